@@ -1,0 +1,319 @@
+-- Every table of every resource. The organization leads each key: a row cannot point into another organization.
+CREATE TABLE "product_variants" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"product_id" uuid NOT NULL,
+	"label" text NOT NULL,
+	"position" integer NOT NULL,
+	"status" text NOT NULL,
+	"capacity_min" integer,
+	"capacity_max" integer,
+	"currency" text,
+	"description" text,
+	"short_description" text,
+	"duration_days" integer,
+	"duration_hours" double precision,
+	"includes" text[] DEFAULT '{}'::text[] NOT NULL,
+	"excludes" text[] DEFAULT '{}'::text[] NOT NULL,
+	"from_price" numeric,
+	"price_max" numeric,
+	CONSTRAINT "product_variants_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "products" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"title" text NOT NULL,
+	"type" text NOT NULL,
+	"status" text NOT NULL,
+	"pricing_mode" text NOT NULL,
+	"budget_tier" text,
+	"capacity_min" integer,
+	"capacity_max" integer,
+	"cover_image" text,
+	"currency" text,
+	"description" text,
+	"short_description" text,
+	"special_conditions" text,
+	"destinations" text[] DEFAULT '{}'::text[] NOT NULL,
+	"duration_days" integer,
+	"duration_hours" double precision,
+	"includes" text[] DEFAULT '{}'::text[] NOT NULL,
+	"excludes" text[] DEFAULT '{}'::text[] NOT NULL,
+	"gallery" text[] DEFAULT '{}'::text[] NOT NULL,
+	"external_reference_code" text,
+	"from_price" numeric,
+	"price_max" numeric,
+	"operator" text,
+	"price_basis" text,
+	"valid_from" text,
+	"valid_until" text,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"archived_at" timestamp (3) with time zone,
+	"search" text GENERATED ALWAYS AS (public.fold_text(coalesce(title, '') || chr(31) || coalesce(short_description, '') || chr(31) || coalesce(description, ''))) STORED NOT NULL,
+	CONSTRAINT "products_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "channel_messages" (
+	"organization_id" uuid NOT NULL,
+	"conversation_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"content" text NOT NULL,
+	"direction" text NOT NULL,
+	"message_type" text NOT NULL,
+	"sender_name" text,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"provider_name" text,
+	"external_id" text,
+	"subject" text,
+	CONSTRAINT "channel_messages_pkey" PRIMARY KEY("organization_id","conversation_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "conversations" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"channel" text NOT NULL,
+	"contact" text NOT NULL,
+	"contact_name" text,
+	"customer_id" uuid,
+	"activity_state" text,
+	"controlled_by" text,
+	"language" text,
+	"rotated_from" uuid,
+	"continued_by" uuid,
+	"chain_id" uuid NOT NULL,
+	"message_count" integer DEFAULT 0 NOT NULL,
+	"last_message_at" timestamp (3) with time zone,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"search" text GENERATED ALWAYS AS (public.fold_text(coalesce(contact_name, '') || chr(31) || coalesce(contact, ''))) STORED NOT NULL,
+	CONSTRAINT "conversations_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "whatsapp_messages" (
+	"organization_id" uuid NOT NULL,
+	"conversation_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"content" text NOT NULL,
+	"direction" text NOT NULL,
+	"message_type" text NOT NULL,
+	"sender_name" text,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"provider_message_id" text,
+	"delivery_status" text,
+	"delivery_status_at" timestamp (3) with time zone,
+	"template_name" text,
+	CONSTRAINT "whatsapp_messages_pkey" PRIMARY KEY("organization_id","conversation_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "customer_contacts" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"customer_id" uuid NOT NULL,
+	"position" integer NOT NULL,
+	"identifier_type" text NOT NULL,
+	"identifier_value" text NOT NULL,
+	"contact_key" text NOT NULL,
+	"phone_number" text,
+	"display_name" text,
+	"archived_at" timestamp (3) with time zone,
+	CONSTRAINT "customer_contacts_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "customers" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"first_name" text,
+	"last_name" text,
+	"city" text,
+	"country" text,
+	"preferred_language" text,
+	"summary" text,
+	"tags" text[] DEFAULT '{}'::text[] NOT NULL,
+	"contact_search" text DEFAULT '' NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"archived_at" timestamp (3) with time zone,
+	"search" text GENERATED ALWAYS AS (public.fold_text(coalesce(coalesce(nullif(first_name, '') || ' ' || nullif(last_name, ''), nullif(first_name, ''), last_name), '') || chr(31) || coalesce(summary, '') || chr(31) || coalesce(contact_search, ''))) STORED NOT NULL,
+	CONSTRAINT "customers_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "opportunities" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"title" text,
+	"short_ref" text,
+	"destination" text,
+	"customer_id" uuid,
+	"seller_member_id" uuid,
+	"budget_min" numeric,
+	"budget_max" numeric,
+	"budget_currency" text,
+	"check_in_date" text,
+	"nights" integer,
+	"passenger_count" integer,
+	"sales_stage" text NOT NULL,
+	"stage_id" uuid,
+	"temperature" text,
+	"temperature_override" text,
+	"qualified_at" timestamp (3) with time zone,
+	"last_activity_at" timestamp (3) with time zone,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"archived_at" timestamp (3) with time zone,
+	"search" text GENERATED ALWAYS AS (public.fold_text(coalesce(title, '') || chr(31) || coalesce(short_ref, '') || chr(31) || coalesce(destination, ''))) STORED NOT NULL,
+	CONSTRAINT "opportunities_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "api_keys" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"name" text NOT NULL,
+	"hash" "bytea" NOT NULL,
+	"start" text NOT NULL,
+	"last4" text NOT NULL,
+	"requests_per_minute" integer,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"last_used_at" timestamp (3) with time zone,
+	"expires_at" timestamp (3) with time zone,
+	"revoked_at" timestamp (3) with time zone,
+	"replaced_by" uuid,
+	CONSTRAINT "api_keys_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "live_counts" (
+	"organization_id" uuid NOT NULL,
+	"resource" text NOT NULL,
+	"slot" smallint NOT NULL,
+	"live" bigint NOT NULL,
+	CONSTRAINT "live_counts_pkey" PRIMARY KEY("organization_id","resource","slot")
+);
+--> statement-breakpoint
+CREATE TABLE "organizations" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "rate_limits" (
+	"key" varchar(255) PRIMARY KEY NOT NULL,
+	"points" integer DEFAULT 0 NOT NULL,
+	"expire" bigint
+);
+--> statement-breakpoint
+CREATE TABLE "quote_attachments" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"quote_id" uuid NOT NULL,
+	"file_name" text NOT NULL,
+	"kind" text NOT NULL,
+	"mime_type" text NOT NULL,
+	"size_bytes" bigint NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "quote_attachments_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "quotes" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"opportunity_id" uuid NOT NULL,
+	"title" text NOT NULL,
+	"status" text NOT NULL,
+	"destination" text,
+	"customer_id" uuid,
+	"price" numeric,
+	"currency" text,
+	"token" text NOT NULL,
+	"open_count" integer DEFAULT 0 NOT NULL,
+	"first_opened_at" timestamp (3) with time zone,
+	"last_opened_at" timestamp (3) with time zone,
+	"published_at" timestamp (3) with time zone,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"archived_at" timestamp (3) with time zone,
+	"search" text GENERATED ALWAYS AS (public.fold_text(coalesce(title, '') || chr(31) || coalesce(destination, ''))) STORED NOT NULL,
+	CONSTRAINT "quotes_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "pipeline_stages" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"key" text NOT NULL,
+	"name" text NOT NULL,
+	"position" integer DEFAULT 0 NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"archived_at" timestamp (3) with time zone,
+	CONSTRAINT "pipeline_stages_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "team_members" (
+	"organization_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"user_id" text NOT NULL,
+	"name" text NOT NULL,
+	"email" text NOT NULL,
+	"roles" text[] DEFAULT '{}'::text[] NOT NULL,
+	"is_assignable" boolean DEFAULT true NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"archived_at" timestamp (3) with time zone,
+	CONSTRAINT "team_members_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
+ALTER TABLE "product_variants" ADD CONSTRAINT "product_variants_product_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "products" ADD CONSTRAINT "products_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "channel_messages" ADD CONSTRAINT "channel_messages_conversation_fkey" FOREIGN KEY ("organization_id","conversation_id") REFERENCES "public"."conversations"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "conversations" ADD CONSTRAINT "conversations_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "conversations" ADD CONSTRAINT "conversations_customer_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "conversations" ADD CONSTRAINT "conversations_rotated_from_fkey" FOREIGN KEY ("organization_id","rotated_from") REFERENCES "public"."conversations"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "whatsapp_messages" ADD CONSTRAINT "whatsapp_messages_conversation_fkey" FOREIGN KEY ("organization_id","conversation_id") REFERENCES "public"."conversations"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_contacts" ADD CONSTRAINT "customer_contacts_customer_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "opportunities" ADD CONSTRAINT "opportunities_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "opportunities" ADD CONSTRAINT "opportunities_customer_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "opportunities" ADD CONSTRAINT "opportunities_seller_member_fkey" FOREIGN KEY ("organization_id","seller_member_id") REFERENCES "public"."team_members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "opportunities" ADD CONSTRAINT "opportunities_stage_fkey" FOREIGN KEY ("organization_id","stage_id") REFERENCES "public"."pipeline_stages"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "live_counts" ADD CONSTRAINT "live_counts_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "quote_attachments" ADD CONSTRAINT "quote_attachments_quote_fkey" FOREIGN KEY ("organization_id","quote_id") REFERENCES "public"."quotes"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "quotes" ADD CONSTRAINT "quotes_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "quotes" ADD CONSTRAINT "quotes_opportunity_fkey" FOREIGN KEY ("organization_id","opportunity_id") REFERENCES "public"."opportunities"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "quotes" ADD CONSTRAINT "quotes_customer_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "pipeline_stages" ADD CONSTRAINT "pipeline_stages_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "team_members" ADD CONSTRAINT "team_members_organization_fkey" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+CREATE UNIQUE INDEX "product_variants_position_key" ON "product_variants" USING btree ("organization_id","product_id","position");--> statement-breakpoint
+CREATE INDEX "products_live_idx" ON "products" USING btree ("organization_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "products_status_idx" ON "products" USING btree ("organization_id","status","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "products_type_idx" ON "products" USING btree ("organization_id","type","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "products_budget_tier_idx" ON "products" USING btree ("organization_id","budget_tier","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "products_search_idx" ON "products" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "products_archived_idx" ON "products" USING btree ("organization_id","archived_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is not null;--> statement-breakpoint
+CREATE INDEX "channel_messages_transcript_idx" ON "channel_messages" USING btree ("organization_id","conversation_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
+CREATE UNIQUE INDEX "conversations_rotated_from_key" ON "conversations" USING btree ("organization_id","rotated_from") WHERE rotated_from is not null;--> statement-breakpoint
+CREATE INDEX "conversations_chain_idx" ON "conversations" USING btree ("organization_id","chain_id");--> statement-breakpoint
+CREATE INDEX "conversations_newest_idx" ON "conversations" USING btree ("organization_id","last_message_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE continued_by is null;--> statement-breakpoint
+CREATE INDEX "conversations_channel_idx" ON "conversations" USING btree ("organization_id","channel","last_message_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE continued_by is null;--> statement-breakpoint
+CREATE INDEX "conversations_activity_state_idx" ON "conversations" USING btree ("organization_id","activity_state","last_message_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE continued_by is null;--> statement-breakpoint
+CREATE INDEX "conversations_customer_idx" ON "conversations" USING btree ("organization_id","customer_id","last_message_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE continued_by is null;--> statement-breakpoint
+CREATE INDEX "conversations_search_idx" ON "conversations" USING gin ("organization_id","search" gin_trgm_ops) WHERE continued_by is null;--> statement-breakpoint
+CREATE INDEX "whatsapp_messages_transcript_idx" ON "whatsapp_messages" USING btree ("organization_id","conversation_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
+CREATE UNIQUE INDEX "customer_contacts_live_key" ON "customer_contacts" USING btree ("organization_id","identifier_type","contact_key") WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "customer_contacts_customer_idx" ON "customer_contacts" USING btree ("organization_id","customer_id","position");--> statement-breakpoint
+CREATE INDEX "customers_live_idx" ON "customers" USING btree ("organization_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "customers_search_idx" ON "customers" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "customers_tags_idx" ON "customers" USING gin ("organization_id","tags") WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "opportunities_live_idx" ON "opportunities" USING btree ("organization_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "opportunities_sales_stage_idx" ON "opportunities" USING btree ("organization_id","sales_stage","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "opportunities_stage_idx" ON "opportunities" USING btree ("organization_id","stage_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "opportunities_search_idx" ON "opportunities" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "api_keys_hash_key" ON "api_keys" USING btree ("hash");--> statement-breakpoint
+CREATE INDEX "rate_limits_expire_idx" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
+CREATE INDEX "quote_attachments_quote_idx" ON "quote_attachments" USING btree ("organization_id","quote_id","created_at","id");--> statement-breakpoint
+CREATE UNIQUE INDEX "quotes_token_key" ON "quotes" USING btree ("organization_id","token");--> statement-breakpoint
+CREATE INDEX "quotes_live_idx" ON "quotes" USING btree ("organization_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "quotes_status_idx" ON "quotes" USING btree ("organization_id","status","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "quotes_opportunity_idx" ON "quotes" USING btree ("organization_id","opportunity_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "quotes_search_idx" ON "quotes" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "team_members_live_idx" ON "team_members" USING btree ("organization_id","created_at","id") WHERE archived_at is null;

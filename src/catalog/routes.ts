@@ -1,0 +1,112 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { responses } from '../http/openapi.ts';
+import { sendJson } from '../http/reply.ts';
+import {
+  archiveCatalogProduct,
+  createCatalogProduct,
+  getCatalogProduct,
+  listCatalogProducts,
+  updateCatalogProduct,
+} from './repository.ts';
+import {
+  ArchivedCatalogProduct,
+  CatalogProduct,
+  CatalogProductCreate,
+  CatalogProductList,
+  CatalogProductListQuery,
+  CatalogProductParams,
+  CatalogProductUpdate,
+} from './schema.ts';
+
+const tags = ['Catalog'];
+
+export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.get(
+    '/catalog/products',
+    {
+      schema: {
+        operationId: 'listCatalogProducts',
+        tags,
+        summary: 'List products',
+        description: 'Products that are not archived, most recently updated first, with their variants.',
+        querystring: CatalogProductListQuery,
+        response: responses({ status: 200, schema: CatalogProductList, description: 'A page of products.' }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await listCatalogProducts(request.scope, request.query)),
+  );
+
+  app.post(
+    '/catalog/products',
+    {
+      schema: {
+        operationId: 'createCatalogProduct',
+        tags,
+        summary: 'Create a product',
+        description: 'Creates a product with its variants, all or nothing. Variants are set here only.',
+        body: CatalogProductCreate,
+        response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }, 413),
+      },
+    },
+    async (request, reply) => sendJson(reply, await createCatalogProduct(request.scope, request.body), 201),
+  );
+
+  app.get(
+    '/catalog/products/:productId',
+    {
+      schema: {
+        operationId: 'getCatalogProduct',
+        tags,
+        summary: 'Get a product',
+        description: 'One product with its variants.',
+        params: CatalogProductParams,
+        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
+  );
+
+  app.patch(
+    '/catalog/products/:productId',
+    {
+      schema: {
+        operationId: 'updateCatalogProduct',
+        tags,
+        summary: 'Update a product',
+        description:
+          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. Variants cannot be changed.',
+        params: CatalogProductParams,
+        body: CatalogProductUpdate,
+        response: responses(
+          { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
+          413,
+        ),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await updateCatalogProduct(request.scope, request.params.productId, request.body)),
+  );
+
+  app.delete(
+    '/catalog/products/:productId',
+    {
+      schema: {
+        operationId: 'archiveCatalogProduct',
+        tags,
+        summary: 'Archive a product',
+        description:
+          'The product leaves the catalog. The dashboard can restore it within 30 days; after that it is purged.',
+        params: CatalogProductParams,
+        response: responses({
+          status: 200,
+          schema: ArchivedCatalogProduct,
+          description: 'The product was archived.',
+        }),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await archiveCatalogProduct(request.scope, request.params.productId)),
+  );
+  done();
+};

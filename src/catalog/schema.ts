@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import {
+  currency,
+  dateText,
+  dateTime,
+  id,
+  longText,
+  name,
+  oneOf,
+  page,
+  pageQuery,
+  positiveInteger,
+  positiveNumber,
+  price,
+  shortText,
+  textFilter,
+  texts,
+  title,
+} from '../http/fields.ts';
+
+const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
+const status = () => oneOf(['active', 'paused', 'draft']);
+const pricingMode = () => oneOf(['per_person', 'per_group', 'total']);
+const budgetTier = () => oneOf(['economic', 'mid', 'premium']);
+
+/** null empties the list. */
+const clearableTexts = () => texts().nullable();
+
+export const CatalogProductVariant = z
+  .object({
+    id: id(),
+    label: z.string(),
+    position: z.int32().describe('Place among the variants, from 0.'),
+    status: status(),
+    capacityMin: z.int32().nullable(),
+    capacityMax: z.int32().nullable(),
+    currency: z.string().nullable(),
+    description: z.string().nullable(),
+    shortDescription: z.string().nullable(),
+    durationDays: z.int32().nullable(),
+    durationHours: z.number().nullable(),
+    includes: z.array(z.string()),
+    excludes: z.array(z.string()),
+    fromPrice: z.number().nullable(),
+    priceMax: z.number().nullable(),
+  })
+  .meta({ id: 'CatalogProductVariant' });
+export type CatalogProductVariant = z.infer<typeof CatalogProductVariant>;
+
+export const CatalogProduct = z
+  .object({
+    id: id(),
+    title: z.string(),
+    type: type(),
+    status: status(),
+    pricingMode: pricingMode(),
+    budgetTier: budgetTier().nullable(),
+    capacityMin: z.int32().nullable(),
+    capacityMax: z.int32().nullable(),
+    coverImage: z.string().nullable().describe('Image reference; catalog images are in a public store.'),
+    currency: z.string().nullable(),
+    description: z.string().nullable(),
+    shortDescription: z.string().nullable(),
+    specialConditions: z.string().nullable(),
+    destinations: z.array(z.string()),
+    durationDays: z.int32().nullable(),
+    durationHours: z.number().nullable(),
+    includes: z.array(z.string()),
+    excludes: z.array(z.string()),
+    gallery: z.array(z.string()),
+    externalReferenceCode: z
+      .string()
+      .nullable()
+      .describe("The agency's own code for the product, to sync by without storing ids of this service."),
+    fromPrice: z.number().nullable(),
+    priceMax: z.number().nullable(),
+    operator: z.string().nullable(),
+    priceBasis: z.string().nullable(),
+    validFrom: z.string().nullable(),
+    validUntil: z.string().nullable(),
+    variants: z.array(CatalogProductVariant),
+    createdAt: dateTime(),
+    updatedAt: dateTime(),
+  })
+  .meta({ id: 'CatalogProduct' });
+export type CatalogProduct = z.infer<typeof CatalogProduct>;
+
+export const CatalogProductList = page(CatalogProduct).meta({ id: 'CatalogProductList' });
+
+export const ArchivedCatalogProduct = z
+  .object({ id: id(), archivedAt: dateTime() })
+  .meta({ id: 'ArchivedCatalogProduct' });
+export type ArchivedCatalogProduct = z.infer<typeof ArchivedCatalogProduct>;
+
+const VariantCreate = z
+  .object({
+    label: title(),
+    status: status().default('active'),
+    capacityMin: positiveInteger().nullish(),
+    capacityMax: positiveInteger().nullish(),
+    currency: currency().nullish(),
+    description: longText().nullish(),
+    shortDescription: shortText().nullish(),
+    durationDays: positiveInteger().nullish(),
+    includes: clearableTexts().optional(),
+    excludes: clearableTexts().optional(),
+    fromPrice: price().nullish(),
+    priceMax: price().nullish(),
+  })
+  .meta({ id: 'CatalogProductVariantCreate' });
+
+/** What create and PATCH both take, beside the fields that have defaults. */
+const details = {
+  budgetTier: budgetTier().nullish(),
+  capacityMin: positiveInteger().nullish(),
+  capacityMax: positiveInteger().nullish(),
+  currency: currency().nullish(),
+  description: longText().nullish(),
+  shortDescription: shortText().nullish(),
+  specialConditions: longText().nullish(),
+  operator: name().nullish(),
+  priceBasis: name().nullish(),
+  externalReferenceCode: name().nullish(),
+  durationDays: positiveInteger().nullish(),
+  durationHours: positiveNumber().nullish(),
+  includes: clearableTexts().optional(),
+  excludes: clearableTexts().optional(),
+  fromPrice: price().nullish(),
+  priceMax: price().nullish(),
+  validFrom: dateText().nullish(),
+  validUntil: dateText().nullish(),
+};
+
+export const CatalogProductCreate = z
+  .object({
+    title: title(),
+    type: type().default('package'),
+    status: status().default('active'),
+    pricingMode: pricingMode().default('per_person'),
+    ...details,
+    variants: z
+      .array(VariantCreate)
+      .max(100)
+      .default([])
+      .describe('Set here only; a PATCH does not change them.'),
+  })
+  .meta({
+    id: 'CatalogProductCreate',
+    examples: [
+      {
+        title: 'Patagonia Norte en 8 días',
+        type: 'package',
+        budgetTier: 'mid',
+        currency: 'USD',
+        durationDays: 8,
+        fromPrice: 1450,
+        includes: ['Hotel', 'Traslados'],
+        externalReferenceCode: 'PAT-08',
+        variants: [{ label: 'Temporada alta', fromPrice: 1790 }],
+      },
+    ],
+  });
+export type CatalogProductCreate = z.infer<typeof CatalogProductCreate>;
+
+export const CatalogProductUpdate = z
+  .object({
+    title: title().optional(),
+    type: type().optional(),
+    status: status().optional(),
+    pricingMode: pricingMode().optional(),
+    ...details,
+  })
+  .meta({ id: 'CatalogProductUpdate', examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }] });
+export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
+
+export const CatalogProductListQuery = z.object({
+  ...pageQuery(),
+  budgetTier: budgetTier().optional(),
+  query: textFilter('Text in the title, short description or description, whatever its case and accents.'),
+  status: status().optional(),
+  type: type().optional(),
+});
+export type CatalogProductListQuery = z.infer<typeof CatalogProductListQuery>;
+
+export const CatalogProductParams = z.object({ productId: z.string() });

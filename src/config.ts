@@ -1,0 +1,94 @@
+import { z } from 'zod';
+
+/** The only reader of the environment. README's table is made from these descriptions. */
+
+const integer = (minimum: number, maximum: number) =>
+  z.coerce
+    .number(`must be an integer from ${minimum} to ${maximum}`)
+    .int(`must be an integer from ${minimum} to ${maximum}`)
+    .min(minimum, `must be an integer from ${minimum} to ${maximum}`)
+    .max(maximum, `must be an integer from ${minimum} to ${maximum}`);
+
+const secret = () => z.string().min(32, 'must have at least 32 characters');
+
+export const Environment = z.object({
+  HOST: z.string().default('0.0.0.0').describe('Address that the API listens on.'),
+  PORT: integer(0, 65_535).default(3000).describe('Port of the API; 0 takes a free one.'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional()
+    .describe('Where clients reach the API, for signed links. Default: `http://localhost:PORT`.'),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+    .optional()
+    .describe('PostgreSQL 15 or later. Default: a PostgreSQL 18 of its own in `DATA_DIR`, with demo data.'),
+  DATABASE_DIRECT_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+    .optional()
+    .describe(
+      'The same database without a transaction pooler, for migrations and notifications. Default: `DATABASE_URL`.',
+    ),
+  DATABASE_POOL_SIZE: integer(1, 1_000).default(10).describe('Database connections of this instance.'),
+  DATABASE_QUEUE_SIZE: integer(0, 100_000)
+    .default(500)
+    .describe('Requests that may wait for a connection; the next one gets a 503.'),
+  DATABASE_TIMEOUT_MS: integer(100, 600_000)
+    .default(10_000)
+    .describe('Longest time that one statement may take.'),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default('.data')
+    .describe('Folder of the embedded database, attachments and made secrets.'),
+  RATE_LIMIT_PER_MINUTE: integer(0, 2_147_483_647)
+    .default(6_000)
+    .describe('Requests per minute of a key that has no limit of its own; 0 switches the limit off.'),
+  RATE_LIMIT_STORE: z
+    .enum(['memory', 'postgres'], 'must be memory or postgres')
+    .default('memory')
+    .describe(
+      'Where requests are counted: `memory` for each instance, `postgres` for all instances together.',
+    ),
+  SIGNED_URL_TTL_SECONDS: integer(30, 3_600).default(300).describe('Lifetime of a signed download link.'),
+  FILE_SIGNING_SECRET: secret()
+    .optional()
+    .describe('Signs download links; the same on every instance. Default: made once and kept in `DATA_DIR`.'),
+  FILE_SIGNING_SECRET_PREVIOUS: secret()
+    .optional()
+    .describe('The secret before the last change: links that it signed stay good until they expire.'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level or silent')
+    .default('info')
+    .describe('Least level of the log lines on standard output.'),
+  TRUST_PROXY: z
+    .string()
+    .transform((value): boolean | string =>
+      value === 'true' || value === 'false' ? value === 'true' : value,
+    )
+    .default(false)
+    .describe('Which proxies may say who the client is: `true`, `false`, or their addresses and networks.'),
+  DASHBOARD_HOST: z.string().default('127.0.0.1').describe('Address that the dashboard API listens on.'),
+  DASHBOARD_PORT: integer(0, 65_535).default(3001).describe('Port of the dashboard API; 0 takes a free one.'),
+  DASHBOARD_TOKEN: secret()
+    .optional()
+    .describe(
+      'The bearer token of the dashboard backend. Without it an embedded start makes one and prints it; with `DATABASE_URL` the dashboard API stays closed.',
+    ),
+});
+
+export type Config = z.infer<typeof Environment>;
+
+/** A mistake in the environment, in one line that names the variables. */
+export class ConfigError extends Error {}
+
+/** @throws ConfigError */
+export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
+  const given = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
+  const result = Environment.safeParse(Object.fromEntries(given));
+  if (result.success) return result.data;
+  const faults = result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
+  throw new ConfigError(`${faults.join('; ')}.`);
+}

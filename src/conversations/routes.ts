@@ -1,0 +1,54 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { responses } from '../http/openapi.ts';
+import { sendJson } from '../http/reply.ts';
+import { getTranscript, listConversations } from './repository.ts';
+import {
+  ConversationList,
+  ConversationListQuery,
+  ConversationParams,
+  ConversationTranscript,
+  ConversationTranscriptQuery,
+} from './schema.ts';
+
+const tags = ['Conversations'];
+
+export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.get(
+    '/conversations',
+    {
+      schema: {
+        operationId: 'listConversations',
+        tags,
+        summary: 'List conversations',
+        description:
+          'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread.',
+        querystring: ConversationListQuery,
+        response: responses({
+          status: 200,
+          schema: ConversationList,
+          description: 'A page of conversations.',
+        }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await listConversations(request.scope, request.query)),
+  );
+
+  app.get(
+    '/conversations/:conversationId/messages',
+    {
+      schema: {
+        operationId: 'getConversationTranscript',
+        tags,
+        summary: 'Get the transcript of a conversation',
+        description:
+          'The newest `limit` messages, oldest first, of all the threads that were joined by rotation. There is no offset: ask for as many as needed.',
+        params: ConversationParams,
+        querystring: ConversationTranscriptQuery,
+        response: responses({ status: 200, schema: ConversationTranscript, description: 'The transcript.' }),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await getTranscript(request.scope, request.params.conversationId, request.query.limit)),
+  );
+  done();
+};

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { dateTime, id, limit, page, pageQuery, textFilter } from '../http/fields.ts';
+
+export const Conversation = z
+  .object({
+    id: id(),
+    channel: z.string().meta({ examples: ['whatsapp'] }),
+    contact: z.string().describe('Identifier on its channel: phone number, handle.'),
+    contactName: z.string().nullable(),
+    customerId: z.string().nullable(),
+    customerName: z.string().nullable(),
+    activityState: z
+      .string()
+      .nullable()
+      .meta({ examples: ['waiting_for_agency'] }),
+    controlledBy: z
+      .string()
+      .nullable()
+      .describe('Who holds the thread: the agent, or a team member who took over.')
+      .meta({ examples: ['agent'] }),
+    language: z.string().nullable(),
+    lastMessageAt: dateTime().nullable(),
+    createdAt: dateTime(),
+  })
+  .meta({ id: 'Conversation' });
+export type Conversation = z.infer<typeof Conversation>;
+
+export const ConversationList = page(Conversation).meta({ id: 'ConversationList' });
+
+export const ConversationListQuery = z.object({
+  ...pageQuery(),
+  activityState: textFilter('Conversations in exactly this state.'),
+  channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
+  customerId: textFilter('Conversations of this customer.'),
+  query: textFilter('Text in the contact name or the channel identifier, whatever its case and accents.'),
+});
+
+export const ConversationMessage = z
+  .object({
+    id: id(),
+    conversationId: z
+      .string()
+      .describe('The thread that the message came from; a transcript can join several.'),
+    content: z.string(),
+    createdAt: dateTime(),
+    direction: z.string().meta({ examples: ['inbound'] }),
+    messageType: z.string().meta({ examples: ['text'] }),
+    senderName: z.string().nullable(),
+  })
+  .meta({ id: 'ConversationMessage' });
+export type ConversationMessage = z.infer<typeof ConversationMessage>;
+
+export const ConversationTranscript = z
+  .object({
+    data: z.array(ConversationMessage).describe('Oldest first.'),
+    total: z
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .describe('Count of all messages of the joined threads.'),
+  })
+  .meta({ id: 'ConversationTranscript' });
+export type ConversationTranscript = z.infer<typeof ConversationTranscript>;
+
+export const ConversationTranscriptQuery = z.object({ limit: limit(200, 50) });
+
+export const ConversationParams = z.object({ conversationId: z.string() });

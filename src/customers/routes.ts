@@ -1,0 +1,106 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { responses } from '../http/openapi.ts';
+import { sendJson } from '../http/reply.ts';
+import { archiveCustomer, createCustomer, getCustomer, listCustomers, updateCustomer } from './repository.ts';
+import {
+  ArchivedCustomer,
+  Customer,
+  CustomerCreate,
+  CustomerList,
+  CustomerListQuery,
+  CustomerParams,
+  CustomerUpdate,
+} from './schema.ts';
+
+const tags = ['Customers'];
+
+export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.get(
+    '/customers',
+    {
+      schema: {
+        operationId: 'listCustomers',
+        tags,
+        summary: 'List customers',
+        description: 'Customers that are not archived, most recently updated first, with their contacts.',
+        querystring: CustomerListQuery,
+        response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await listCustomers(request.scope, request.query)),
+  );
+
+  app.post(
+    '/customers',
+    {
+      schema: {
+        operationId: 'createCustomer',
+        tags,
+        summary: 'Create a customer',
+        description:
+          'Creates a person or an anonymous lead with one or more contacts. A contact belongs to one customer of the organization: 409 `CUSTOMER_CONTACT_CONFLICT` names the customer that has it.',
+        body: CustomerCreate,
+        response: responses({ status: 201, schema: Customer, description: 'The customer.' }, 413),
+      },
+    },
+    async (request, reply) => sendJson(reply, await createCustomer(request.scope, request.body), 201),
+  );
+
+  app.get(
+    '/customers/:customerId',
+    {
+      schema: {
+        operationId: 'getCustomer',
+        tags,
+        summary: 'Get a customer',
+        description: 'One customer with its contacts.',
+        params: CustomerParams,
+        response: responses({ status: 200, schema: Customer, description: 'The customer.' }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await getCustomer(request.scope, request.params.customerId)),
+  );
+
+  app.patch(
+    '/customers/:customerId',
+    {
+      schema: {
+        operationId: 'updateCustomer',
+        tags,
+        summary: 'Update a customer',
+        description:
+          'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. Values equal to the stored ones change nothing, `updatedAt` included.',
+        params: CustomerParams,
+        body: CustomerUpdate,
+        response: responses(
+          { status: 200, schema: Customer, description: 'The customer as it is now.' },
+          413,
+        ),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await updateCustomer(request.scope, request.params.customerId, request.body)),
+  );
+
+  app.delete(
+    '/customers/:customerId',
+    {
+      schema: {
+        operationId: 'archiveCustomer',
+        tags,
+        summary: 'Archive a customer',
+        description:
+          'The customer leaves the active book and its contacts are free again; its history is kept.',
+        params: CustomerParams,
+        response: responses({
+          status: 200,
+          schema: ArchivedCustomer,
+          description: 'The customer was archived.',
+        }),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await archiveCustomer(request.scope, request.params.customerId)),
+  );
+  done();
+};

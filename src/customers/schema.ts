@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { dateTime, id, longText, name, oneOf, page, pageQuery, text, textFilter } from '../http/fields.ts';
+import { contactKey, identifierRule } from './contact-key.ts';
+
+const identifierType = () => oneOf(['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web']);
+
+export const CustomerContact = z
+  .object({
+    id: id(),
+    identifierType: identifierType(),
+    identifierValue: z.string().describe('As it was sent.'),
+    displayName: z.string().nullable(),
+    phoneNumber: z
+      .string()
+      .nullable()
+      .describe('In E.164, for whatsapp and telefono.')
+      .meta({ examples: ['+5215512345678'] }),
+  })
+  .meta({ id: 'CustomerContact' });
+export type CustomerContact = z.infer<typeof CustomerContact>;
+
+export const Customer = z
+  .object({
+    id: id(),
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    displayName: z.string().nullable().describe('First and last name joined; null for an anonymous lead.'),
+    city: z.string().nullable(),
+    country: z.string().nullable(),
+    preferredLanguage: z.string().nullable(),
+    summary: z.string().nullable(),
+    tags: z.array(z.string()),
+    contacts: z.array(CustomerContact).describe('The first is the primary contact.'),
+    createdAt: dateTime(),
+    updatedAt: dateTime(),
+  })
+  .meta({ id: 'Customer' });
+export type Customer = z.infer<typeof Customer>;
+
+export const CustomerList = page(Customer).meta({ id: 'CustomerList' });
+
+export const ArchivedCustomer = z
+  .object({ id: id(), archived: z.boolean() })
+  .meta({ id: 'ArchivedCustomer' });
+export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
+
+const ContactInput = z
+  .object({
+    identifierType: identifierType(),
+    identifierValue: text({ min: 1, max: 320 }).describe(
+      'E.164 number for whatsapp and telefono, handle for instagram, address for email.',
+    ),
+  })
+  .superRefine(({ identifierType, identifierValue }, context) => {
+    if (contactKey(identifierType, identifierValue) !== null) return;
+    context.addIssue({ code: 'custom', path: ['identifierValue'], message: identifierRule[identifierType] });
+  })
+  .meta({ id: 'CustomerContactInput' });
+export type ContactInput = z.infer<typeof ContactInput>;
+
+const contacts = () =>
+  z
+    .array(ContactInput)
+    .min(1)
+    .max(50)
+    .superRefine((list, context) => {
+      const first = new Map<string, number>();
+      for (const [index, { identifierType, identifierValue }] of list.entries()) {
+        const key = `${identifierType} ${contactKey(identifierType, identifierValue)}`;
+        const earlier = first.get(key);
+        if (earlier === undefined) first.set(key, index);
+        else
+          context.addIssue({
+            code: 'custom',
+            path: [index],
+            message: `is the same contact as contacts[${earlier}]`,
+          });
+      }
+    })
+    .describe('The first becomes the primary contact.');
+
+const details = {
+  firstName: name().nullish(),
+  lastName: name().nullish(),
+  city: name().nullish(),
+  country: name().nullish(),
+  preferredLanguage: oneOf(['es', 'pt', 'en']).nullish(),
+  summary: longText().nullish(),
+};
+
+const tags = () => z.array(text({ max: 100 })).max(100);
+
+export const CustomerCreate = z.object({ contacts: contacts(), ...details, tags: tags().default([]) }).meta({
+  id: 'CustomerCreate',
+  examples: [
+    {
+      firstName: 'Ana',
+      lastName: 'Peña',
+      preferredLanguage: 'es',
+      tags: ['luna de miel'],
+      contacts: [
+        { identifierType: 'whatsapp', identifierValue: '+52 1 55 1234 5678' },
+        { identifierType: 'email', identifierValue: 'ana@example.com' },
+      ],
+    },
+  ],
+});
+export type CustomerCreate = z.infer<typeof CustomerCreate>;
+
+export const CustomerUpdate = z
+  .object({
+    contacts: contacts().optional().describe('Replaces the whole list; a contact that stays keeps its id.'),
+    ...details,
+    tags: tags().optional(),
+  })
+  .meta({ id: 'CustomerUpdate', examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }] });
+export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
+
+export const CustomerListQuery = z.object({
+  ...pageQuery(),
+  query: textFilter('Text in the name, the summary or any contact, whatever its case and accents.'),
+  tag: textFilter('Customers that have exactly this tag.'),
+});
+export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
+
+export const CustomerParams = z.object({ customerId: z.string() });

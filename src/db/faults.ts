@@ -1,0 +1,63 @@
+/** What went wrong in the database, read from an error of pg. */
+
+const field = (error: unknown, name: string): unknown =>
+  typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined;
+
+const text = (error: unknown, name: string): string | undefined => {
+  const value = field(error, name);
+  return typeof value === 'string' ? value : undefined;
+};
+
+/** The five characters of PostgreSQL's error code; undefined for faults of the connection and anything else. */
+export function sqlState(error: unknown): string | undefined {
+  const code = text(error, 'code');
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && text(error, 'severity') !== undefined
+    ? code
+    : undefined;
+}
+
+/** The name of the constraint or unique index that a write ran against. */
+export const violatedConstraint = (error: unknown): string | undefined =>
+  sqlState(error)?.startsWith('23') ? text(error, 'constraint') : undefined;
+
+const CONNECTION_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+const CONNECTION_MESSAGE = /terminated|not queryable|connection.*(closed|ended|timeout)|timeout.*connect/i;
+const NOT_ACCEPTING = new Set(['57P03', '53300']);
+const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
+
+const isConnectionFault = (error: unknown): boolean =>
+  CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? '');
+
+/** True when the same statement may well succeed in a moment: the server restarts or the connection broke. */
+export function isTransient(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined ? isConnectionFault(error) : GOING_AWAY.test(state);
+}
+
+/** True when the failure proves that nothing was written: the server took no connection, or undid the work itself. */
+export function isSafeToRepeat(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state === '40001' || state === '40P01') return true;
+  if (state !== undefined) return NOT_ACCEPTING.has(state);
+  return text(error, 'syscall') === 'connect';
+}
+
+/**
+ * True for faults that are the database's and not the request's: out of reach, out of connections, out of disk, too
+ * slow, locked, read-only. They are answered with a 503.
+ */
+export function isDatabaseFault(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state === undefined)
+    return isConnectionFault(error) || /^query read timeout$/i.test(text(error, 'message') ?? '');
+  return /^(08|40|53|57|58)|^55P03$|^25006$|^XX/.test(state);
+}

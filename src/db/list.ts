@@ -1,0 +1,88 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import { type Fields, type Json, jsonRows } from './json.ts';
+import type { OrganizationScope } from './scope.ts';
+import { planned, prepared, type Statement } from './statement.ts';
+
+export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
+
+type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
+
+type ListOptions<T, Filter extends string> = {
+  /** Name of the operation; its prepared statements carry it. */
+  name: string;
+  table: TenantTable;
+  fields: Fields<T>;
+  /** Tables that only `fields` need; they join the page, not the search for it. */
+  joins?: SQL;
+  /** What makes a row visible; the index of every filter is partial on the same predicate. */
+  visible?: SQL;
+  /** Ends in the id, so that no row repeats or vanishes between pages for want of an order. */
+  order: SQL[];
+  /** The condition of each filter; its value is `sql.placeholder` of the same name. */
+  filters?: Record<Filter, SQL>;
+  /** Of the unfiltered list; without it, the rows are counted. */
+  total?: SQL;
+};
+
+/** `column` from new to old, as the indexes have it. */
+export const newestFirst = (column: PgColumn): SQL => sql`${column} desc nulls last`;
+
+/** True where the folded search text contains the value of `query`. */
+export const searchFilter = (search: PgColumn): SQL =>
+  sql`${search} like contains_pattern(${sql.placeholder('query')})`;
+
+/**
+ * Makes the function that answers a list: one statement, whose result is the response body. The page is cut from the
+ * narrow rows that the index holds; only its rows are then joined and rendered, each found by its primary key. Every
+ * set of filters that is sent has a statement of its own, so that each is planned for its own index.
+ */
+export function defineList<T, Filter extends string = never>(options: ListOptions<T, Filter>) {
+  const { name, table, visible, order } = options;
+  const filters = Object.entries(options.filters ?? {}) as [Filter, SQL][];
+  const statements = new Map<string, Statement<{ body: Json<Page<T>> }, Record<string, unknown>>>();
+
+  function compose(sent: readonly [Filter, SQL][]) {
+    const where = sql.join(
+      [
+        sql`${table.organizationId} = ${sql.placeholder('organizationId')}`,
+        ...(visible ? [visible] : []),
+        ...sent.map(([, condition]) => condition),
+      ],
+      sql` and `,
+    );
+    const item = jsonRows(
+      options.fields,
+      sql`from ${table} ${options.joins ?? sql``}
+        where ${table.organizationId} = ${sql.placeholder('organizationId')} and ${table.id} = page.id`,
+    );
+    const total =
+      sent.length === 0 && options.total ? options.total : sql`select count(*) from ${table} where ${where}`;
+    const query = sql`select concat(
+      '{"data":[',
+      (select string_agg((${item}), ',') from (
+        select ${table.id} as id from ${table} where ${where}
+        order by ${sql.join(order, sql`, `)} limit ${sql.placeholder('limit')} offset ${sql.placeholder('offset')}
+      ) page),
+      '],"pagination":{"limit":', ${sql.placeholder('limit')}::int,
+      ',"offset":', ${sql.placeholder('offset')}::int,
+      ',"total":', (${total}), '}}') as body`;
+    // The plan for a search term depends on how rare it is; every other plan is good for all values.
+    const names = sent.map(([filter]) => filter);
+    return names.includes('query' as Filter) ? planned(query) : prepared([name, ...names].join(' '), query);
+  }
+
+  return async (
+    scope: OrganizationScope,
+    query: { limit: number; offset: number } & Partial<Record<Filter, string | undefined>>,
+  ): Promise<Json<Page<T>>> => {
+    const sent = filters.filter(([filter]) => query[filter] !== undefined);
+    const key = sent.map(([filter]) => filter).join();
+    const statement =
+      statements.get(key) ?? (compose(sent) as Statement<{ body: Json<Page<T>> }, Record<string, unknown>>);
+    statements.set(key, statement);
+    const [row] = await scope.db.read(statement, { ...query, organizationId: scope.organizationId });
+    if (!row) throw new Error(`${name} returned no row.`);
+    return row.body;
+  };
+}

@@ -1,0 +1,119 @@
+import { sql } from 'drizzle-orm';
+import {
+  doublePrecision,
+  foreignKey,
+  index,
+  integer,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { archivedAt, createdAt, folded, organizationId, updatedAt } from './columns.ts';
+import { organizations } from './organizations.ts';
+
+const noTexts = sql`'{}'::text[]`;
+
+export const products = pgTable(
+  'products',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    title: text().notNull(),
+    type: text().notNull(),
+    status: text().notNull(),
+    pricingMode: text().notNull(),
+    budgetTier: text(),
+    capacityMin: integer(),
+    capacityMax: integer(),
+    coverImage: text(),
+    currency: text(),
+    description: text(),
+    shortDescription: text(),
+    specialConditions: text(),
+    destinations: text().array().notNull().default(noTexts),
+    durationDays: integer(),
+    durationHours: doublePrecision(),
+    includes: text().array().notNull().default(noTexts),
+    excludes: text().array().notNull().default(noTexts),
+    gallery: text().array().notNull().default(noTexts),
+    externalReferenceCode: text(),
+    fromPrice: numeric({ mode: 'number' }),
+    priceMax: numeric({ mode: 'number' }),
+    operator: text(),
+    priceBasis: text(),
+    validFrom: text(),
+    validUntil: text(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    archivedAt: archivedAt(),
+    search: text()
+      .notNull()
+      .generatedAlwaysAs(folded(sql`title`, sql`short_description`, sql`description`)),
+  },
+  (table) => [
+    primaryKey({ name: 'products_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'products_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+    // The list, in its order.
+    index('products_live_idx')
+      .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by status, type or budgetTier.
+    index('products_status_idx')
+      .on(table.organizationId, table.status, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    index('products_type_idx')
+      .on(table.organizationId, table.type, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    index('products_budget_tier_idx')
+      .on(table.organizationId, table.budgetTier, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by query.
+    index('products_search_idx')
+      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .where(sql`archived_at is null`),
+    // The dashboard's archive, latest first, and the purge, oldest first.
+    index('products_archived_idx')
+      .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
+      .where(sql`archived_at is not null`),
+  ],
+);
+
+export const productVariants = pgTable(
+  'product_variants',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    productId: uuid().notNull(),
+    label: text().notNull(),
+    position: integer().notNull(),
+    status: text().notNull(),
+    capacityMin: integer(),
+    capacityMax: integer(),
+    currency: text(),
+    description: text(),
+    shortDescription: text(),
+    durationDays: integer(),
+    durationHours: doublePrecision(),
+    includes: text().array().notNull().default(noTexts),
+    excludes: text().array().notNull().default(noTexts),
+    fromPrice: numeric({ mode: 'number' }),
+    priceMax: numeric({ mode: 'number' }),
+  },
+  (table) => [
+    primaryKey({ name: 'product_variants_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'product_variants_product_fkey',
+      columns: [table.organizationId, table.productId],
+      foreignColumns: [products.organizationId, products.id],
+    }),
+    // The variants of a product, in order.
+    uniqueIndex('product_variants_position_key').on(table.organizationId, table.productId, table.position),
+  ],
+);

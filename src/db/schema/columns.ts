@@ -1,0 +1,25 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { customType, timestamp, uuid } from 'drizzle-orm/pg-core';
+
+/** A moment, to the millisecond: what the API shows is exactly what orders the lists. */
+export const moment = () => timestamp({ withTimezone: true, precision: 3, mode: 'date' });
+
+export const organizationId = () => uuid().notNull();
+
+export const createdAt = () => moment().notNull().default(sql`now()`);
+export const updatedAt = () => moment().notNull().default(sql`now()`);
+
+/** Set when the record leaves lists and lookups; null on live records. */
+export const archivedAt = () => moment();
+
+export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+
+/** U+001F between the parts keeps a substring search from matching across two fields. */
+const SEPARATOR = sql.raw(`chr(31)`);
+
+/** The text that `query` searches: its parts folded (lower case, no accents) into one generated column. */
+export const folded = (...parts: SQL[]): SQL =>
+  sql`public.fold_text(${sql.join(
+    parts.map((part) => sql`coalesce(${part}, '')`),
+    sql` || ${SEPARATOR} || `,
+  )})`;

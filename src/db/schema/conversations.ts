@@ -1,0 +1,154 @@
+import { sql } from 'drizzle-orm';
+import {
+  type AnyPgColumn,
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { createdAt, folded, moment, organizationId, updatedAt } from './columns.ts';
+import { customers } from './customers.ts';
+import { organizations } from './organizations.ts';
+
+/**
+ * Threads. A rotated thread is continued by a newer one; the threads of one chain share `chainId`, the id of its oldest
+ * thread, and `continuedBy` is null only on its newest, the one that lists show.
+ */
+export const conversations = pgTable(
+  'conversations',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    channel: text().notNull(),
+    contact: text().notNull(),
+    contactName: text(),
+    customerId: uuid(),
+    activityState: text(),
+    controlledBy: text(),
+    language: text(),
+    rotatedFrom: uuid(),
+    continuedBy: uuid(),
+    chainId: uuid().notNull(),
+    /** Messages of this thread in both stores; a transcript's total adds up its chain. */
+    messageCount: integer().notNull().default(0),
+    lastMessageAt: moment(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    search: text().notNull().generatedAlwaysAs(folded(sql`contact_name`, sql`contact`)),
+  },
+  (table) => [
+    primaryKey({ name: 'conversations_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'conversations_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+    foreignKey({
+      name: 'conversations_customer_fkey',
+      columns: [table.organizationId, table.customerId],
+      foreignColumns: [customers.organizationId, customers.id],
+    }),
+    foreignKey({
+      name: 'conversations_rotated_from_fkey',
+      columns: [table.organizationId, table.rotatedFrom],
+      foreignColumns: [table.organizationId, table.id] as [AnyPgColumn, AnyPgColumn],
+    }),
+    // A chain does not fork: a thread is continued by one other at most.
+    uniqueIndex('conversations_rotated_from_key')
+      .on(table.organizationId, table.rotatedFrom)
+      .where(sql`rotated_from is not null`),
+    // The threads of a transcript.
+    index('conversations_chain_idx').on(table.organizationId, table.chainId),
+    // The list, in its order; then filtered by channel, activityState or customerId.
+    index('conversations_newest_idx')
+      .on(table.organizationId, table.lastMessageAt.desc().nullsLast(), table.id.desc())
+      .where(sql`continued_by is null`),
+    index('conversations_channel_idx')
+      .on(table.organizationId, table.channel, table.lastMessageAt.desc().nullsLast(), table.id.desc())
+      .where(sql`continued_by is null`),
+    index('conversations_activity_state_idx')
+      .on(table.organizationId, table.activityState, table.lastMessageAt.desc().nullsLast(), table.id.desc())
+      .where(sql`continued_by is null`),
+    index('conversations_customer_idx')
+      .on(table.organizationId, table.customerId, table.lastMessageAt.desc().nullsLast(), table.id.desc())
+      .where(sql`continued_by is null`),
+    // The list filtered by query.
+    index('conversations_search_idx')
+      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .where(sql`continued_by is null`),
+  ],
+);
+
+const messageColumns = () => ({
+  organizationId: organizationId(),
+  conversationId: uuid().notNull(),
+  id: uuid().notNull(),
+  content: text().notNull(),
+  direction: text().notNull(),
+  messageType: text().notNull(),
+  senderName: text(),
+  createdAt: createdAt(),
+});
+
+/** Messages of whatsapp conversations, with what that provider reports of their delivery. */
+export const whatsappMessages = pgTable(
+  'whatsapp_messages',
+  {
+    ...messageColumns(),
+    providerMessageId: text(),
+    deliveryStatus: text(),
+    deliveryStatusAt: moment(),
+    templateName: text(),
+  },
+  (table) => [
+    primaryKey({
+      name: 'whatsapp_messages_pkey',
+      columns: [table.organizationId, table.conversationId, table.id],
+    }),
+    foreignKey({
+      name: 'whatsapp_messages_conversation_fkey',
+      columns: [table.organizationId, table.conversationId],
+      foreignColumns: [conversations.organizationId, conversations.id],
+    }),
+    // The newest messages of a thread.
+    index('whatsapp_messages_transcript_idx').on(
+      table.organizationId,
+      table.conversationId,
+      table.createdAt.desc(),
+      table.id.desc(),
+    ),
+  ],
+);
+
+/** Messages of conversations on every other channel. */
+export const channelMessages = pgTable(
+  'channel_messages',
+  {
+    ...messageColumns(),
+    providerName: text(),
+    externalId: text(),
+    subject: text(),
+  },
+  (table) => [
+    primaryKey({
+      name: 'channel_messages_pkey',
+      columns: [table.organizationId, table.conversationId, table.id],
+    }),
+    foreignKey({
+      name: 'channel_messages_conversation_fkey',
+      columns: [table.organizationId, table.conversationId],
+      foreignColumns: [conversations.organizationId, conversations.id],
+    }),
+    // The newest messages of a thread.
+    index('channel_messages_transcript_idx').on(
+      table.organizationId,
+      table.conversationId,
+      table.createdAt.desc(),
+      table.id.desc(),
+    ),
+  ],
+);

@@ -1,0 +1,95 @@
+import { sql } from 'drizzle-orm';
+import {
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { archivedAt, createdAt, folded, organizationId, updatedAt } from './columns.ts';
+import { organizations } from './organizations.ts';
+
+export const customers = pgTable(
+  'customers',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    firstName: text(),
+    lastName: text(),
+    city: text(),
+    country: text(),
+    preferredLanguage: text(),
+    summary: text(),
+    tags: text().array().notNull().default(sql`'{}'::text[]`),
+    /** What `query` finds of the contacts: a generated column sees only its own row, so their writer repeats it here. */
+    contactSearch: text().notNull().default(''),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    archivedAt: archivedAt(),
+    search: text()
+      .notNull()
+      .generatedAlwaysAs(
+        folded(
+          sql`coalesce(nullif(first_name, '') || ' ' || nullif(last_name, ''), nullif(first_name, ''), last_name)`,
+          sql`summary`,
+          sql`contact_search`,
+        ),
+      ),
+  },
+  (table) => [
+    primaryKey({ name: 'customers_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'customers_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+    // The list, in its order.
+    index('customers_live_idx')
+      .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by query.
+    index('customers_search_idx')
+      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .where(sql`archived_at is null`),
+    // The list filtered by tag.
+    index('customers_tags_idx')
+      .using('gin', table.organizationId, table.tags)
+      .where(sql`archived_at is null`),
+  ],
+);
+
+export const customerContacts = pgTable(
+  'customer_contacts',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    customerId: uuid().notNull(),
+    /** 0 is the primary contact. */
+    position: integer().notNull(),
+    identifierType: text().notNull(),
+    identifierValue: text().notNull(),
+    /** What makes two spellings one account; see customers/contact-key.ts. */
+    contactKey: text().notNull(),
+    phoneNumber: text(),
+    displayName: text(),
+    /** Follows the customer's: an archived customer releases its contacts. */
+    archivedAt: archivedAt(),
+  },
+  (table) => [
+    primaryKey({ name: 'customer_contacts_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'customer_contacts_customer_fkey',
+      columns: [table.organizationId, table.customerId],
+      foreignColumns: [customers.organizationId, customers.id],
+    }),
+    // One person is one record: a live contact belongs to one customer of the organization.
+    uniqueIndex('customer_contacts_live_key')
+      .on(table.organizationId, table.identifierType, table.contactKey)
+      .where(sql`archived_at is null`),
+    // The contacts of a customer, in order.
+    index('customer_contacts_customer_idx').on(table.organizationId, table.customerId, table.position),
+  ],
+);

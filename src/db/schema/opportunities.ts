@@ -1,0 +1,78 @@
+import { sql } from 'drizzle-orm';
+import { foreignKey, index, integer, numeric, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { archivedAt, createdAt, folded, moment, organizationId, updatedAt } from './columns.ts';
+import { customers } from './customers.ts';
+import { organizations } from './organizations.ts';
+import { pipelineStages, teamMembers } from './team.ts';
+
+export const opportunities = pgTable(
+  'opportunities',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    title: text(),
+    shortRef: text(),
+    destination: text(),
+    customerId: uuid(),
+    sellerMemberId: uuid(),
+    budgetMin: numeric({ mode: 'number' }),
+    budgetMax: numeric({ mode: 'number' }),
+    budgetCurrency: text(),
+    checkInDate: text(),
+    nights: integer(),
+    passengerCount: integer(),
+    salesStage: text().notNull(),
+    stageId: uuid(),
+    /** As the agent set it. */
+    temperature: text(),
+    /** As a team member set it; this one is reported where it is not null. */
+    temperatureOverride: text(),
+    qualifiedAt: moment(),
+    lastActivityAt: moment(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    archivedAt: archivedAt(),
+    search: text()
+      .notNull()
+      .generatedAlwaysAs(folded(sql`title`, sql`short_ref`, sql`destination`)),
+  },
+  (table) => [
+    primaryKey({ name: 'opportunities_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'opportunities_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+    foreignKey({
+      name: 'opportunities_customer_fkey',
+      columns: [table.organizationId, table.customerId],
+      foreignColumns: [customers.organizationId, customers.id],
+    }),
+    foreignKey({
+      name: 'opportunities_seller_member_fkey',
+      columns: [table.organizationId, table.sellerMemberId],
+      foreignColumns: [teamMembers.organizationId, teamMembers.id],
+    }),
+    foreignKey({
+      name: 'opportunities_stage_fkey',
+      columns: [table.organizationId, table.stageId],
+      foreignColumns: [pipelineStages.organizationId, pipelineStages.id],
+    }),
+    // The list, in its order.
+    index('opportunities_live_idx')
+      .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by salesStage.
+    index('opportunities_sales_stage_idx')
+      .on(table.organizationId, table.salesStage, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by stageId.
+    index('opportunities_stage_idx')
+      .on(table.organizationId, table.stageId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by query.
+    index('opportunities_search_idx')
+      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .where(sql`archived_at is null`),
+  ],
+);

@@ -1,0 +1,101 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  foreignKey,
+  index,
+  integer,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { archivedAt, createdAt, folded, moment, organizationId, updatedAt } from './columns.ts';
+import { customers } from './customers.ts';
+import { opportunities } from './opportunities.ts';
+import { organizations } from './organizations.ts';
+
+export const quotes = pgTable(
+  'quotes',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    opportunityId: uuid().notNull(),
+    title: text().notNull(),
+    status: text().notNull(),
+    destination: text(),
+    customerId: uuid(),
+    price: numeric({ mode: 'number' }),
+    currency: text(),
+    /** Of the public quote link: random, made once, never changed. */
+    token: text().notNull(),
+    openCount: integer().notNull().default(0),
+    firstOpenedAt: moment(),
+    lastOpenedAt: moment(),
+    publishedAt: moment(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    archivedAt: archivedAt(),
+    search: text().notNull().generatedAlwaysAs(folded(sql`title`, sql`destination`)),
+  },
+  (table) => [
+    primaryKey({ name: 'quotes_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'quotes_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+    foreignKey({
+      name: 'quotes_opportunity_fkey',
+      columns: [table.organizationId, table.opportunityId],
+      foreignColumns: [opportunities.organizationId, opportunities.id],
+    }),
+    foreignKey({
+      name: 'quotes_customer_fkey',
+      columns: [table.organizationId, table.customerId],
+      foreignColumns: [customers.organizationId, customers.id],
+    }),
+    uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
+    // The list, in its order.
+    index('quotes_live_idx')
+      .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by status.
+    index('quotes_status_idx')
+      .on(table.organizationId, table.status, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by opportunityId.
+    index('quotes_opportunity_idx')
+      .on(table.organizationId, table.opportunityId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by query.
+    index('quotes_search_idx')
+      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .where(sql`archived_at is null`),
+  ],
+);
+
+export const quoteAttachments = pgTable(
+  'quote_attachments',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    quoteId: uuid().notNull(),
+    fileName: text().notNull(),
+    kind: text().notNull(),
+    mimeType: text().notNull(),
+    sizeBytes: bigint({ mode: 'number' }).notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    primaryKey({ name: 'quote_attachments_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'quote_attachments_quote_fkey',
+      columns: [table.organizationId, table.quoteId],
+      foreignColumns: [quotes.organizationId, quotes.id],
+    }),
+    // The attachments of a quote, oldest first.
+    index('quote_attachments_quote_idx').on(table.organizationId, table.quoteId, table.createdAt, table.id),
+  ],
+);

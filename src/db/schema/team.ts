@@ -1,0 +1,54 @@
+import { sql } from 'drizzle-orm';
+import { boolean, foreignKey, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
+import { organizations } from './organizations.ts';
+
+export const teamMembers = pgTable(
+  'team_members',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    userId: text().notNull(),
+    name: text().notNull(),
+    email: text().notNull(),
+    roles: text().array().notNull().default(sql`'{}'::text[]`),
+    isAssignable: boolean().notNull().default(true),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    archivedAt: archivedAt(),
+  },
+  (table) => [
+    primaryKey({ name: 'team_members_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'team_members_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+    // The list, in its order.
+    index('team_members_live_idx')
+      .on(table.organizationId, table.createdAt, table.id)
+      .where(sql`archived_at is null`),
+  ],
+);
+
+export const pipelineStages = pgTable(
+  'pipeline_stages',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    key: text().notNull(),
+    name: text().notNull(),
+    position: integer().notNull().default(0),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    archivedAt: archivedAt(),
+  },
+  (table) => [
+    primaryKey({ name: 'pipeline_stages_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'pipeline_stages_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+  ],
+);

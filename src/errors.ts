@@ -1,0 +1,87 @@
+/** Every error code that an answer can carry, with its HTTP status. Clients branch on the code; it never changes. */
+const STATUS = {
+  VALIDATION_FAILED: 400,
+  UNAUTHORIZED: 401,
+  FILE_LINK_INVALID: 403,
+  ROUTE_NOT_FOUND: 404,
+  CATALOG_PRODUCT_NOT_FOUND: 404,
+  CUSTOMER_NOT_FOUND: 404,
+  OPPORTUNITY_NOT_FOUND: 404,
+  CONVERSATION_NOT_FOUND: 404,
+  QUOTE_NOT_FOUND: 404,
+  ORGANIZATION_NOT_FOUND: 404,
+  API_KEY_NOT_FOUND: 404,
+  TEAM_MEMBER_NOT_FOUND: 404,
+  PIPELINE_STAGE_NOT_FOUND: 404,
+  QUOTE_ATTACHMENT_NOT_FOUND: 404,
+  CUSTOMER_CONTACT_CONFLICT: 409,
+  IDEMPOTENCY_KEY_REUSED: 409,
+  IDEMPOTENCY_IN_PROGRESS: 409,
+  API_KEY_INACTIVE: 409,
+  CATALOG_PRODUCT_NOT_ARCHIVED: 409,
+  PRECONDITION_FAILED: 412,
+  PAYLOAD_TOO_LARGE: 413,
+  RATE_LIMIT_EXCEEDED: 429,
+  INTERNAL_ERROR: 500,
+  SERVICE_UNAVAILABLE: 503,
+} as const;
+
+export type ErrorCode = keyof typeof STATUS;
+
+/** One fault of a request, or one contact that another customer has. */
+export type ErrorDetail = { path: string; message: string } | { path: string; customerId: string };
+
+export type ErrorBody = { error: { code: ErrorCode; message: string; details?: readonly ErrorDetail[] } };
+
+/** An answer other than success: thrown anywhere below a route, written by the one error handler. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly details: readonly ErrorDetail[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: readonly ErrorDetail[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return STATUS[this.code];
+  }
+}
+
+export const errorCodes = Object.keys(STATUS) as ErrorCode[];
+
+export const errorBody = (error: ApiError): ErrorBody => ({
+  error: {
+    code: error.code,
+    message: error.message,
+    ...(error.details && { details: error.details }),
+  },
+});
+
+/** `details` beyond this many faults help nobody. */
+const MAX_DETAILS = 20;
+
+/** 400 that names every fault, in `details` and again in the message, for a person who sees only that. */
+export function validationFailed(faults: readonly { path: string; message: string }[]): ApiError {
+  const details = faults.slice(0, MAX_DETAILS);
+  const summary = details.map(({ path, message }) => `${path} ${message}`).join('; ');
+  return new ApiError('VALIDATION_FAILED', `The request is not valid: ${summary}.`, { details });
+}
+
+/** 503 for a fault that passes by itself: database out of reach, pool exhausted, disk full. */
+export const serviceUnavailable = (cause?: unknown): ApiError =>
+  new ApiError('SERVICE_UNAVAILABLE', 'The service cannot answer right now; retry shortly.', {
+    headers: { 'retry-after': '1' },
+    cause,
+  });
+
+/** 404 for a record that does not exist in the organization: archived, another organization's, never there. */
+export const notFound = (code: ErrorCode, what: string, id: string): ApiError =>
+  new ApiError(code, `The ${what} ${JSON.stringify(id.slice(0, 64))} does not exist.`);

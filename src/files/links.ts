@@ -1,0 +1,72 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { OrganizationScope } from '../db/scope.ts';
+
+/** What a download link gives access to. */
+export type LinkedFile = { organizationId: string; attachmentId: string };
+
+export type FileLinks = {
+  /** An absolute URL that downloads the attachment until it expires. */
+  sign: (
+    scope: OrganizationScope,
+    attachment: { id: string; fileName: string; mimeType: string },
+  ) => string | Promise<string>;
+};
+
+export type LinkSecrets = {
+  current: string;
+  /** Still accepted, so that the secret can be changed without breaking the links that are out. */
+  previous?: string | undefined;
+};
+
+const ID_BYTES = 16;
+const PAYLOAD_BYTES = 2 * ID_BYTES + 6;
+const SIGNATURE_BYTES = 32;
+
+const idToBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+const bytesToId = (bytes: Buffer): string =>
+  bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+const signature = (secret: string, payload: Buffer): Buffer =>
+  createHmac('sha256', secret).update(payload).digest();
+
+/**
+ * Makes the token of a link: organization, attachment and expiry, with an HMAC-SHA256 over them, in base64url.
+ * @param expiresAt milliseconds since 1970
+ */
+export function makeToken(secrets: LinkSecrets, file: LinkedFile, expiresAt: number): string {
+  const payload = Buffer.alloc(PAYLOAD_BYTES);
+  idToBytes(file.organizationId).copy(payload, 0);
+  idToBytes(file.attachmentId).copy(payload, ID_BYTES);
+  payload.writeUIntBE(expiresAt, 2 * ID_BYTES, 6);
+  return Buffer.concat([payload, signature(secrets.current, payload)]).toString('base64url');
+}
+
+/** What the token gives access to; undefined when it expired or is not, to the letter, one of ours. */
+export function readToken(secrets: LinkSecrets, token: string, now: number): LinkedFile | undefined {
+  const bytes = Buffer.from(token, 'base64url');
+  // Decoding is lenient; only the one spelling that we made is good.
+  if (bytes.length !== PAYLOAD_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token)
+    return undefined;
+  const payload = bytes.subarray(0, PAYLOAD_BYTES);
+  const signed = bytes.subarray(PAYLOAD_BYTES);
+  const accepted = [secrets.current, ...(secrets.previous === undefined ? [] : [secrets.previous])];
+  if (!accepted.some((secret) => timingSafeEqual(signature(secret, payload), signed))) return undefined;
+  if (payload.readUIntBE(2 * ID_BYTES, 6) <= now) return undefined;
+  return {
+    organizationId: bytesToId(payload.subarray(0, ID_BYTES)),
+    attachmentId: bytesToId(payload.subarray(ID_BYTES, 2 * ID_BYTES)),
+  };
+}
+
+/** Links to this service's own download route. */
+export const ownLinks = (options: {
+  secrets: LinkSecrets;
+  publicUrl: string;
+  ttlSeconds: number;
+  now?: () => number;
+}): FileLinks => ({
+  sign: ({ organizationId }, { id }) => {
+    const expiresAt = (options.now ?? Date.now)() + options.ttlSeconds * 1_000;
+    return `${options.publicUrl}/files/${makeToken(options.secrets, { organizationId, attachmentId: id }, expiresAt)}`;
+  },
+});

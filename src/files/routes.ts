@@ -1,0 +1,63 @@
+import { send } from '@fastify/send';
+import { create as contentDisposition } from 'content-disposition';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Database } from '../db/client.ts';
+import { scopeTo } from '../db/scope.ts';
+import { ApiError, validationFailed } from '../errors.ts';
+import { findAttachment } from '../quotes/repository.ts';
+import { type LinkSecrets, readToken } from './links.ts';
+import { storageKey } from './storage.ts';
+
+export type FileRoutesOptions = {
+  db: Database;
+  /** The folder of the disk storage. */
+  root: string;
+  secrets: LinkSecrets;
+  now?: () => number;
+};
+
+const invalidLink = (): ApiError =>
+  new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid; ask for the attachments again.');
+
+/** What the file sender refused, in our own error shape instead of its HTML. */
+function refusal(status: number, attachmentId: string): Error {
+  if (status === 416) return validationFailed([{ path: 'header.range', message: 'must be within the file' }]);
+  if (status === 412)
+    return new ApiError('PRECONDITION_FAILED', 'The file is not the one that the headers ask for.');
+  return new Error(`The file of attachment ${attachmentId} cannot be read (${status}).`);
+}
+
+/** Downloads by signed link. The link is the credential: no key is needed, and none is looked at. */
+export const fileRoutes: FastifyPluginCallbackZod<FileRoutesOptions> = (
+  app,
+  { db, root, secrets, now },
+  done,
+) => {
+  app.get(
+    '/files/:token',
+    { schema: { hide: true, params: z.object({ token: z.string() }) } },
+    async (request, reply) => {
+      const file = readToken(secrets, request.params.token, (now ?? Date.now)());
+      if (!file) throw invalidLink();
+      const attachment = await findAttachment(scopeTo(db, file.organizationId), file.attachmentId);
+      if (!attachment) throw invalidLink();
+      const key = storageKey(file.organizationId, file.attachmentId);
+      const { statusCode, headers, stream, type } = await send(request.raw, key, {
+        root,
+        cacheControl: false,
+        index: false,
+      });
+      if (type === 'error') throw refusal(statusCode, attachment.id);
+      return reply
+        .code(statusCode)
+        .headers(headers)
+        .header('content-type', attachment.mimeType)
+        .header('content-disposition', contentDisposition(attachment.fileName))
+        .header('x-content-type-options', 'nosniff')
+        .header('cache-control', 'no-store')
+        .send(stream);
+    },
+  );
+  done();
+};

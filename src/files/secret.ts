@@ -1,0 +1,24 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** A secret of this installation: the text in the file, made and written (mode 600) the first time. */
+export async function keptSecret(path: string, make: () => string): Promise<string> {
+  const kept = await readSecret(path);
+  if (kept !== undefined) return kept;
+  const made = make();
+  await mkdir(dirname(path), { recursive: true });
+  // Exclusive: of two starts at once, both use what the first one wrote.
+  await writeFile(path, `${made}\n`, { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  return (await readSecret(path)) ?? made;
+}
+
+/** The text in the file; undefined when there is none. */
+export async function readSecret(path: string): Promise<string | undefined> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return text.trim() || undefined;
+}

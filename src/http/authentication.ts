@@ -1,0 +1,44 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { Database } from '../db/client.ts';
+import { type OrganizationScope, scopeTo } from '../db/scope.ts';
+import { ApiError } from '../errors.ts';
+import type { KeyDirectory } from '../keys/directory.ts';
+import type { KnownKey } from '../keys/repository.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key that the request came with; undefined before authentication and outside of /v1. */
+    apiKey: KnownKey | undefined;
+    /** The organization of that key. */
+    scope: OrganizationScope;
+  }
+}
+
+const BEARER = /^bearer +(\S.*?) *$/i;
+
+/** One answer whatever is wrong with the key, so that it tells nobody which keys exist. */
+const unauthorized = (): ApiError =>
+  new ApiError('UNAUTHORIZED', 'The API key is missing or not valid.', {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
+
+/** The key of the request, from either header; undefined when there is none, or two that differ. */
+export function presentedKey(headers: IncomingHttpHeaders): string | undefined {
+  const bearer = headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1];
+  const header = headers['x-api-key']?.toString().trim();
+  if (bearer !== undefined && header !== undefined && bearer !== header) return undefined;
+  return bearer ?? header;
+}
+
+/** Lets only requests with a live key pass, and gives them the scope of its organization. */
+export function authenticate(app: FastifyInstance, { db, keys }: { db: Database; keys: KeyDirectory }): void {
+  app.addHook('onRequest', async (request) => {
+    const presented = presentedKey(request.headers);
+    const found = presented === undefined ? undefined : keys.find(presented);
+    const key = found instanceof Promise ? await found : found;
+    if (!key) throw unauthorized();
+    request.apiKey = key;
+    request.scope = scopeTo(db, key.organizationId);
+  });
+}

@@ -1,0 +1,96 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseFault } from '../db/faults.ts';
+import { ApiError, errorBody, serviceUnavailable, validationFailed } from '../errors.ts';
+import { faultsOf, ValidationError } from './validation.ts';
+
+/** The one place that writes error bodies, whoever raised the error: a route, a hook, Fastify or Node's HTTP parser. */
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  return reply
+    .code(error.status)
+    .headers(error.headers)
+    .type(JSON_TYPE)
+    .send(JSON.stringify(errorBody(error)));
+}
+
+const bodyFault = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
+
+/** Fastify's own errors, by their codes. */
+const FRAMEWORK: Record<string, () => ApiError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than this operation takes.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => bodyFault('must be JSON, sent with content-type: application/json'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyFault('must be as long as content-length says'),
+  FST_ERR_BAD_URL: () => new ApiError('ROUTE_NOT_FOUND', 'The path cannot be decoded.'),
+};
+
+function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof ValidationError) {
+    return validationFailed([...faultsOf(error, request), ...request.strictFaults]);
+  }
+  if (isDatabaseFault(error)) return serviceUnavailable(error);
+  const known = 'code' in error ? FRAMEWORK[error.code] : undefined;
+  if (known) return known();
+  const status = (error as Partial<FastifyError>).statusCode;
+  if (status !== undefined && status >= 400 && status < 500)
+    return new ApiError('VALIDATION_FAILED', 'The request cannot be read.');
+  return new ApiError('INTERNAL_ERROR', 'Something went wrong here; the request id finds it in the log.', {
+    cause: error,
+  });
+}
+
+export function handleErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const answer = toApiError(error, request);
+    if (answer.status >= 500) request.log.error({ err: answer.cause ?? answer }, answer.code);
+    return sendError(reply, answer);
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    sendError(reply, new ApiError('ROUTE_NOT_FOUND', 'There is no such operation; see /docs.')),
+  );
+}
+
+/** For `frameworkErrors`: requests that fail before they have a route, and so before any hook. */
+export function answerFrameworkError(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  reply.header('x-request-id', request.id);
+  sendError(reply, toApiError(error, request));
+}
+
+/** For `clientErrorHandler`: bytes that Node's parser refuses; there is no request, only the socket. */
+export function answerClientError(
+  error: Error & { code?: string },
+  socket: Socket,
+  requestId: string,
+  log: FastifyBaseLogger,
+): void {
+  log.debug({ requestId, code: error.code }, 'refused bytes that are no HTTP request');
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const answer = new ApiError(
+    'VALIDATION_FAILED',
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is no valid HTTP.',
+  );
+  const body = JSON.stringify(errorBody(answer));
+  socket.end(
+    [
+      `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`,
+      `Content-Type: ${JSON_TYPE}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${requestId}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+
+/** The kinds of field that requests and responses are made of, with the limits that all resources share. */
+
+/** PostgreSQL stores neither U+0000 nor half of a surrogate pair. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
+
+/** Lengths count code points, as PostgreSQL and people do, not UTF-16 units. */
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+type Lengths = { min?: number; max: number };
+
+/** Text that can be stored, of a bounded length. Nothing is trimmed: what was sent is what is read back. */
+export function text({ min = 0, max }: Lengths) {
+  return z
+    .string()
+    .superRefine((value, context) => {
+      const fault = (message: string) => context.addIssue({ code: 'custom', message });
+      if (!isStorable(value)) return fault('must not contain U+0000 or a lone surrogate');
+      // No text has more code points than UTF-16 units: most values are settled without counting.
+      if (value.length < min || (value.length <= 2 * min && codePoints(value) < min)) {
+        return fault(
+          min === max ? `must have exactly ${min} characters` : `must have at least ${count(min)}`,
+        );
+      }
+      if (value.length > max && codePoints(value) > max) {
+        return fault(min === max ? `must have exactly ${min} characters` : `must have at most ${count(max)}`);
+      }
+    })
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+}
+
+const count = (characters: number): string => `${characters} character${characters === 1 ? '' : 's'}`;
+
+export const name = () => text({ max: 255 });
+export const title = () => text({ min: 1, max: 500 });
+export const shortText = () => text({ max: 2_000 });
+export const longText = () => text({ max: 50_000 });
+export const dateText = () => text({ max: 64 });
+export const currency = () =>
+  text({ min: 3, max: 3 })
+    .describe('Three-character currency code.')
+    .meta({ examples: ['USD'] });
+export const texts = () => z.array(text({ max: 1_000 })).max(200);
+
+export const positiveInteger = () => z.int32('must be an integer').min(1, 'must be greater than 0');
+export const positiveNumber = () => z.number().gt(0, 'must be greater than 0');
+export const price = () => z.number().min(0, 'must be at least 0');
+
+export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) => z.enum(values);
+
+/** A moment in a response: ISO 8601, UTC, milliseconds. */
+export const dateTime = () =>
+  z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
+
+export const id = () => z.string().meta({ examples: ['01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17'] });
+
+const DECIMAL_DIGITS = /^\d{1,16}$/;
+
+/** A query parameter sent as decimal digits only; anything else stays text and fails as no integer. */
+const fromDigits = (value: unknown): unknown =>
+  typeof value === 'string' && DECIMAL_DIGITS.test(value) ? Number(value) : value;
+
+export const limit = (maximum: number, preset: number) => {
+  const rule = `must be an integer from 1 to ${maximum}, in decimal digits`;
+  return z
+    .preprocess(fromDigits, z.int32(rule).min(1, rule).max(maximum, rule))
+    .default(preset)
+    .meta({ default: preset })
+    .describe(`How many records to return, 1 to ${maximum}.`);
+};
+
+const offset = () => {
+  const rule = 'must be an integer from 0 to 2147483647, in decimal digits';
+  return z
+    .preprocess(
+      (value) => (value === '' || value === 'null' ? null : fromDigits(value)),
+      z.int32(rule).min(0, rule).nullable(),
+    )
+    .default(0)
+    .transform((value) => value ?? 0)
+    .meta({ default: 0 })
+    .describe('How many records to skip. Empty or `null` means 0.');
+};
+
+/** The query of every list with pages. */
+export const pageQuery = () => ({ limit: limit(100, 25), offset: offset() });
+
+/** An optional text filter of a list. */
+export const textFilter = (description: string) =>
+  text({ min: 1, max: 200 }).optional().describe(description);
+
+export const page = <Item extends z.ZodType>(item: Item) =>
+  z.object({
+    data: z.array(item),
+    pagination: Pagination,
+  });
+
+export const Pagination = z
+  .object({
+    limit: z.int32(),
+    offset: z.int32(),
+    total: z.int().min(0).max(Number.MAX_SAFE_INTEGER).describe('Count of all records for the filters sent.'),
+  })
+  .meta({ id: 'Pagination', description: 'Another page exists while offset plus limit is below total.' });

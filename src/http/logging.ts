@@ -1,0 +1,41 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import pino from 'pino';
+import { sqlState } from '../db/faults.ts';
+
+/** What a log line may hold of an error. Messages of data errors quote the data; their code and constraint say enough. */
+export function serializeError(error: Error & { constraint?: string }): Record<string, unknown> {
+  const state = sqlState(error);
+  const quotesData = state !== undefined && /^2[23]/.test(state);
+  return {
+    type: error.name,
+    message: quotesData ? `PostgreSQL error ${state}` : error.message,
+    ...(state !== undefined && { sqlState: state, constraint: error.constraint }),
+    stack: error.stack
+      ?.split('\n')
+      .filter((line) => line.startsWith('    at '))
+      .join('\n'),
+    ...(error.cause instanceof Error && { cause: serializeError(error.cause) }),
+  };
+}
+
+/** JSON lines to standard output, or to `destination`. */
+export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
+  pino({ level, base: null, serializers: { err: serializeError } }, destination ?? pino.destination(1));
+
+/** One line per request. It names the route and never the address, which can hold names, numbers and signatures. */
+export function logRequests(app: FastifyInstance): void {
+  app.addHook('onResponse', (request: FastifyRequest, reply, done) => {
+    request.log.info(
+      {
+        organizationId: request.apiKey?.organizationId,
+        apiKeyId: request.apiKey?.id,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        milliseconds: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'request',
+    );
+    done();
+  });
+}

@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify';
+import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import { ApiError } from '../errors.ts';
+
+/** Length of a window in seconds; the limits are given per minute. */
+export const WINDOW_SECONDS = 60;
+
+export type RateLimitOptions = {
+  /** Counts the requests of each key in fixed windows; only its counting is used, the limit is each key's own. */
+  limiter: Pick<RateLimiterAbstract, 'penalty' | 'reward'>;
+  /** Requests per minute of a key that has no limit of its own; 0 switches the limit off. */
+  requestsPerMinute: number;
+};
+
+const limitHeaders = (limit: number, remaining: number, reset: number): Record<string, string> => ({
+  'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,
+  ratelimit: `"default";r=${remaining};t=${reset}`,
+  'x-ratelimit-limit': String(limit),
+  'x-ratelimit-remaining': String(remaining),
+  'x-ratelimit-reset': String(reset),
+});
+
+/** Limits each key's requests; refused ones count no further. Needs an authenticated request. */
+export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const key = request.apiKey;
+    const limit = key?.requestsPerMinute ?? requestsPerMinute;
+    if (!key || limit === 0) return;
+    const window = await limiter.penalty(key.id).catch((error: Error): RateLimiterRes | undefined => {
+      request.log.warn({ err: error }, 'the rate limit store failed; the request passes');
+      return undefined;
+    });
+    if (!window) return;
+    const reset = Math.max(1, Math.ceil(window.msBeforeNext / 1_000));
+    reply.headers(limitHeaders(limit, Math.max(0, limit - window.consumedPoints), reset));
+    if (window.consumedPoints > limit) {
+      throw new ApiError(
+        'RATE_LIMIT_EXCEEDED',
+        `This key may make ${limit} requests a minute; retry in ${reset} s.`,
+        {
+          headers: { 'retry-after': String(reset) },
+        },
+      );
+    }
+  });
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { type ApiError, validationFailed } from '../errors.ts';
+import { answerClientError, answerFrameworkError, handleErrors } from './error-handler.ts';
+import { reportIgnoredParameters } from './ignored-parameters.ts';
+import { logRequests } from './logging.ts';
+import { validatorCompiler } from './validation.ts';
+
+export type HttpServerOptions = {
+  logger: FastifyBaseLogger;
+  /** Fastify's trustProxy: which proxies may say who the client is. */
+  trustProxy?: boolean | string;
+};
+
+const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
+const BODY_LIMIT = 1024 * 1024;
+
+function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
+  const sent = raw.headers['x-request-id'];
+  return typeof sent === 'string' && CLIENT_REQUEST_ID.test(sent) ? sent : randomUUID();
+}
+
+/** The application that both APIs start from: request ids, logs, JSON bodies, validation, one error shape. */
+export function createHttpServer({ logger, trustProxy = false }: HttpServerOptions) {
+  const app = fastify({
+    loggerInstance: logger,
+    trustProxy,
+    genReqId: requestId,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: 60_000,
+    // Requests that arrive on open connections during a shutdown are answered, not refused.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    // An id is at most as long as a request line: too long a one is unknown (404), not another kind of error.
+    routerOptions: { maxParamLength: 16_384 },
+    http: { requireHostHeader: false },
+    frameworkErrors: answerFrameworkError,
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, randomUUID(), logger),
+  }).withTypeProvider<ZodTypeProvider>();
+
+  app.setValidatorCompiler(validatorCompiler);
+  // Success bodies are JSON text when they get here; nothing is serialised twice.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    delete request.headers.expect;
+    app.routing(request, response);
+  });
+
+  handleErrors(app);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    const { httpVersion, headers } = request.raw;
+    done(httpVersion === '1.1' && headers.host === undefined ? missingHost() : undefined);
+  });
+  logRequests(app);
+  readJsonBodies(app);
+  reportIgnoredParameters(app);
+  return app;
+}
+
+const missingHost = (): ApiError => validationFailed([{ path: 'header.host', message: 'is required' }]);
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** JSON only, in UTF-8 that says what it means: bytes that are no UTF-8 are refused, not replaced. */
+function readJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (
+      request.headers['content-encoding'] !== undefined &&
+      request.headers['content-encoding'] !== 'identity'
+    ) {
+      return done(validationFailed([{ path: 'body', message: 'must not be compressed' }]));
+    }
+    // A DELETE with a content type and no body is a DELETE without a body.
+    if (body.length === 0) return done(null, undefined);
+    try {
+      done(null, JSON.parse(UTF8.decode(body)));
+    } catch {
+      done(validationFailed([{ path: 'body', message: 'must be valid JSON in UTF-8' }]));
+    }
+  });
+}

@@ -1,0 +1,78 @@
+import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
+import { z } from 'zod';
+
+/** Validation by zod, and the words of its faults: each completes a sentence that begins with the field's path. */
+
+const KINDS: Record<string, string> = {
+  string: 'a string',
+  number: 'a finite number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'a JSON object',
+};
+
+const entries = (amount: number | bigint): string =>
+  `${amount} ${Number(amount) === 1 ? 'entry' : 'entries'}`;
+
+z.config({
+  customError: (issue) => {
+    if (issue.input === undefined && issue.code !== 'custom') return 'is required';
+    if (issue.input === null && issue.code !== 'custom') return 'must not be null';
+    switch (issue.code) {
+      case 'invalid_type':
+        return `must be ${KINDS[issue.expected] ?? issue.expected}`;
+      case 'invalid_value':
+        return `must be one of ${issue.values.join(', ')}`;
+      case 'too_small':
+        return issue.origin === 'array'
+          ? `must have at least ${entries(issue.minimum)}`
+          : `must be at least ${issue.minimum}`;
+      case 'too_big':
+        return issue.origin === 'array'
+          ? `must have at most ${entries(issue.maximum)}`
+          : `must be at most ${issue.maximum}`;
+      default:
+        return undefined;
+    }
+  },
+});
+
+export type Fault = { path: string; message: string };
+
+/** What the validator throws; the error handler asks it for its faults. */
+export class ValidationError extends Error {
+  readonly issues: readonly z.core.$ZodIssue[];
+  /** Set by Fastify: the part of the request that was validated. */
+  validationContext?: string;
+
+  constructor(issues: readonly z.core.$ZodIssue[]) {
+    super('The request is not valid.');
+    this.issues = issues;
+  }
+}
+
+export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
+  ({ schema }) =>
+  (data) => {
+    const result = schema.safeParse(data);
+    return result.success ? { value: result.data } : { error: new ValidationError(result.error.issues) };
+  };
+
+/** `body.contacts[0].identifierValue`, `query.limit`. */
+export const pathOf = (root: string, path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${String(step)}`),
+    root,
+  );
+
+export function faultsOf(error: ValidationError, request: FastifyRequest): Fault[] {
+  const root = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
+  return error.issues.map(({ path, message }) => ({
+    path: pathOf(root, path),
+    message: root === 'query' && isRepeated(request.query, path[0]) ? 'must be given only once' : message,
+  }));
+}
+
+const isRepeated = (query: unknown, parameter: PropertyKey | undefined): boolean =>
+  parameter !== undefined && Array.isArray((query as Record<PropertyKey, unknown>)[parameter]);

@@ -1,0 +1,49 @@
+import { hash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/**
+ * The form of an API key: `tcrm_`, 43 base62 characters of 32 random bytes, `_`, 6 base62 characters of a CRC-32 over
+ * what precedes. The checksum refuses typing errors and made-up keys without a query, and lets secret scanners be sure.
+ */
+
+/** Secret scanners match this prefix: it never changes. */
+const PREFIX = 'tcrm_';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const FORM = /^tcrm_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
+const SECRET_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+
+function base62(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest /= 62n) text = ALPHABET.charAt(Number(rest % 62n)) + text;
+  return text;
+}
+
+const checksum = (text: string): string => base62(BigInt(crc32(text)), CHECKSUM_LENGTH);
+
+/** Text of random base62 characters that stands for `bytes` random bytes. */
+export const randomBase62 = (bytes: number): string =>
+  base62(BigInt(`0x${randomBytes(bytes).toString('hex')}`), Math.ceil((bytes * 8) / Math.log2(62)));
+
+/** A new key: shown to its owner once, kept by us only as its hash. */
+export function makeKey(): string {
+  const body = PREFIX + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_LENGTH);
+  return `${body}_${checksum(body)}`;
+}
+
+/** True when the text has the form of a key and its checksum fits; says nothing of whether the key exists. */
+export function isWellFormedKey(text: string): boolean {
+  if (!FORM.test(text)) return false;
+  const end = text.length - CHECKSUM_LENGTH;
+  return checksum(text.slice(0, end - 1)) === text.slice(end);
+}
+
+/** What is kept of a key: it is random enough that a plain SHA-256 cannot be turned back. */
+export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');
+
+/** The characters by which a person recognises a key. */
+export const recognisable = (key: string): { start: string; last4: string } => ({
+  start: key.slice(0, PREFIX.length + 6),
+  last4: key.slice(-4),
+});

@@ -1,0 +1,134 @@
+import type { FastifyBaseLogger } from 'fastify';
+import pg from 'pg';
+import type { Database } from '../db/client.ts';
+import { hashKey, isWellFormedKey } from './api-key.ts';
+import { findKey, KEY_CHANNEL, type KnownKey, saveKeyUsage } from './repository.ts';
+
+/** Answers whose key it is, from memory where that is safe. */
+export type KeyDirectory = {
+  /** The live key, or undefined for one that is malformed, unknown, expired or revoked. A promise only when it had to ask. */
+  find: (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
+  /** How often `find` was answered from memory and how often not. */
+  stats: () => { hits: number; misses: number };
+  close: () => Promise<void>;
+};
+
+export type KeyDirectoryOptions = {
+  db: Database;
+  /** A direct connection to the database: LISTEN means nothing behind a transaction pooler. */
+  url: string;
+  logger: FastifyBaseLogger;
+  now?: () => number;
+};
+
+/** What is in memory is used for this long after the channel last proved that it is open: a lost channel lengthens a key's life by no more. */
+const TRUST_MS = 1_000;
+const HEARTBEAT_MS = 400;
+const USAGE_INTERVAL_MS = 60_000;
+const MAX_CACHED = 10_000;
+
+/**
+ * Opens the directory. Keys are looked up once and then remembered; a change of a key is told to every instance over
+ * LISTEN/NOTIFY and forgets it there, and its expiry holds by the clock. While the channel cannot be proven open, every
+ * request asks the database.
+ */
+export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirectoryOptions): KeyDirectory {
+  const cache = new Map<string, KnownKey>();
+  const usage = new Map<string, { key: KnownKey; at: number }>();
+  const counts = { hits: 0, misses: 0 };
+  /** Grows whenever something was forgotten, so that a lookup under way then is not remembered. */
+  let changes = 0;
+  let trustedUntil = 0;
+  let closed = false;
+  let listener: pg.Client | undefined;
+  let timer: NodeJS.Timeout;
+
+  function forget(hash?: string): void {
+    changes += 1;
+    if (hash === undefined) cache.clear();
+    else cache.delete(hash);
+  }
+
+  async function listen(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: 3_000,
+      query_timeout: TRUST_MS,
+    });
+    client.on('error', (error) => logger.warn({ err: error }, 'the key channel was lost'));
+    client.on('notification', ({ payload }) => forget(payload));
+    await client.connect();
+    await client.query(`listen ${KEY_CHANNEL}`);
+    forget();
+    return client;
+  }
+
+  async function heartbeat(): Promise<void> {
+    const asked = now();
+    try {
+      listener ??= await listen();
+      await listener.query('select 1');
+      trustedUntil = asked + TRUST_MS;
+    } catch (error) {
+      trustedUntil = 0;
+      forget();
+      const lost = listener;
+      listener = undefined;
+      if (!closed) logger.debug({ err: error }, 'the key channel is not open');
+      lost?.end().catch(() => undefined);
+    }
+    if (!closed) timer = setTimeout(heartbeat, HEARTBEAT_MS).unref();
+  }
+
+  async function saveUsage(): Promise<void> {
+    if (usage.size === 0) return;
+    const batch = [...usage.values()];
+    usage.clear();
+    await saveKeyUsage(db, batch).catch((error) => logger.warn({ err: error }, 'key usage was not saved'));
+  }
+
+  function used(key: KnownKey, at: number): KnownKey | undefined {
+    if (key.expiresAt !== null && key.expiresAt <= at) return undefined;
+    usage.set(key.id, { key, at });
+    return key;
+  }
+
+  async function ask(hash: Buffer, name: string): Promise<KnownKey | undefined> {
+    const before = changes;
+    const key = await findKey(db, hash);
+    if (!key) return undefined;
+    if (before === changes && now() < trustedUntil) {
+      if (cache.size >= MAX_CACHED) cache.clear();
+      cache.set(name, key);
+    }
+    return used(key, now());
+  }
+
+  const beating = heartbeat();
+  const saving = setInterval(saveUsage, USAGE_INTERVAL_MS).unref();
+
+  return {
+    find(key) {
+      if (!isWellFormedKey(key)) return undefined;
+      const hash = hashKey(key);
+      const name = hash.toString('hex');
+      const at = now();
+      const known = at < trustedUntil ? cache.get(name) : undefined;
+      if (known) {
+        counts.hits += 1;
+        return used(known, at);
+      }
+      counts.misses += 1;
+      return ask(hash, name);
+    },
+    stats: () => ({ ...counts }),
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      clearInterval(saving);
+      await beating;
+      await listener?.end();
+      await saveUsage();
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { dateTime, id, text } from '../http/fields.ts';
+
+export const ApiKey = z
+  .object({
+    id: id(),
+    name: z.string(),
+    start: z.string().describe('The first characters of the key, to recognise it by.'),
+    last4: z.string().describe('The last four characters of the key.'),
+    requestsPerMinute: z.int32().nullable().describe('null: the default of the service; 0: unlimited.'),
+    createdAt: dateTime(),
+    lastUsedAt: dateTime().nullable().describe('To the minute.'),
+    expiresAt: dateTime().nullable(),
+    revokedAt: dateTime().nullable(),
+    replacedBy: z.string().nullable().describe('The key that a rotation issued in its place.'),
+  })
+  .meta({ id: 'ApiKey' });
+export type ApiKey = z.infer<typeof ApiKey>;
+
+export const ApiKeyCreate = z.object({
+  name: text({ min: 1, max: 255 }),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 date-time' })
+    .nullish()
+    .describe('A moment in the future; null or absent: never.'),
+  requestsPerMinute: z
+    .int32('must be an integer')
+    .min(0)
+    .nullish()
+    .describe('null: the default; 0: unlimited.'),
+});
+export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;

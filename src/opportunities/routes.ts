@@ -1,0 +1,45 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { responses } from '../http/openapi.ts';
+import { sendJson } from '../http/reply.ts';
+import { getOpportunity, listOpportunities } from './repository.ts';
+import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
+
+const tags = ['Opportunities'];
+
+export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.get(
+    '/opportunities',
+    {
+      schema: {
+        operationId: 'listOpportunities',
+        tags,
+        summary: 'List opportunities',
+        description: 'Opportunities that are not archived, most recently updated first.',
+        querystring: OpportunityListQuery,
+        response: responses({
+          status: 200,
+          schema: OpportunityList,
+          description: 'A page of opportunities.',
+        }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await listOpportunities(request.scope, request.query)),
+  );
+
+  app.get(
+    '/opportunities/:opportunityId',
+    {
+      schema: {
+        operationId: 'getOpportunity',
+        tags,
+        summary: 'Get an opportunity',
+        description: 'One opportunity, with the names of its customer and seller.',
+        params: OpportunityParams,
+        response: responses({ status: 200, schema: Opportunity, description: 'The opportunity.' }),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await getOpportunity(request.scope, request.params.opportunityId)),
+  );
+  done();
+};

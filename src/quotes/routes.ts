@@ -1,0 +1,51 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FileLinks } from '../files/links.ts';
+import { responses } from '../http/openapi.ts';
+import { sendJson } from '../http/reply.ts';
+import { listAttachments, listQuotes } from './repository.ts';
+import { QuoteAttachmentList, QuoteList, QuoteListQuery, QuoteParams } from './schema.ts';
+
+const tags = ['Quotes'];
+
+export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app, { links }, done) => {
+  app.get(
+    '/quotes',
+    {
+      schema: {
+        operationId: 'listQuotes',
+        tags,
+        summary: 'List quotes',
+        description: 'Quotes that are not archived, most recently updated first.',
+        querystring: QuoteListQuery,
+        response: responses({ status: 200, schema: QuoteList, description: 'A page of quotes.' }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await listQuotes(request.scope, request.query)),
+  );
+
+  app.get(
+    '/quotes/:quoteId/attachments',
+    {
+      schema: {
+        operationId: 'listQuoteAttachments',
+        tags,
+        summary: 'List the attachments of a quote',
+        description:
+          'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential.',
+        params: QuoteParams,
+        response: responses({ status: 200, schema: QuoteAttachmentList, description: 'The attachments.' }),
+      },
+    },
+    async (request, reply) => {
+      const attachments = await listAttachments(request.scope, request.params.quoteId);
+      const data = await Promise.all(
+        attachments.map(async (attachment) => ({
+          ...attachment,
+          url: await links.sign(request.scope, attachment),
+        })),
+      );
+      return sendJson(reply, JSON.stringify({ data }));
+    },
+  );
+  done();
+};

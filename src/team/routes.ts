@@ -1,0 +1,23 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { responses } from '../http/openapi.ts';
+import { sendJson } from '../http/reply.ts';
+import { listTeamMembers } from './repository.ts';
+import { TeamMemberList, TeamMemberListQuery } from './schema.ts';
+
+export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.get(
+    '/team',
+    {
+      schema: {
+        operationId: 'listTeamMembers',
+        tags: ['Team'],
+        summary: 'List team members',
+        description: 'The members of the organization, those who joined first first.',
+        querystring: TeamMemberListQuery,
+        response: responses({ status: 200, schema: TeamMemberList, description: 'A page of team members.' }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await listTeamMembers(request.scope, request.query)),
+  );
+  done();
+};
