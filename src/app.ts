@@ -6,7 +6,7 @@ import type { Database } from './db/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { fileRoutes } from './files/routes.ts';
 import { authenticate } from './http/authentication.ts';
-import { documentApi } from './http/openapi.ts';
+import { type DocumentOptions, documentApi } from './http/openapi.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
 import type { KeyDirectory } from './keys/directory.ts';
@@ -22,16 +22,45 @@ export type AppOptions = {
   links: FileLinks;
   /** Serves the files of the disk storage; without it, links lead elsewhere. */
   files?: { root: string; secrets: LinkSecrets };
-  publicUrl: string;
   logger: FastifyBaseLogger;
   trustProxy?: boolean | string;
 };
 
+const DOCUMENT: DocumentOptions = {
+  title: 'Travel agency CRM API',
+  description: `The catalog, customers, sales and conversations of one travel agency.
+
+Send the API key as \`Authorization: Bearer <key>\` or as \`x-api-key: <key>\`. A key belongs to one organization;
+everything read or written stays inside it. Lists are live queries: to sync, key on the id and repeat the walk.
+Field names that a request should not have are ignored and named in \`X-Ignored-Parameters\`; with
+\`Prefer: handling=strict\` they are refused.`,
+  tags: [
+    { name: 'Catalog', description: 'Travel products and their variants.' },
+    { name: 'Customers', description: 'People and anonymous leads, with their channel contacts.' },
+    { name: 'Opportunities', description: 'Sales leads in the pipeline. Read only.' },
+    {
+      name: 'Conversations',
+      description: 'Conversations on messaging channels, and their transcripts. Read only.',
+    },
+    { name: 'Quotes', description: 'Quotes of opportunities, and their attachments. Read only.' },
+    { name: 'Team', description: 'Members of the organization. Read only.' },
+  ],
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: 'The API key as a bearer token.' },
+    apiKey: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'x-api-key',
+      description: 'The API key in a header of its own.',
+    },
+  },
+};
+
 /** The public API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, logger, publicUrl, trustProxy = false } = options;
+  const { db, keys, rateLimit, links, files, logger, trustProxy = false } = options;
   const app = createHttpServer({ logger, trustProxy });
-  await documentApi(app, publicUrl);
+  await documentApi(app, DOCUMENT);
 
   app.register(
     (v1, _options, done) => {

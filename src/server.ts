@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
-import { type Database, openDatabase } from './db/client.ts';
+import { openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { loadDemo } from './demo/load.ts';
@@ -62,7 +62,6 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     },
     links: ownLinks({ secrets, publicUrl, ttlSeconds: config.SIGNED_URL_TTL_SECONDS }),
     files: { root: filesRoot, secrets },
-    publicUrl,
     logger,
     trustProxy: config.TRUST_PROXY,
   });

@@ -29,19 +29,25 @@ const clearableTexts = () => texts().nullable();
 export const CatalogProductVariant = z
   .object({
     id: id(),
-    label: z.string(),
-    position: z.int32().describe('Place among the variants, from 0.'),
+    label: z.string().meta({ examples: ['Temporada alta'] }),
+    position: z.int32().min(0).describe('Place among the variants, from 0.'),
     status: status(),
     capacityMin: z.int32().nullable(),
     capacityMax: z.int32().nullable(),
-    currency: z.string().nullable(),
+    currency: z
+      .string()
+      .nullable()
+      .meta({ examples: ['USD'] }),
     description: z.string().nullable(),
     shortDescription: z.string().nullable(),
     durationDays: z.int32().nullable(),
     durationHours: z.number().nullable(),
     includes: z.array(z.string()),
     excludes: z.array(z.string()),
-    fromPrice: z.number().nullable(),
+    fromPrice: z
+      .number()
+      .nullable()
+      .meta({ examples: [1790] }),
     priceMax: z.number().nullable(),
   })
   .meta({ id: 'CatalogProductVariant' });
@@ -50,34 +56,56 @@ export type CatalogProductVariant = z.infer<typeof CatalogProductVariant>;
 export const CatalogProduct = z
   .object({
     id: id(),
-    title: z.string(),
+    title: z.string().meta({ examples: ['Patagonia Norte en 8 días'] }),
     type: type(),
     status: status(),
     pricingMode: pricingMode(),
     budgetTier: budgetTier().nullable(),
-    capacityMin: z.int32().nullable(),
-    capacityMax: z.int32().nullable(),
+    capacityMin: z
+      .int32()
+      .nullable()
+      .meta({ examples: [2] }),
+    capacityMax: z
+      .int32()
+      .nullable()
+      .meta({ examples: [16] }),
     coverImage: z.string().nullable().describe('Image reference; catalog images are in a public store.'),
-    currency: z.string().nullable(),
+    currency: z
+      .string()
+      .nullable()
+      .meta({ examples: ['USD'] }),
     description: z.string().nullable(),
-    shortDescription: z.string().nullable(),
+    shortDescription: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Lagos, bosques y volcanes.'] }),
     specialConditions: z.string().nullable(),
-    destinations: z.array(z.string()),
-    durationDays: z.int32().nullable(),
+    destinations: z.array(z.string()).meta({ examples: [['Bariloche', 'San Martín de los Andes']] }),
+    durationDays: z
+      .int32()
+      .nullable()
+      .meta({ examples: [8] }),
     durationHours: z.number().nullable(),
-    includes: z.array(z.string()),
-    excludes: z.array(z.string()),
+    includes: z.array(z.string()).meta({ examples: [['Hotel', 'Traslados']] }),
+    excludes: z.array(z.string()).meta({ examples: [['Vuelos']] }),
     gallery: z.array(z.string()),
     externalReferenceCode: z
       .string()
       .nullable()
-      .describe("The agency's own code for the product, to sync by without storing ids of this service."),
-    fromPrice: z.number().nullable(),
+      .describe("The agency's own code for the product, to sync by without storing ids of this service.")
+      .meta({ examples: ['PAT-08'] }),
+    fromPrice: z
+      .number()
+      .nullable()
+      .meta({ examples: [1450] }),
     priceMax: z.number().nullable(),
     operator: z.string().nullable(),
     priceBasis: z.string().nullable(),
     validFrom: z.string().nullable(),
-    validUntil: z.string().nullable(),
+    validUntil: z
+      .string()
+      .nullable()
+      .meta({ examples: ['2027-03-31'] }),
     variants: z.array(CatalogProductVariant),
     createdAt: dateTime(),
     updatedAt: dateTime(),
@@ -175,11 +203,11 @@ export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 
 export const CatalogProductListQuery = z.object({
   ...pageQuery(),
-  budgetTier: budgetTier().optional(),
+  budgetTier: budgetTier().optional().describe('Products of this tier.'),
   query: textFilter('Text in the title, short description or description, whatever its case and accents.'),
-  status: status().optional(),
-  type: type().optional(),
+  status: status().optional().describe('Products in this status.'),
+  type: type().optional().describe('Products of this type.'),
 });
 export type CatalogProductListQuery = z.infer<typeof CatalogProductListQuery>;
 
-export const CatalogProductParams = z.object({ productId: z.string() });
+export const CatalogProductParams = z.object({ productId: id().describe('Id of the product.') });

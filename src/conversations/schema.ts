@@ -5,10 +5,19 @@ export const Conversation = z
   .object({
     id: id(),
     channel: z.string().meta({ examples: ['whatsapp'] }),
-    contact: z.string().describe('Identifier on its channel: phone number, handle.'),
-    contactName: z.string().nullable(),
-    customerId: z.string().nullable(),
-    customerName: z.string().nullable(),
+    contact: z
+      .string()
+      .describe('Identifier on its channel: phone number, handle.')
+      .meta({ examples: ['+5215512345678'] }),
+    contactName: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ana'] }),
+    customerId: id().nullable(),
+    customerName: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ana Peña'] }),
     activityState: z
       .string()
       .nullable()
@@ -18,7 +27,10 @@ export const Conversation = z
       .nullable()
       .describe('Who holds the thread: the agent, or a team member who took over.')
       .meta({ examples: ['agent'] }),
-    language: z.string().nullable(),
+    language: z
+      .string()
+      .nullable()
+      .meta({ examples: ['es'] }),
     lastMessageAt: dateTime().nullable(),
     createdAt: dateTime(),
   })
@@ -38,14 +50,15 @@ export const ConversationListQuery = z.object({
 export const ConversationMessage = z
   .object({
     id: id(),
-    conversationId: z
-      .string()
-      .describe('The thread that the message came from; a transcript can join several.'),
-    content: z.string(),
+    conversationId: id().describe('The thread that the message came from; a transcript can join several.'),
+    content: z.string().meta({ examples: ['Hola, ¿tienen salidas en enero?'] }),
     createdAt: dateTime(),
     direction: z.string().meta({ examples: ['inbound'] }),
     messageType: z.string().meta({ examples: ['text'] }),
-    senderName: z.string().nullable(),
+    senderName: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ana'] }),
   })
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
@@ -57,11 +70,14 @@ export const ConversationTranscript = z
       .int()
       .min(0)
       .max(Number.MAX_SAFE_INTEGER)
-      .describe('Count of all messages of the joined threads.'),
+      .describe('Count of all messages of the joined threads.')
+      .meta({ examples: [12] }),
   })
   .meta({ id: 'ConversationTranscript' });
 export type ConversationTranscript = z.infer<typeof ConversationTranscript>;
 
 export const ConversationTranscriptQuery = z.object({ limit: limit(200, 50) });
 
-export const ConversationParams = z.object({ conversationId: z.string() });
+export const ConversationParams = z.object({
+  conversationId: id().describe('Id of any thread of the conversation.'),
+});

@@ -8,7 +8,10 @@ export const CustomerContact = z
   .object({
     id: id(),
     identifierType: identifierType(),
-    identifierValue: z.string().describe('As it was sent.'),
+    identifierValue: z
+      .string()
+      .describe('As it was sent.')
+      .meta({ examples: ['+52 1 55 1234 5678'] }),
     displayName: z.string().nullable(),
     phoneNumber: z
       .string()
@@ -22,14 +25,33 @@ export type CustomerContact = z.infer<typeof CustomerContact>;
 export const Customer = z
   .object({
     id: id(),
-    firstName: z.string().nullable(),
-    lastName: z.string().nullable(),
-    displayName: z.string().nullable().describe('First and last name joined; null for an anonymous lead.'),
-    city: z.string().nullable(),
-    country: z.string().nullable(),
-    preferredLanguage: z.string().nullable(),
+    firstName: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ana'] }),
+    lastName: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Peña'] }),
+    displayName: z
+      .string()
+      .nullable()
+      .describe('First and last name joined; null for an anonymous lead.')
+      .meta({ examples: ['Ana Peña'] }),
+    city: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ciudad de México'] }),
+    country: z
+      .string()
+      .nullable()
+      .meta({ examples: ['México'] }),
+    preferredLanguage: z
+      .string()
+      .nullable()
+      .meta({ examples: ['es'] }),
     summary: z.string().nullable(),
-    tags: z.array(z.string()),
+    tags: z.array(z.string()).meta({ examples: [['luna de miel']] }),
     contacts: z.array(CustomerContact).describe('The first is the primary contact.'),
     createdAt: dateTime(),
     updatedAt: dateTime(),
@@ -55,7 +77,7 @@ const ContactInput = z
     if (contactKey(identifierType, identifierValue) !== null) return;
     context.addIssue({ code: 'custom', path: ['identifierValue'], message: identifierRule[identifierType] });
   })
-  .meta({ id: 'CustomerContactInput' });
+  .meta({ id: 'CustomerContactCreate' });
 export type ContactInput = z.infer<typeof ContactInput>;
 
 const contacts = () =>
@@ -123,4 +145,4 @@ export const CustomerListQuery = z.object({
 });
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
-export const CustomerParams = z.object({ customerId: z.string() });
+export const CustomerParams = z.object({ customerId: id().describe('Id of the customer.') });

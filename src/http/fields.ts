@@ -68,22 +68,19 @@ const fromDigits = (value: unknown): unknown =>
 export const limit = (maximum: number, preset: number) => {
   const rule = `must be an integer from 1 to ${maximum}, in decimal digits`;
   return z
-    .preprocess(fromDigits, z.int32(rule).min(1, rule).max(maximum, rule))
-    .default(preset)
-    .meta({ default: preset })
+    .preprocess(fromDigits, z.int32(rule).min(1, rule).max(maximum, rule).default(preset))
     .describe(`How many records to return, 1 to ${maximum}.`);
 };
 
+const emptyOrDigits = (value: unknown): unknown =>
+  value === '' || value === 'null' ? null : fromDigits(value);
+
 const offset = () => {
   const rule = 'must be an integer from 0 to 2147483647, in decimal digits';
+  const count = z.int32(rule).min(0, rule).nullable().default(0);
   return z
-    .preprocess(
-      (value) => (value === '' || value === 'null' ? null : fromDigits(value)),
-      z.int32(rule).min(0, rule).nullable(),
-    )
-    .default(0)
+    .preprocess(emptyOrDigits, count)
     .transform((value) => value ?? 0)
-    .meta({ default: 0 })
     .describe('How many records to skip. Empty or `null` means 0.');
 };
 
@@ -102,8 +99,16 @@ export const page = <Item extends z.ZodType>(item: Item) =>
 
 export const Pagination = z
   .object({
-    limit: z.int32(),
-    offset: z.int32(),
-    total: z.int().min(0).max(Number.MAX_SAFE_INTEGER).describe('Count of all records for the filters sent.'),
+    limit: z
+      .int32()
+      .min(1)
+      .meta({ examples: [25] }),
+    offset: z.int32().min(0),
+    total: z
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .describe('Count of all records for the filters sent.')
+      .meta({ examples: [60] }),
   })
   .meta({ id: 'Pagination', description: 'Another page exists while offset plus limit is below total.' });

@@ -4,30 +4,60 @@ import { dateTime, id, page, pageQuery, textFilter } from '../http/fields.ts';
 export const Opportunity = z
   .object({
     id: id(),
-    title: z.string().nullable(),
+    title: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Patagonia, familia Peña'] }),
     shortRef: z
       .string()
       .nullable()
       .describe("The agency's short reference for people.")
       .meta({ examples: ['OP-1042'] }),
-    destination: z.string().nullable(),
-    customerId: z.string().nullable(),
-    customerName: z.string().nullable(),
-    sellerMemberId: z.string().nullable(),
-    sellerName: z.string().nullable(),
-    budgetMin: z.number().nullable(),
-    budgetMax: z.number().nullable(),
-    budgetCurrency: z.string().nullable(),
-    checkInDate: z.string().nullable(),
-    nights: z.int32().nullable(),
-    passengerCount: z.int32().nullable(),
+    destination: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Bariloche'] }),
+    customerId: id().nullable(),
+    customerName: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ana Peña'] }),
+    sellerMemberId: id().nullable(),
+    sellerName: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Lucía Romero'] }),
+    budgetMin: z
+      .number()
+      .nullable()
+      .meta({ examples: [2500] }),
+    budgetMax: z
+      .number()
+      .nullable()
+      .meta({ examples: [4000] }),
+    budgetCurrency: z
+      .string()
+      .nullable()
+      .meta({ examples: ['USD'] }),
+    checkInDate: z
+      .string()
+      .nullable()
+      .meta({ examples: ['2027-01-15'] }),
+    nights: z
+      .int32()
+      .nullable()
+      .meta({ examples: [7] }),
+    passengerCount: z
+      .int32()
+      .nullable()
+      .meta({ examples: [4] }),
     salesStage: z.string().meta({ examples: ['qualified'] }),
     stage: z
       .string()
       .nullable()
       .describe('Key of the pipeline column; agencies rename columns, so branch on this.')
       .meta({ examples: ['negotiation'] }),
-    stageId: z.string().nullable().describe('Id of the pipeline column.'),
+    stageId: id().nullable().describe('Id of the pipeline column.'),
     temperature: z
       .string()
       .nullable()
@@ -52,4 +82,4 @@ export const OpportunityListQuery = z.object({
   stageId: textFilter('Id of a pipeline column; only its opportunities are returned.'),
 });
 
-export const OpportunityParams = z.object({ opportunityId: z.string() });
+export const OpportunityParams = z.object({ opportunityId: id().describe('Id of the opportunity.') });

@@ -6,16 +6,34 @@ export const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
 export const Quote = z
   .object({
     id: id(),
-    opportunityId: z.string(),
-    title: z.string(),
+    opportunityId: id(),
+    title: z.string().meta({ examples: ['Patagonia en familia'] }),
     status: quoteStatus(),
-    destination: z.string().nullable(),
-    customerId: z.string().nullable(),
-    customerName: z.string().nullable(),
-    price: z.number().nullable(),
-    currency: z.string().nullable(),
-    token: z.string().describe('Of the public quote link; builds the URL that the customer sees.'),
-    openCount: z.int32().describe('Times the customer opened it; 0 means never seen.'),
+    destination: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Bariloche'] }),
+    customerId: id().nullable(),
+    customerName: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ana Peña'] }),
+    price: z
+      .number()
+      .nullable()
+      .meta({ examples: [3650] }),
+    currency: z
+      .string()
+      .nullable()
+      .meta({ examples: ['USD'] }),
+    token: z
+      .string()
+      .describe('Of the public quote link; builds the URL that the customer sees.')
+      .meta({ examples: ['7hG2kQ9xZ4mN1pR8sT5vW3yB'] }),
+    openCount: z
+      .int32()
+      .describe('Times the customer opened it; 0 means never seen.')
+      .meta({ examples: [2] }),
     firstOpenedAt: dateTime().nullable(),
     lastOpenedAt: dateTime().nullable(),
     publishedAt: dateTime().nullable(),
@@ -31,7 +49,7 @@ export const QuoteListQuery = z.object({
   ...pageQuery(),
   opportunityId: textFilter('Quotes of this opportunity.'),
   query: textFilter('Text in the title or destination, whatever its case and accents.'),
-  status: quoteStatus().optional(),
+  status: quoteStatus().optional().describe('Quotes in this status.'),
 });
 
 export const QuoteAttachment = z
@@ -40,8 +58,15 @@ export const QuoteAttachment = z
     fileName: z.string().meta({ examples: ['cotizacion.pdf'] }),
     kind: z.string().meta({ examples: ['itinerary'] }),
     mimeType: z.string().meta({ examples: ['application/pdf'] }),
-    sizeBytes: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
-    url: z.url().describe('Signed and short-lived: fetch the file on receipt, do not store the link.'),
+    sizeBytes: z
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .meta({ examples: [18432] }),
+    url: z
+      .url()
+      .meta({ examples: ['https://api.example.com/files/AZ4t…'] })
+      .describe('Signed and short-lived: fetch the file on receipt, do not store the link.'),
   })
   .meta({ id: 'QuoteAttachment' });
 export type QuoteAttachment = z.infer<typeof QuoteAttachment>;
@@ -50,4 +75,4 @@ export const QuoteAttachmentList = z
   .object({ data: z.array(QuoteAttachment) })
   .meta({ id: 'QuoteAttachmentList' });
 
-export const QuoteParams = z.object({ quoteId: z.string() });
+export const QuoteParams = z.object({ quoteId: id().describe('Id of the quote.') });

@@ -4,9 +4,9 @@ import { dateTime, id, page, pageQuery } from '../http/fields.ts';
 export const TeamMember = z
   .object({
     id: id(),
-    userId: z.string(),
-    name: z.string(),
-    email: z.string(),
+    userId: z.string().meta({ examples: ['usr_1042'] }),
+    name: z.string().meta({ examples: ['Lucía Romero'] }),
+    email: z.string().meta({ examples: ['lucia@example.com'] }),
     roles: z
       .array(z.string())
       .describe('One base role and optional add-ons.')

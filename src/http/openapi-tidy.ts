@@ -1,0 +1,173 @@
+/** The generated document, made the way a person would have written it. All corrections are here, none at the routes. */
+
+type Schema = Record<string, unknown>;
+
+type Content = Record<string, { schema: Schema; example?: unknown }>;
+
+type Response = { description: string; headers?: Record<string, unknown>; content?: Content };
+
+type Operation = {
+  operationId: string;
+  parameters?: { name: string; in: string; schema: Schema; description?: string }[];
+  requestBody?: { content: Content };
+  responses: Record<string, Response>;
+};
+
+export type OpenApiDocument = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; headers?: Record<string, unknown> };
+};
+
+const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Every value below, with objects rewritten from the inside out. */
+function rewrite(value: unknown, change: (object: Schema) => Schema): unknown {
+  if (Array.isArray(value)) return value.map((entry) => rewrite(entry, change));
+  if (!isObject(value)) return value;
+  return change(
+    Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, rewrite(inner, change)])),
+  );
+}
+
+/** `anyOf: [X, null]` is X with null among its types; an enum then lists null too, or null would not be valid. */
+function nullable(schema: Schema): Schema {
+  const { anyOf, ...rest } = schema;
+  if (!Array.isArray(anyOf) || anyOf.length !== 2 || !isObject(anyOf[1]) || anyOf[1].type !== 'null')
+    return schema;
+  const inner = anyOf[0];
+  if (!isObject(inner) || typeof inner.type !== 'string') return schema;
+  const values = inner.enum;
+  return {
+    ...inner,
+    ...rest,
+    type: [inner.type, 'null'],
+    ...(Array.isArray(values) && { enum: [...values, null] }),
+  };
+}
+
+const WIDEST: readonly number[] = [Number.MIN_SAFE_INTEGER, -(2 ** 31)];
+
+/** Noise that says nothing to a reader: a 300-character date pattern, the range of every JavaScript integer, closed objects. */
+function quiet(schema: Schema): Schema {
+  const { pattern, minimum, maximum, additionalProperties, ...rest } = schema;
+  return {
+    ...rest,
+    ...(pattern !== undefined && rest.format !== 'date-time' && { pattern }),
+    ...(minimum !== undefined && !WIDEST.includes(minimum as number) && { minimum }),
+    ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
+    ...(additionalProperties !== undefined && additionalProperties !== false && { additionalProperties }),
+  };
+}
+
+const REFERENCE = '#/components/schemas/';
+
+function referenced(value: unknown, found: Set<string>, schemas: Record<string, Schema>): Set<string> {
+  rewrite(value, (object) => {
+    const reference = object.$ref;
+    if (typeof reference !== 'string' || !reference.startsWith(REFERENCE)) return object;
+    const name = reference.slice(REFERENCE.length);
+    if (found.has(name)) return object;
+    found.add(name);
+    referenced(schemas[name], found, schemas);
+    return object;
+  });
+  return found;
+}
+
+/** Each schema once, under its own name: the generator makes a twin `…Input` of every one. */
+function untwin(document: OpenApiDocument): OpenApiDocument {
+  const { schemas } = document.components;
+  const used = referenced(document.paths, new Set(), schemas);
+  const plainName = (name: string): string => {
+    const plain = name.replace(/Input$/, '');
+    return name.endsWith('Input') && plain in schemas && !used.has(plain) ? plain : name;
+  };
+  const renamed = rewrite(document, (object) => {
+    const reference = object.$ref;
+    return typeof reference === 'string' && reference.startsWith(REFERENCE)
+      ? { ...object, $ref: REFERENCE + plainName(reference.slice(REFERENCE.length)) }
+      : object;
+  }) as OpenApiDocument;
+  const kept = [...used].sort().map((name) => [plainName(name), renamed.components.schemas[name]]);
+  return { ...renamed, components: { ...renamed.components, schemas: Object.fromEntries(kept) } };
+}
+
+const header = (description: string, type = 'string') => ({ description, schema: { type } });
+
+const HEADERS = {
+  'X-Request-Id': header(
+    'Names this request in the log; a client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
+  ),
+  'X-Ignored-Parameters': header(
+    'Names in the request that have no effect. `Prefer: handling=strict` refuses them instead.',
+  ),
+  'RateLimit-Policy': header(
+    'The limit of this key and its window, as in the IETF draft: `"default";q=6000;w=60`.',
+  ),
+  RateLimit: header('What remains and the seconds until it is full again: `"default";r=5999;t=30`.'),
+  'Retry-After': header('Whole seconds to wait before the next request.', 'integer'),
+  'WWW-Authenticate': header('`Bearer`'),
+};
+
+/** The headers that answers of a status carry. */
+const headersOf = (status: string): (keyof typeof HEADERS)[] => [
+  'X-Request-Id',
+  ...(status === '401' ? (['WWW-Authenticate'] as const) : (['RateLimit-Policy', 'RateLimit'] as const)),
+  ...(status.startsWith('2') || status === '400' ? (['X-Ignored-Parameters'] as const) : []),
+  ...(status === '429' || status === '503' ? (['Retry-After'] as const) : []),
+];
+
+function withHeaders(document: OpenApiDocument): OpenApiDocument {
+  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+    for (const [status, response] of Object.entries(operation.responses)) {
+      response.headers = Object.fromEntries(
+        headersOf(status).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+      );
+    }
+  }
+  return { ...document, components: { ...document.components, headers: HEADERS } };
+}
+
+/** An example of the schema, put together from those of its fields; null or a placeholder where a field has none. */
+function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
+  const [own] = Array.isArray(schema.examples) ? schema.examples : [];
+  if (own !== undefined) return own;
+  if (typeof schema.$ref === 'string')
+    return exampleOf(schemas[schema.$ref.slice(REFERENCE.length)] ?? {}, schemas);
+  if (isObject(schema.properties)) {
+    const fields = Object.entries(schema.properties).map(([name, field]) => [
+      name,
+      exampleOf(field as Schema, schemas),
+    ]);
+    return Object.fromEntries(fields);
+  }
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  if (Array.isArray(schema.type)) return null;
+  switch (schema.type) {
+    case 'array':
+      return isObject(schema.items) && '$ref' in schema.items ? [exampleOf(schema.items, schemas)] : [];
+    case 'integer':
+      return schema.minimum ?? 1;
+    case 'boolean':
+      return true;
+    default:
+      return 'text';
+  }
+}
+
+function withExamples(document: OpenApiDocument): OpenApiDocument {
+  const { schemas } = document.components;
+  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+    const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+    for (const media of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+      media.example ??= exampleOf(media.schema, schemas);
+    }
+  }
+  return document;
+}
+
+export function tidyDocument(document: OpenApiDocument): OpenApiDocument {
+  const schemasTidied = rewrite(document, (object) => quiet(nullable(object))) as OpenApiDocument;
+  return withExamples(withHeaders(untwin(schemasTidied)));
+}
