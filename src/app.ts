@@ -21,7 +21,7 @@ export type AppOptions = {
   /** Signs the links of attachments. */
   links: FileLinks;
   /** Serves the files of the disk storage; without it, links lead elsewhere. */
-  files?: { root: string; secrets: LinkSecrets };
+  files?: { root: string; secrets: LinkSecrets; now?: () => number };
   logger: FastifyBaseLogger;
   trustProxy?: boolean | string;
 };

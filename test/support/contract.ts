@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formatsPlugin from 'ajv-formats';
+
+/** Holds answers to an OpenAPI document: an operation, status or field that the document does not have is an error. */
+
+type Schema = Record<string, unknown>;
+type Operation = {
+  operationId: string;
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
+};
+export type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+};
+
+export const readDocument = (path: string): Document =>
+  JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+
+/** Closes every object: the document tolerates new fields so that clients do, an answer of today has exactly the documented ones. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const object = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]));
+  return object.type === 'object' && object.properties ? { additionalProperties: false, ...object } : object;
+}
+
+export type Answer = {
+  method: string;
+  url: string;
+  status: number;
+  contentType: string | undefined;
+  body: string;
+};
+
+export function contractOf(document: Document): (answer: Answer) => void {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formatsPlugin.default(ajv);
+  ajv.addSchema({ $id: 'document', components: closed(document.components) });
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      form: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`),
+      operation,
+    })),
+  );
+  const validators = new Map<string, ReturnType<typeof ajv.compile>>();
+
+  return ({ method, url, status, contentType, body }) => {
+    const path = url.split('?')[0] ?? '';
+    const found = operations.find((candidate) => candidate.method === method && candidate.form.test(path));
+    // A path outside the document may only say that it is not there.
+    if (!found) {
+      const code = JSON.parse(body).error?.code;
+      if (code !== 'ROUTE_NOT_FOUND')
+        throw new Error(`${method} ${path} is not in the document and answered ${status}.`);
+      return;
+    }
+    const { operationId, responses } = found.operation;
+    const response = responses[status];
+    if (!response) throw new Error(`${operationId} answered ${status}, which its document does not have.`);
+    if (!contentType?.startsWith('application/json'))
+      throw new Error(`${operationId} answered ${contentType}.`);
+    const key = `${operationId} ${status}`;
+    const schema = response.content?.['application/json']?.schema;
+    if (!schema) throw new Error(`${key} has no schema in the document.`);
+    const validate = validators.get(key) ?? ajv.compile(pointIntoDocument(closed(schema)) as Schema);
+    validators.set(key, validate);
+    if (!validate(JSON.parse(body)))
+      throw new Error(`${key}: ${ajv.errorsText(validate.errors)} in ${body.slice(0, 500)}`);
+  };
+}
+
+/** `#/components/…` of the document, for a schema compiled outside of it. */
+function pointIntoDocument(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(pointIntoDocument);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) =>
+      key === '$ref' && typeof inner === 'string'
+        ? [key, inner.replace(/^#/, 'document#')]
+        : [key, pointIntoDocument(inner)],
+    ),
+  );
+}

@@ -1,0 +1,171 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import pg from 'pg';
+import { afterAll, beforeAll, inject } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { type OrganizationScope, scopeTo } from '../../src/db/scope.ts';
+import { ownLinks } from '../../src/files/links.ts';
+import { diskStorage, type FileStorage } from '../../src/files/storage.ts';
+import { memoryLimiter } from '../../src/http/limiter.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { type KeyDirectory, openKeyDirectory } from '../../src/keys/directory.ts';
+import { issueApiKey } from '../../src/keys/repository.ts';
+import { createOrganization } from '../../src/organizations/repository.ts';
+import { contractOf, readDocument } from './contract.ts';
+import { createTestDatabase } from './databases.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are asserted against, field by field.
+type Body = any;
+
+export type Reply = { status: number; headers: Record<string, string | undefined>; body: Body; text: string };
+
+export type RequestOptions = { body?: unknown; headers?: Record<string, string>; key?: string | null };
+
+/** Calls the API as an integrator with a key does; every answer is held to the OpenAPI document. */
+export type Client = {
+  key: string;
+  request: (method: string, url: string, options?: RequestOptions) => Promise<Reply>;
+  get: (url: string, options?: RequestOptions) => Promise<Reply>;
+  post: (url: string, body: unknown, options?: RequestOptions) => Promise<Reply>;
+  patch: (url: string, body: unknown, options?: RequestOptions) => Promise<Reply>;
+  delete: (url: string, options?: RequestOptions) => Promise<Reply>;
+};
+
+export type Agency = Client & { id: string; scope: OrganizationScope };
+
+export type ServiceOptions = {
+  requestsPerMinute?: number;
+  /** Where log lines go; silent without it. */
+  logTo?: { write: (line: string) => void };
+  logLevel?: string;
+  /** The clock of signed links. */
+  now?: () => number;
+};
+
+export type Service = {
+  app: FastifyInstance;
+  db: Database;
+  url: string;
+  keys: KeyDirectory;
+  storage: FileStorage;
+  /** Folder of the service's files. */
+  dataDir: string;
+  secrets: { current: string; previous?: string };
+  /** A new organization with a key of its own: every test starts with one. */
+  agency: (name?: string) => Promise<Agency>;
+  client: (key: string) => Client;
+  /** Plain SQL, to see what is stored. */
+  query: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
+  close: () => Promise<void>;
+};
+
+const SECRETS = {
+  current: 'test-signing-secret-of-32-characters',
+  previous: 'previous-signing-secret-32-characters',
+};
+
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const database = await createTestDatabase(inject('serverUrl'));
+  const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
+  const logger = createLogger(options.logTo ? (options.logLevel ?? 'info') : 'silent', options.logTo);
+  const db = openDatabase({ url: database.url, poolSize: 10, maxWaiting: 500, statementTimeout: 10_000 });
+  const keys = openKeyDirectory({ db, url: database.url, logger });
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  pool.on('error', () => undefined);
+  const now = options.now ?? Date.now;
+  const app = await buildApp({
+    db,
+    keys,
+    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: options.requestsPerMinute ?? 0 },
+    links: ownLinks({ secrets: SECRETS, publicUrl: 'http://localhost:3000', ttlSeconds: 300, now }),
+    files: { root: dataDir, secrets: SECRETS, now },
+    logger,
+  });
+  const client = clientOf(app);
+  return {
+    app,
+    db,
+    url: database.url,
+    keys,
+    storage: diskStorage(dataDir),
+    dataDir,
+    secrets: SECRETS,
+    client,
+    agency: async (name = 'Agency') => {
+      const { id } = await createOrganization(db, name);
+      const scope = scopeTo(db, id);
+      const { key } = JSON.parse(await issueApiKey(scope, { name: 'test' }));
+      return { ...client(key), id, scope };
+    },
+    query: async (text, values) => (await pool.query(text, values)).rows,
+    close: async () => {
+      await app.close();
+      await keys.close();
+      await db.close();
+      await pool.end();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const holdToContract = contractOf(readDocument('openapi/openapi.json'));
+
+function clientOf(app: FastifyInstance): (key: string) => Client {
+  return (key) => {
+    const request: Client['request'] = async (method, url, options = {}) => {
+      const sent = options.key === undefined ? key : options.key;
+      const response = await app.inject({
+        method: method as 'GET',
+        url,
+        headers: { ...(sent !== null && { authorization: `Bearer ${sent}` }), ...options.headers },
+        ...(options.body !== undefined && { payload: options.body as object }),
+      });
+      const headers = response.headers as Record<string, string | undefined>;
+      const text = response.body;
+      if (url.startsWith('/v1')) {
+        holdToContract({
+          method,
+          url,
+          status: response.statusCode,
+          contentType: headers['content-type'],
+          body: text,
+        });
+      }
+      const isJson = headers['content-type']?.startsWith('application/json') ?? false;
+      return {
+        status: response.statusCode,
+        headers,
+        body: isJson && text !== '' ? JSON.parse(text) : undefined,
+        text,
+      };
+    };
+    return {
+      key,
+      request,
+      get: (url, options) => request('GET', url, options),
+      post: (url, body, options) => request('POST', url, { ...options, body }),
+      patch: (url, body, options) => request('PATCH', url, { ...options, body }),
+      delete: (url, options) => request('DELETE', url, options),
+    };
+  };
+}
+
+/** A service for the tests of one file, with a database of its own. */
+export function useService(options: ServiceOptions = {}): Service {
+  const holder: { service?: Service } = {};
+  beforeAll(async () => {
+    holder.service = await startService(options);
+  });
+  afterAll(() => holder.service?.close());
+  return new Proxy({} as Service, {
+    get: (_target, name) => {
+      if (!holder.service)
+        throw new Error('The service starts before the first test, not while tests are collected.');
+      return holder.service[name as keyof Service];
+    },
+  });
+}
