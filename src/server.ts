@@ -1,8 +1,11 @@
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
+import { isDatabaseFault, sqlState } from './db/faults.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { loadDemo } from './demo/load.ts';
 import { ownLinks } from './files/links.ts';
@@ -67,7 +70,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
   });
   closing(() => app.close());
   await app.listen({ host: config.HOST, port: config.PORT });
-  greet(app.server.address(), demoKey);
+  greet(app, config, demoKey);
 }
 
 function limiterOf(
@@ -82,24 +85,65 @@ function limiterOf(
   return shared.limiter;
 }
 
-function greet(address: unknown, demoKey: string | undefined): void {
-  const port = (address as { port: number }).port;
-  process.stdout.write(`listening ${port} ${demoKey}\n`);
+/** What a person who started the service wants to know. */
+function greet(app: FastifyInstance, config: Config, demoKey: string | undefined): void {
+  const { port } = app.server.address() as AddressInfo;
+  const address = `http://${['0.0.0.0', '::'].includes(config.HOST) ? 'localhost' : config.HOST}:${port}`;
+  const key = demoKey ?? '<key>';
+  const lines = [
+    '',
+    `The travel agency CRM API listens on ${config.HOST}:${port}.`,
+    '',
+    `  API        ${address}/v1`,
+    `  Reference  ${address}/docs`,
+    demoKey === undefined
+      ? '  Keys       npm run keys -- issue --organization NAME --name "my integration"'
+      : `  Demo key   ${demoKey}`,
+    '',
+    'Try it:',
+    '',
+    `  curl -s '${address}/v1/catalog/products?limit=1' -H 'Authorization: Bearer ${key}'`,
+    '',
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** One line for what commonly goes wrong at a start; nobody needs the stack of a port in use. */
+function explain(
+  error: Error & { code?: string; syscall?: string; port?: number; address?: string },
+): string {
+  if (error instanceof ConfigError) return `The environment is not right: ${error.message}`;
+  if (error.syscall === 'listen') {
+    return error.code === 'EADDRINUSE'
+      ? `Port ${error.port} is in use on ${error.address}; choose another with PORT or DASHBOARD_PORT.`
+      : `Cannot listen on ${error.address}:${error.port} (${error.code}).`;
+  }
+  if (isDatabaseFault(error) || sqlState(error) !== undefined) {
+    return `The database of DATABASE_URL cannot be used: ${error.message || error.code}.`;
+  }
+  return `The service cannot start: ${error.message}`;
+}
+
+/** What still runs after this long is cut off. */
+const SHUTDOWN_LIMIT_MS = 30_000;
+
+async function shutDown(closers: Closer[], code: number): Promise<void> {
+  setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref();
+  for (const close of closers) {
+    await close().catch((error: Error) => process.stderr.write(`While stopping: ${error.message}\n`));
+  }
+  process.exit(code);
 }
 
 const closers: Closer[] = [];
-async function shutDown(code: number): Promise<never> {
-  for (const close of closers) await close().catch(() => undefined);
-  process.exit(code);
-}
+const signal = new Promise<void>((stop) => {
+  process.once('SIGTERM', stop).once('SIGINT', stop);
+});
 try {
   await start(readConfig(), closers);
-  process.once('SIGTERM', () => shutDown(0));
-  process.once('SIGINT', () => shutDown(0));
+  await signal;
+  await shutDown(closers, 0);
 } catch (error) {
-  process.stderr.write(
-    `${error instanceof ConfigError ? `Configuration: ${error.message}` : String(error)}\n`,
-  );
-  process.stderr.write(`${(error as Error).stack}\n`);
-  await shutDown(1);
+  process.stderr.write(`${explain(error as Error)}\n`);
+  await shutDown(closers, 1);
 }

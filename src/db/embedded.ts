@@ -71,13 +71,19 @@ function run(command: string, args: string[]): Promise<void> {
   });
 }
 
+/** True while a process holds the data. */
+const isHeld = (socket: string): Promise<boolean> =>
+  new Promise((done) => {
+    const probe = connect(socket, () => {
+      probe.destroy();
+      done(true);
+    }).on('error', () => done(false));
+  });
+
 /** Holds the data for this process until it ends, however it ends: a socket that nobody answers is a stale one. */
 async function holdData(socket: string): Promise<Server> {
-  const taken = await new Promise<boolean>((done) => {
-    const probe = connect(socket, () => done(true)).on('error', () => done(false));
-    probe.unref().on('connect', () => probe.destroy());
-  });
-  if (taken) throw new Error('The data directory is in use by another running instance of this service.');
+  if (await isHeld(socket))
+    throw new Error('The data directory is in use by another running instance of this service.');
   await rm(socket, { force: true });
   return new Promise((done, fail) => {
     const server = createServer((connection) => connection.destroy());
@@ -91,6 +97,19 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/** Where the server with these data has its socket: beside them, unless the path is too long for a socket. */
+const socketDirectory = (data: string): string =>
+  data.length <= MAX_SOCKET_DIRECTORY ? data : join(tmpdir(), `crm-${hash('sha256', data).slice(0, 12)}`);
+
+const INSTANCE_SOCKET = 'instance.sock';
+
+/** The server with these data for a command beside the service: the running one where there is one, else started for the command. */
+export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
+  const host = socketDirectory(resolve(directory));
+  if (!(await isHeld(join(host, INSTANCE_SOCKET)))) return startEmbeddedPostgres(directory);
+  return { url: databaseUrl(host, 'postgres'), host, stop: async () => undefined };
+}
 
 /**
  * Starts the server whose data are in `directory`, making them the first time. A server that outlived its process is
@@ -122,14 +141,13 @@ export async function startEmbeddedPostgres(
     );
   }
 
-  const host =
-    data.length <= MAX_SOCKET_DIRECTORY ? data : join(tmpdir(), `crm-${hash('sha256', data).slice(0, 12)}`);
+  const host = socketDirectory(data);
   if (host !== data) {
     await mkdir(host, { recursive: true, mode: 0o700 });
     if (owner) await chown(host, owner.uid, owner.gid);
   }
 
-  const held = await holdData(join(host, 'instance.sock'));
+  const held = await holdData(join(host, INSTANCE_SOCKET));
   const halt = () => run(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait']));
   if (await exists(join(data, 'postmaster.pid'))) await halt().catch(() => undefined);
 

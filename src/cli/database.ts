@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { ConfigError, readConfig } from '../config.ts';
+import { type Database, openDatabase } from '../db/client.ts';
+import { joinEmbeddedPostgres } from '../db/embedded.ts';
+import { migrateDatabase } from '../db/migrate.ts';
+import { ApiError } from '../errors.ts';
+
+/** A mistake in how a command was called; its message is all that the person needs. */
+export class UsageError extends Error {}
+
+/** Runs a command on the service's database, migrated, whether the service is running or not; prints a fault in one line. */
+export async function runCommand(work: (db: Database, url: string) => Promise<void>): Promise<void> {
+  try {
+    const config = readConfig();
+    const embedded = config.DATABASE_URL
+      ? undefined
+      : await joinEmbeddedPostgres(join(config.DATA_DIR, 'postgres'));
+    const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? embedded?.url ?? '';
+    try {
+      await migrateDatabase(url);
+      const db = openDatabase({
+        url,
+        poolSize: 2,
+        maxWaiting: 10,
+        statementTimeout: config.DATABASE_TIMEOUT_MS,
+      });
+      await work(db, url).finally(db.close);
+    } finally {
+      await embedded?.stop();
+    }
+  } catch (error) {
+    const expected = error instanceof UsageError || error instanceof ConfigError || error instanceof ApiError;
+    console.error(expected ? error.message : `The command failed: ${(error as Error).message}`);
+    process.exitCode = 1;
+  }
+}

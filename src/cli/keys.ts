@@ -1,0 +1,142 @@
+import { parseArgs } from 'node:util';
+import type { Database } from '../db/client.ts';
+import { type OrganizationScope, scopeTo } from '../db/scope.ts';
+import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../keys/repository.ts';
+import { type ApiKey, ApiKeyCreate } from '../keys/schema.ts';
+import { allOrganizations, createOrganization } from '../organizations/repository.ts';
+import { runCommand, UsageError } from './database.ts';
+
+const USAGE = `Usage: npm run keys -- <command>
+
+  organizations                                    list the organizations
+  create-organization --name NAME                  create an organization
+  list --organization NAME                         list its keys
+  issue --organization NAME --name KEYNAME         issue a key; it is shown this once
+        [--expires 90d] [--per-minute N]           expiry in d, h or m; requests a minute, 0 for no limit
+  rotate --organization NAME --id ID               issue a key in the place of another,
+        [--overlap 24h]                            which then lives for the overlap
+  revoke --organization NAME --id ID               end a key now
+
+An organization may be named by its id as well.`;
+
+type Options = {
+  organization?: string;
+  name?: string;
+  id?: string;
+  expires?: string;
+  overlap?: string;
+  'per-minute'?: string;
+};
+
+const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
+
+/** `90d`, `24h`, `30m`, `0s` in seconds. */
+function seconds(option: string, text: string): number {
+  const [, amount, unit] = /^(\d{1,6})([dhms])$/.exec(text) ?? [];
+  if (amount === undefined)
+    throw new UsageError(`--${option} must be a number with d, h, m or s, such as 90d.`);
+  return Number(amount) * SECONDS[unit as keyof typeof SECONDS];
+}
+
+function required(options: Options, name: keyof Options): string {
+  const value = options[name];
+  if (value === undefined || value === '') throw new UsageError(`--${name} is missing.\n\n${USAGE}`);
+  return value;
+}
+
+/** The organization that the person names; a name that several have must be given as an id. */
+async function organizationOf(db: Database, options: Options): Promise<OrganizationScope> {
+  const wanted = required(options, 'organization');
+  const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
+  const [organization] = found;
+  if (!organization)
+    throw new UsageError(
+      `There is no organization ${JSON.stringify(wanted)}; see \`npm run keys -- organizations\`.`,
+    );
+  if (found.length > 1) throw new UsageError(`${found.length} organizations have that name; use the id.`);
+  return scopeTo(db, organization.id);
+}
+
+function printNewKey(text: string): void {
+  const { key, id, expiresAt } = JSON.parse(text) as ApiKey & { key: string };
+  console.log(`Key (shown this once): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
+}
+
+function newKeyInput(options: Options): ApiKeyCreate {
+  const expiresAt =
+    options.expires && new Date(Date.now() + seconds('expires', options.expires) * 1_000).toISOString();
+  const perMinute = options['per-minute'];
+  const parsed = ApiKeyCreate.safeParse({
+    name: required(options, 'name'),
+    expiresAt: expiresAt ?? null,
+    requestsPerMinute: perMinute === undefined ? null : Number(perMinute),
+  });
+  if (!parsed.success)
+    throw new UsageError(parsed.error.issues.map(({ path, message }) => `${path} ${message}`).join('; '));
+  return parsed.data;
+}
+
+const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>> = {
+  organizations: async (db) => {
+    for (const { id, name } of await allOrganizations(db)) console.log(`${id}  ${name}`);
+  },
+  'create-organization': async (db, options) => {
+    const { id, name } = await createOrganization(db, required(options, 'name'));
+    console.log(`${id}  ${name}`);
+  },
+  list: async (db, options) => {
+    const scope = await organizationOf(db, options);
+    const { data } = JSON.parse(await listApiKeys(scope, { limit: 2_147_483_647, offset: 0 })) as {
+      data: ApiKey[];
+    };
+    for (const key of data) {
+      const state = key.revokedAt ? `revoked ${key.revokedAt}` : `expires ${key.expiresAt ?? 'never'}`;
+      console.log(
+        `${key.id}  ${key.start}…${key.last4}  ${key.name}  ${state}  last used ${key.lastUsedAt ?? 'never'}`,
+      );
+    }
+  },
+  issue: async (db, options) => {
+    const input = newKeyInput(options);
+    printNewKey(await issueApiKey(await organizationOf(db, options), input));
+  },
+  rotate: async (db, options) => {
+    const overlap = seconds('overlap', options.overlap ?? '24h');
+    printNewKey(await rotateApiKey(await organizationOf(db, options), required(options, 'id'), overlap));
+  },
+  revoke: async (db, options) => {
+    const text = await revokeApiKey(await organizationOf(db, options), required(options, 'id'));
+    console.log(`Revoked at ${(JSON.parse(text) as ApiKey).revokedAt}`);
+  },
+};
+
+function parse(): { command: string | undefined; options: Options } {
+  const option = { type: 'string' } as const;
+  try {
+    const { positionals, values } = parseArgs({
+      allowPositionals: true,
+      options: {
+        organization: option,
+        name: option,
+        id: option,
+        expires: option,
+        overlap: option,
+        'per-minute': option,
+      },
+    });
+    return { command: positionals[0], options: values };
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\n\n${USAGE}`);
+  }
+}
+
+try {
+  const { command = '', options } = parse();
+  const run = COMMANDS[command];
+  if (!run) throw new UsageError(USAGE);
+  await runCommand((db) => run(db, options));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
