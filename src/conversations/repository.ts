@@ -61,7 +61,8 @@ const newestMessages = (store: MessageStore): SQL => sql`(
   order by ${newestFirst(store.createdAt)}, ${newestFirst(store.id)}
   limit ${sql.placeholder('limit')})`;
 
-const messageFields: Fields<ConversationMessage> = {
+/** Of rows named `message`, from either store. */
+export const messageFields: Fields<ConversationMessage> = {
   id: sql`message.id`,
   conversationId: sql`message.conversation_id`,
   content: sql`message.content`,

@@ -57,6 +57,31 @@ export const oneOf = <const Values extends readonly [string, ...string[]]>(value
 export const dateTime = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
+/** The instants that PostgreSQL shows with a year of four digits. */
+const isShowable = (moment: string): boolean =>
+  /^\d{4}-/.test(isoOf(moment)) && !isoOf(moment).startsWith('0000');
+const isoOf = (moment: string): string => new Date(moment).toISOString();
+
+/** A moment in a request: ISO 8601 with an offset or Z; kept in UTC, to the millisecond. */
+export const moment = () =>
+  z.iso
+    .datetime({
+      offset: true,
+      error: 'must be an ISO 8601 date-time with an offset, such as 2026-11-21T08:25:00Z',
+    })
+    .refine(isShowable, 'must be between the years 1 and 9999')
+    .transform(isoOf)
+    .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** An id that the caller makes or refers to. */
+export const uuid = () =>
+  z
+    .string()
+    .regex(UUID, 'must be a UUID')
+    .meta({ format: 'uuid', examples: ['01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17'] });
+
 export const id = () => z.string().meta({ examples: ['01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17'] });
 
 const DECIMAL_DIGITS = /^\d{1,16}$/;

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { text, texts } from '../../http/fields.ts';
+
+export const TeamMemberPut = z
+  .object({
+    userId: text({ min: 1, max: 255 }).describe(
+      "Of the person's account, which can be in many organizations.",
+    ),
+    name: text({ min: 1, max: 255 }),
+    email: text({ max: 320 }).refine(
+      (address) => /^[^@]+@[^@]+$/.test(address),
+      'must be an address with one @ between two parts',
+    ),
+    roles: texts().default([]).describe('One base role and optional add-ons.'),
+    isAssignable: z
+      .boolean()
+      .default(true)
+      .describe('Whether the member takes part in automatic assignment of opportunities.'),
+  })
+  .meta({
+    id: 'TeamMemberPut',
+    examples: [{ userId: 'user_81', name: 'Lucía Ríos', email: 'lucia@example.com', roles: ['owner'] }],
+  });
+export type TeamMemberPut = z.infer<typeof TeamMemberPut>;
