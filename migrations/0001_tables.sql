@@ -290,6 +290,7 @@ CREATE INDEX "products_type_idx" ON "products" USING btree ("organization_id","t
 CREATE INDEX "products_budget_tier_idx" ON "products" USING btree ("organization_id","budget_tier","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "products_search_idx" ON "products" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "products_archived_idx" ON "products" USING btree ("organization_id","archived_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is not null;--> statement-breakpoint
+CREATE INDEX "products_purge_idx" ON "products" USING btree ("archived_at") WHERE archived_at is not null;--> statement-breakpoint
 CREATE INDEX "channel_messages_transcript_idx" ON "channel_messages" USING btree ("organization_id","conversation_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
 CREATE UNIQUE INDEX "conversations_rotated_from_key" ON "conversations" USING btree ("organization_id","rotated_from") WHERE rotated_from is not null;--> statement-breakpoint
 CREATE INDEX "conversations_chain_idx" ON "conversations" USING btree ("organization_id","chain_id");--> statement-breakpoint

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import type { Database } from '../db/client.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst, searchFilter } from '../db/list.ts';
@@ -6,7 +7,7 @@ import { countLive, liveTotal } from '../db/live-count.ts';
 import { names, namesOf, recordFrom, recordsFrom, toRecord, touched, writable } from '../db/record.ts';
 import { products, productVariants } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { prepared } from '../db/statement.ts';
+import { planned, prepared } from '../db/statement.ts';
 import { type ApiError, notFound } from '../errors.ts';
 import type {
   ArchivedCatalogProduct,
@@ -264,3 +265,36 @@ export async function archiveCatalogProduct(
   if (!row) throw productNotFound(id);
   return row.body;
 }
+
+/** What is left of a purged product: enough to tell what became of it. */
+export type PurgedProduct = { organizationId: string; id: string; archivedAt: Date; variants: number };
+
+const purgeStatement = planned<PurgedProduct, { before: string; limit: number }>(
+  sql`with due as (
+      select ${products.organizationId} as organization_id, ${products.id} as id from ${products}
+      where ${products.archivedAt} is not null and ${products.archivedAt} < ${sql.placeholder('before')}::timestamptz
+      order by ${products.archivedAt} limit ${sql.placeholder('limit')}
+      for update skip locked),
+    purged_variants as (
+      delete from ${productVariants} using due
+      where ${productVariants.organizationId} = due.organization_id and ${productVariants.productId} = due.id
+      returning ${productVariants.organizationId}, ${productVariants.productId}),
+    purged as (
+      delete from ${products} using due
+      where ${products.organizationId} = due.organization_id and ${products.id} = due.id
+      returning ${products.organizationId}, ${products.id}, ${products.archivedAt})
+    select purged.organization_id as "organizationId", purged.id as "id", purged.archived_at as "archivedAt",
+      coalesce(counted.amount, 0)::int as "variants"
+    from purged left join (
+      select organization_id, product_id, count(*) as amount from purged_variants group by organization_id, product_id
+    ) counted on counted.organization_id = purged.organization_id and counted.product_id = purged.id`,
+);
+
+/**
+ * Removes products of every organization that were archived before a moment, oldest first, with their variants, all or
+ * nothing. One that is being restored right now is left alone.
+ * @param before ISO 8601
+ * @param limit products at most
+ */
+export const purgeCatalogProducts = (db: Database, before: string, limit: number): Promise<PurgedProduct[]> =>
+  db.write(purgeStatement, { before, limit });

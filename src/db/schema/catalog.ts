@@ -78,10 +78,12 @@ export const products = pgTable(
     index('products_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
       .where(sql`archived_at is null`),
-    // The dashboard's archive, latest first, and the purge, oldest first.
+    // The dashboard's archive, latest first.
     index('products_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
       .where(sql`archived_at is not null`),
+    // The purge, oldest first: of all organizations at once, and past what is archived but not yet due.
+    index('products_purge_idx').on(table.archivedAt).where(sql`archived_at is not null`),
   ],
 );
 

@@ -1,0 +1,34 @@
+import pg from 'pg';
+
+/** Any numbers, as long as nothing else takes the same locks in this database. */
+export const JOB_LOCKS = { purge: 7_210_455_318, sweepFiles: 7_210_455_319 } as const;
+
+/**
+ * Runs the work unless it runs already, on this instance or another one: then the answer is undefined.
+ * @param url a direct connection: a session lock means nothing behind a transaction pooler
+ * @param work stops when its signal says so: `stop` was asked for, or the connection that holds the lock broke
+ */
+export async function withJobLock<Result>(
+  url: string,
+  lock: number,
+  work: (signal: AbortSignal) => Promise<Result>,
+  stop: AbortSignal,
+): Promise<Result | undefined> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    application_name: 'travel-agency-crm-api job',
+  });
+  const lost = new AbortController();
+  client.on('error', () => lost.abort());
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+      lock,
+    ]);
+    return rows[0]?.locked ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
+  } finally {
+    await client.end();
+  }
+}
