@@ -1,0 +1,615 @@
+import { describe, expect, test } from 'vitest';
+import { type Agency, type Reply, useService } from './support/service.ts';
+
+const service = useService();
+
+const CUSTOMERS = '/v1/customers';
+const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
+type Contact = { identifierType: string; identifierValue: string };
+const contact = (identifierType: string, identifierValue: string): Contact => ({
+  identifierType,
+  identifierValue,
+});
+const web = (value: string): Contact => contact('web', value);
+
+const EMPTY_CUSTOMER = {
+  firstName: null,
+  lastName: null,
+  displayName: null,
+  city: null,
+  country: null,
+  preferredLanguage: null,
+  summary: null,
+  tags: [],
+};
+
+const FULL = {
+  firstName: 'Ana',
+  lastName: 'Peña',
+  city: 'Ciudad de México',
+  country: 'México',
+  preferredLanguage: 'es',
+  summary: 'Viaja en familia.\nPrefiere playa.',
+  tags: ['luna de miel', 'VIP', 'VIP'],
+};
+
+const create = async (agency: Agency, body: object) => (await agency.post(CUSTOMERS, body)).body;
+
+const storedCustomer = async (id: string) =>
+  (await service.query('select *, xmin::text as version from customers where id = $1', [id]))[0];
+
+const storedContacts = (customerId: string) =>
+  service.query(
+    'select *, xmin::text as version from customer_contacts where customer_id = $1 order by position',
+    [customerId],
+  );
+
+/** Contacts of live customers that more than one of them has: the promise of one person, one record. */
+const sharedContacts = (organizationId: string) =>
+  service.query(
+    `select identifier_type, contact_key from customer_contacts join customers on customers.id = customer_id
+      where customers.organization_id = $1 and customers.archived_at is null
+      group by 1, 2 having count(distinct customer_id) > 1`,
+    [organizationId],
+  );
+
+const values = (body: { contacts: Contact[] }): string[] =>
+  body.contacts.map(({ identifierValue }) => identifierValue);
+
+const statuses = (answers: Reply[]): Record<number, number> => {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+};
+
+const conflict = (taken: [path: string, customerId: string][]) => ({
+  error: {
+    code: 'CUSTOMER_CONTACT_CONFLICT',
+    message: `A contact can belong to one customer only: ${taken
+      .map(([path, customerId]) => `${path} belongs to customer ${customerId}`)
+      .join('; ')}.`,
+    details: taken.map(([path, customerId]) => ({ path, customerId })),
+  },
+});
+
+describe('createCustomer', () => {
+  test('an anonymous lead needs no more than a contact', async () => {
+    const agency = await service.agency();
+    const { status, body } = await agency.post(CUSTOMERS, { contacts: [web('visitor-1')] });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...EMPTY_CUSTOMER,
+      id: expect.any(String),
+      contacts: [{ ...web('visitor-1'), id: expect.any(String), displayName: null, phoneNumber: null }],
+      createdAt: expect.any(String),
+      updatedAt: body.createdAt,
+    });
+  });
+
+  test('answers every field and contact as it was sent, and reads the same back alone and in the list', async () => {
+    const agency = await service.agency();
+    const contacts = [
+      contact('whatsapp', '+52 1 (55) 1234-5678'),
+      contact('telefono', '0052 55 1234 5678'),
+      contact('email', ' Ana@Example.COM '),
+      contact('instagram', '@Ana.Viaja'),
+      contact('messenger', '100 '),
+      contact('web', ' Visitor\n'),
+      contact('whatsapp', 'MX.13491208655302741918'),
+    ];
+    const { status, body } = await agency.post(CUSTOMERS, { ...FULL, contacts });
+    const numbers = ['+5215512345678', '+525512345678', null, null, null, null, null];
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...FULL,
+      id: expect.any(String),
+      displayName: 'Ana Peña',
+      contacts: contacts.map((sent, index) => ({
+        ...sent,
+        id: expect.any(String),
+        displayName: null,
+        phoneNumber: numbers[index],
+      })),
+      createdAt: expect.any(String),
+      updatedAt: body.createdAt,
+    });
+    expect((await agency.get(`${CUSTOMERS}/${body.id}`)).body).toEqual(body);
+    expect((await agency.get(CUSTOMERS)).body).toEqual({
+      data: [body],
+      pagination: { limit: 25, offset: 0, total: 1 },
+    });
+    expect((await storedContacts(body.id)).map((row) => row.contact_key)).toEqual([
+      '+525512345678',
+      '+525512345678',
+      'ana@example.com',
+      'ana.viaja',
+      '100 ',
+      ' Visitor\n',
+      'MX.13491208655302741918',
+    ]);
+  });
+
+  test.each([
+    [{ firstName: 'Ana', lastName: 'Peña' }, 'Ana Peña'],
+    [{ firstName: 'Ana' }, 'Ana'],
+    [{ lastName: 'Peña' }, 'Peña'],
+    [{ firstName: '', lastName: 'Peña' }, 'Peña'],
+    [{ firstName: 'Ana', lastName: '' }, 'Ana'],
+    [{ firstName: '', lastName: '' }, null],
+    [{ firstName: null, lastName: null }, null],
+    [{}, null],
+  ])('displayName joins the names that there are: %j is %j', async (names, displayName) => {
+    const agency = await service.agency();
+    expect((await create(agency, { ...names, contacts: [web('a')] })).displayName).toBe(displayName);
+  });
+
+  test('a contact of another customer is a conflict that names it, and creates nothing', async () => {
+    const agency = await service.agency();
+    const owner = await create(agency, { contacts: [web('free'), contact('whatsapp', '+5215512345678')] });
+    const other = await create(agency, { contacts: [contact('email', 'ana@example.com')] });
+    const { status, body } = await agency.post(CUSTOMERS, {
+      contacts: [
+        web('new'),
+        contact('email', 'ANA@example.com'),
+        contact('whatsapp', '52 55 1234 5678'),
+        contact('telefono', '+525512345678'),
+      ],
+    });
+    expect(status).toBe(409);
+    expect(body).toEqual(
+      conflict([
+        ['body.contacts[1]', other.id],
+        ['body.contacts[2]', owner.id],
+      ]),
+    );
+    expect((await agency.get(CUSTOMERS)).body).toMatchObject({
+      data: [other, owner],
+      pagination: { total: 2 },
+    });
+  });
+
+  test.each([
+    ['whatsapp', '+5215512345678', '0052 (55) 1234.5678'],
+    ['whatsapp', '+5491123456789', '+54 11 2345-6789'],
+    ['telefono', '+5511987654321', '551187654321'],
+    ['email', 'ana@example.com', ' ANA@Example.com'],
+    ['instagram', '@Ana', 'ana'],
+    ['messenger', 'x', 'x'],
+    ['web', ' x', ' x'],
+  ])('%s: %j and %j are one contact', async (type, first, second) => {
+    const agency = await service.agency();
+    const owner = await create(agency, { contacts: [contact(type, first)] });
+    const { status, body } = await agency.post(CUSTOMERS, { contacts: [contact(type, second)] });
+    expect(status).toBe(409);
+    expect(body).toEqual(conflict([['body.contacts[0]', owner.id]]));
+    expect((await agency.get(`${CUSTOMERS}/${owner.id}`)).body).toEqual(owner);
+  });
+
+  test.each([
+    [contact('whatsapp', '+525512345678'), contact('telefono', '+525512345678')],
+    [contact('web', 'x'), contact('web', 'X')],
+    [contact('web', 'x'), contact('messenger', 'x')],
+    [contact('instagram', 'x'), contact('web', 'x')],
+  ])('%j and %j are two contacts, and two people may have them', async (first, second) => {
+    const agency = await service.agency();
+    await create(agency, { contacts: [first] });
+    expect((await agency.post(CUSTOMERS, { contacts: [second] })).status).toBe(201);
+  });
+
+  test('two organizations may have the same contact', async () => {
+    const [one, other] = [await service.agency(), await service.agency()];
+    expect((await one.post(CUSTOMERS, { contacts: [web('x')] })).status).toBe(201);
+    expect((await other.post(CUSTOMERS, { contacts: [web('x')] })).status).toBe(201);
+  });
+
+  test('the same contact twice in one body is a fault of the second, whatever it is written like', async () => {
+    const agency = await service.agency();
+    const { status, body } = await agency.post(CUSTOMERS, {
+      contacts: [
+        contact('whatsapp', '+5215512345678'),
+        web('a'),
+        contact('whatsapp', '52 55 1234 5678'),
+        web('a'),
+      ],
+    });
+    expect(status).toBe(400);
+    expect(body.error.details).toEqual([
+      { path: 'body.contacts[2]', message: 'is the same contact as contacts[0]' },
+      { path: 'body.contacts[3]', message: 'is the same contact as contacts[1]' },
+    ]);
+    expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(0);
+  });
+
+  test('of fifty simultaneous creates with one contact exactly one wins, and the others name it', async () => {
+    const agency = await service.agency();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        agency.post(CUSTOMERS, {
+          firstName: `${index}`,
+          contacts: [
+            web(`own-${index}`),
+            contact('whatsapp', index % 2 === 0 ? '+5215512345678' : '52 55 1234 5678'),
+          ],
+        }),
+      ),
+    );
+    expect(statuses(answers)).toEqual({ 201: 1, 409: 49 });
+    const winner = answers.find(({ status }) => status === 201)?.body;
+    for (const { status, body } of answers) {
+      if (status === 409) expect(body).toEqual(conflict([['body.contacts[1]', winner.id]]));
+    }
+    expect((await agency.get(CUSTOMERS)).body).toEqual({
+      data: [winner],
+      pagination: { limit: 25, offset: 0, total: 1 },
+    });
+    expect(
+      await service.query('select from customer_contacts where organization_id = $1', [agency.id]),
+    ).toHaveLength(2);
+  });
+
+  test('bodies with the same contacts in opposite order do not lock each other out', async () => {
+    const agency = await service.agency();
+    for (let round = 0; round < 10; round += 1) {
+      const contacts = Array.from({ length: 20 }, (_, index) => web(`${round}-${index}`));
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          agency.post(CUSTOMERS, { contacts: index % 2 === 0 ? contacts : contacts.toReversed() }),
+        ),
+      );
+      expect(statuses(answers)).toEqual({ 201: 1, 409: 7 });
+    }
+    expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(10);
+  });
+});
+
+describe('updateCustomer', () => {
+  const CHANGES: [field: string, value: unknown, clearable: boolean][] = [
+    ['firstName', 'Eva', true],
+    ['lastName', '', true],
+    ['city', 'Bogotá', true],
+    ['country', 'Colombia', true],
+    ['preferredLanguage', 'pt', true],
+    ['summary', 'Otra.', true],
+    ['tags', [], false],
+    ['tags', ['b', 'a', ''], false],
+  ];
+  const displayName = ({ firstName, lastName }: { firstName: string | null; lastName: string | null }) =>
+    [firstName, lastName].filter((part) => part).join(' ') || null;
+
+  test.each(CHANGES)('changes %s to %j and nothing else', async (field, value) => {
+    const agency = await service.agency();
+    const before = await create(agency, { ...FULL, contacts: [web('a'), web('b')] });
+    const neighbour = await create(agency, { ...FULL, contacts: [web('c')] });
+    const { status, body } = await agency.patch(`${CUSTOMERS}/${before.id}`, { [field]: value });
+    expect(status).toBe(200);
+    const after = { ...before, [field]: value };
+    expect(body).toEqual({ ...after, displayName: displayName(after), updatedAt: body.updatedAt });
+    expect(body.updatedAt > before.updatedAt).toBe(true);
+    expect((await agency.get(`${CUSTOMERS}/${before.id}`)).body).toEqual(body);
+    expect((await agency.get(`${CUSTOMERS}/${neighbour.id}`)).body).toEqual(neighbour);
+  });
+
+  test('clears every field sent as null', async () => {
+    const agency = await service.agency();
+    const before = await create(agency, { ...FULL, contacts: [web('a')] });
+    const cleared = Object.fromEntries(
+      CHANGES.filter(([, , clearable]) => clearable).map(([field]) => [field, null]),
+    );
+    const { body } = await agency.patch(`${CUSTOMERS}/${before.id}`, cleared);
+    expect(body).toEqual({ ...before, ...cleared, displayName: null, updatedAt: body.updatedAt });
+  });
+
+  test.each([
+    ['an empty body', {}],
+    ['the stored values', FULL],
+    ['the stored contacts', { contacts: [web('a'), contact('whatsapp', '+5215512345678')] }],
+    ['stored values and contacts', { ...FULL, contacts: [web('a'), contact('whatsapp', '+5215512345678')] }],
+    ['only names that have no effect', { displayName: 'Otra', id: UNKNOWN, archived: true }],
+  ])('%s changes nothing, updatedAt included', async (_name, patch) => {
+    const agency = await service.agency();
+    const before = await create(agency, {
+      ...FULL,
+      contacts: [web('a'), contact('whatsapp', '+5215512345678')],
+    });
+    const stored = [await storedCustomer(before.id), await storedContacts(before.id)];
+    const { status, body } = await agency.patch(`${CUSTOMERS}/${before.id}`, patch);
+    expect(status).toBe(200);
+    expect(body).toEqual(before);
+    expect([await storedCustomer(before.id), await storedContacts(before.id)]).toEqual(stored);
+  });
+
+  test('replaces the whole list of contacts; one that stays keeps its id, however it is written now', async () => {
+    const agency = await service.agency();
+    const before = await create(agency, {
+      ...FULL,
+      contacts: [web('gone'), contact('whatsapp', '+5215512345678'), contact('email', 'ana@example.com')],
+    });
+    await service.query(`update customer_contacts set display_name = 'Anita' where customer_id = $1`, [
+      before.id,
+    ]);
+    const contacts = [
+      contact('email', 'Ana@Example.com'),
+      contact('instagram', '@ana'),
+      contact('whatsapp', '+52 55 1234 5678'),
+    ];
+    const { status, body } = await agency.patch(`${CUSTOMERS}/${before.id}`, { contacts });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...before,
+      contacts: [
+        { ...contacts[0], id: before.contacts[2].id, displayName: 'Anita', phoneNumber: null },
+        { ...contacts[1], id: expect.any(String), displayName: null, phoneNumber: null },
+        { ...contacts[2], id: before.contacts[1].id, displayName: 'Anita', phoneNumber: '+525512345678' },
+      ],
+      updatedAt: body.updatedAt,
+    });
+    expect(body.updatedAt > before.updatedAt).toBe(true);
+    expect((await agency.get(`${CUSTOMERS}/${before.id}`)).body).toEqual(body);
+    expect(await storedContacts(before.id)).toHaveLength(3);
+  });
+
+  test('a contact that a customer lets go is free for another', async () => {
+    const agency = await service.agency();
+    const { id } = await create(agency, { contacts: [web('a'), web('b')] });
+    await agency.patch(`${CUSTOMERS}/${id}`, { contacts: [web('b')] });
+    expect((await agency.post(CUSTOMERS, { contacts: [web('a')] })).status).toBe(201);
+    expect((await agency.post(CUSTOMERS, { contacts: [web('b')] })).status).toBe(409);
+  });
+
+  test('the order of contacts is kept, and the first is the primary', async () => {
+    const agency = await service.agency();
+    const { id } = await create(agency, { contacts: [web('a'), web('b'), web('c')] });
+    const { body } = await agency.patch(`${CUSTOMERS}/${id}`, { contacts: [web('c'), web('a'), web('b')] });
+    expect(values(body)).toEqual(['c', 'a', 'b']);
+  });
+
+  test('a contact of another customer is a conflict, and changes nothing of either', async () => {
+    const agency = await service.agency();
+    const before = await create(agency, { ...FULL, contacts: [web('a')] });
+    const owner = await create(agency, { contacts: [web('b'), web('c')] });
+    const { status, body } = await agency.patch(`${CUSTOMERS}/${before.id}`, {
+      firstName: 'Eva',
+      contacts: [web('new'), web('c'), web('a'), web('b')],
+    });
+    expect(status).toBe(409);
+    expect(body).toEqual(
+      conflict([
+        ['body.contacts[1]', owner.id],
+        ['body.contacts[3]', owner.id],
+      ]),
+    );
+    expect((await agency.get(`${CUSTOMERS}/${before.id}`)).body).toEqual(before);
+    expect((await agency.get(`${CUSTOMERS}/${owner.id}`)).body).toEqual(owner);
+  });
+
+  test('an unknown customer is 404, with contacts and without', async () => {
+    const agency = await service.agency();
+    for (const body of [{ firstName: 'Ana' }, { contacts: [web('a')] }, {}]) {
+      const answer = await agency.patch(`${CUSTOMERS}/${UNKNOWN}`, body);
+      expect(answer.status).toBe(404);
+      expect(answer.body).toEqual({
+        error: { code: 'CUSTOMER_NOT_FOUND', message: `The customer "${UNKNOWN}" does not exist.` },
+      });
+    }
+    expect(
+      await service.query('select from customer_contacts where organization_id = $1', [agency.id]),
+    ).toEqual([]);
+  });
+
+  test('simultaneous lists of contacts end in one whole list, never a mixture', async () => {
+    const agency = await service.agency();
+    const { id } = await create(agency, { contacts: [web('start')] });
+    const lists = Array.from({ length: 8 }, (_, list) =>
+      Array.from({ length: 12 }, (_, index) => web(index % 3 === 0 ? `common-${index}` : `${list}-${index}`)),
+    );
+    const answers = await Promise.all(
+      lists.map((contacts, index) =>
+        agency.patch(`${CUSTOMERS}/${id}`, {
+          firstName: `${index}`,
+          contacts: index % 2 ? contacts.toReversed() : contacts,
+        }),
+      ),
+    );
+    expect(statuses(answers)).toEqual({ 200: 8 });
+    const { body } = await agency.get(`${CUSTOMERS}/${id}`);
+    const last = Number(body.firstName);
+    const expected = values({ contacts: lists[last] ?? [] });
+    expect(values(body)).toEqual(last % 2 ? expected.toReversed() : expected);
+    expect((await agency.get(`${CUSTOMERS}?query=start`)).body.data).toEqual([]);
+  });
+
+  test('customers that swap their contacts at once never share one, and none is answered with an error of ours', async () => {
+    const agency = await service.agency();
+    for (let round = 0; round < 5; round += 1) {
+      const [a, b] = [`a${round}`, `b${round}`];
+      const one = await create(agency, { contacts: [web(a), web(`one${round}`)] });
+      const other = await create(agency, { contacts: [web(b), web(`other${round}`)] });
+      const answers = await Promise.all([
+        agency.patch(`${CUSTOMERS}/${one.id}`, { contacts: [web(b), web(`one${round}`)] }),
+        agency.patch(`${CUSTOMERS}/${other.id}`, { contacts: [web(`other${round}`), web(a)] }),
+      ]);
+      for (const { status } of answers) expect([200, 409]).toContain(status);
+      expect(await sharedContacts(agency.id)).toEqual([]);
+    }
+  });
+
+  test('simultaneous changes of different fields all survive', async () => {
+    const agency = await service.agency();
+    const { id } = await create(agency, { contacts: [web('a')] });
+    const patches = [
+      { firstName: 'Eva' },
+      { lastName: 'Ruiz' },
+      { city: 'Lima' },
+      { country: 'Perú' },
+      { tags: ['x'] },
+      { contacts: [web('b'), web('c')] },
+    ];
+    const answers = await Promise.all(patches.map((patch) => agency.patch(`${CUSTOMERS}/${id}`, patch)));
+    expect(statuses(answers)).toEqual({ 200: 6 });
+    const { body } = await agency.get(`${CUSTOMERS}/${id}`);
+    expect(body).toMatchObject({
+      firstName: 'Eva',
+      lastName: 'Ruiz',
+      city: 'Lima',
+      country: 'Perú',
+      tags: ['x'],
+    });
+    expect(values(body)).toEqual(['b', 'c']);
+    expect((await agency.get(`${CUSTOMERS}?query=eva%20ruiz`)).body.data).toEqual([body]);
+    expect((await agency.get(`${CUSTOMERS}?query=c`)).body.data).toEqual([body]);
+  });
+});
+
+describe('archiveCustomer', () => {
+  test('answers archived, takes the customer out of the book and keeps its history', async () => {
+    const agency = await service.agency();
+    const gone = await create(agency, { ...FULL, contacts: [web('a')] });
+    const stays = await create(agency, { ...FULL, contacts: [web('b')] });
+    const { status, body } = await agency.delete(`${CUSTOMERS}/${gone.id}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ id: gone.id, archived: true });
+    expect(await storedCustomer(gone.id)).toMatchObject({ first_name: 'Ana', archived_at: expect.any(Date) });
+    expect((await agency.get(CUSTOMERS)).body).toEqual({
+      data: [stays],
+      pagination: { limit: 25, offset: 0, total: 1 },
+    });
+  });
+
+  test('an archived customer is 404 for every operation, and stays as it was archived', async () => {
+    const agency = await service.agency();
+    const { id } = await create(agency, { contacts: [web('a')] });
+    await agency.delete(`${CUSTOMERS}/${id}`);
+    const stored = [await storedCustomer(id), await storedContacts(id)];
+    const answers = [
+      await agency.get(`${CUSTOMERS}/${id}`),
+      await agency.patch(`${CUSTOMERS}/${id}`, { firstName: 'Eva' }),
+      await agency.patch(`${CUSTOMERS}/${id}`, { contacts: [web('z')] }),
+      await agency.delete(`${CUSTOMERS}/${id}`),
+    ];
+    for (const { status, body } of answers) {
+      expect(status).toBe(404);
+      expect(body.error.code).toBe('CUSTOMER_NOT_FOUND');
+    }
+    expect([await storedCustomer(id), await storedContacts(id)]).toEqual(stored);
+  });
+
+  test('releases its contacts: another customer may have them', async () => {
+    const agency = await service.agency();
+    const first = await create(agency, { contacts: [web('a'), contact('whatsapp', '+525512345678')] });
+    await agency.delete(`${CUSTOMERS}/${first.id}`);
+    const second = await agency.post(CUSTOMERS, {
+      contacts: [contact('whatsapp', '+5215512345678'), web('a')],
+    });
+    expect(second.status).toBe(201);
+    await agency.delete(`${CUSTOMERS}/${second.body.id}`);
+    expect((await agency.post(CUSTOMERS, { contacts: [web('a')] })).status).toBe(201);
+  });
+
+  test('of simultaneous archives exactly one succeeds, and the total loses one', async () => {
+    const agency = await service.agency();
+    const { id } = await create(agency, { contacts: [web('a')] });
+    await create(agency, { contacts: [web('b')] });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => agency.delete(`${CUSTOMERS}/${id}`)));
+    expect(statuses(answers)).toEqual({ 200: 1, 404: 9 });
+    expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(1);
+  });
+
+  test('while contacts are being added, it releases all of them', async () => {
+    const agency = await service.agency();
+    for (let round = 0; round < 10; round += 1) {
+      const { id } = await create(agency, { contacts: [web(`first-${round}`)] });
+      const added = Array.from({ length: 5 }, (_, index) => [
+        web(`${round}-${index}`),
+        web(`first-${round}`),
+      ]);
+      const [archived, ...patched] = await Promise.all([
+        agency.delete(`${CUSTOMERS}/${id}`),
+        ...added.map((contacts) => agency.patch(`${CUSTOMERS}/${id}`, { contacts })),
+      ]);
+      expect(archived.status).toBe(200);
+      for (const { status } of patched) expect([200, 404]).toContain(status);
+      const { status } = await agency.post(CUSTOMERS, {
+        contacts: [...added.flat(), web(`first-${round}`)].filter(
+          ({ identifierValue }, index, all) =>
+            all.findIndex((other) => other.identifierValue === identifierValue) === index,
+        ),
+      });
+      expect(status).toBe(201);
+    }
+    expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(10);
+  });
+});
+
+describe('getCustomer', () => {
+  test.each([UNKNOWN, 'x', '0', '%00', '..%2f', 'x'.repeat(5_000)])(
+    'an id that is none of ours is 404: %s',
+    async (id) => {
+      const agency = await service.agency();
+      const { status, body } = await agency.get(`${CUSTOMERS}/${id}`);
+      expect(status).toBe(404);
+      expect(body.error.code).toBe('CUSTOMER_NOT_FOUND');
+    },
+  );
+});
+
+describe('listCustomers', () => {
+  test('shows the most recently updated first, and of one moment the highest id first', async () => {
+    const agency = await service.agency();
+    const ids: string[] = [];
+    for (const value of ['a', 'b', 'c', 'd']) ids.push((await create(agency, { contacts: [web(value)] })).id);
+    await service.query(`update customers set updated_at = '2026-01-01' where id = any($1)`, [
+      ids.slice(0, 3),
+    ]);
+    await service.query(`update customers set updated_at = '2025-01-01' where id = $1`, [ids[3]]);
+    const { body } = await agency.get(CUSTOMERS);
+    expect(body.data.flatMap(values)).toEqual(['c', 'b', 'a', 'd']);
+  });
+
+  test('tag finds a whole tag, to the letter', async () => {
+    const agency = await service.agency();
+    const tags = [['VIP', 'luna de miel'], ['vip'], ['VIP2'], [' VIP'], ['{VIP}'], []];
+    for (const [index, list] of tags.entries())
+      await create(agency, { tags: list, contacts: [web(`${index}`)] });
+    for (const [tag, found] of [
+      ['VIP', ['0']],
+      ['luna de miel', ['0']],
+      ['luna', []],
+      ['vip', ['1']],
+      [' VIP', ['3']],
+      ['{VIP}', ['4']],
+      ['%', []],
+    ] as const) {
+      const { body } = await agency.get(`${CUSTOMERS}?tag=${encodeURIComponent(tag)}`);
+      expect(body.data.flatMap(values)).toEqual(found);
+      expect(body.pagination.total).toBe(found.length);
+    }
+  });
+
+  test('tag and query narrow together', async () => {
+    const agency = await service.agency();
+    await create(agency, { firstName: 'Ana', tags: ['x'], contacts: [web('1')] });
+    await create(agency, { firstName: 'Ana', contacts: [web('2')] });
+    await create(agency, { firstName: 'Eva', tags: ['x'], contacts: [web('3')] });
+    const { body } = await agency.get(`${CUSTOMERS}?tag=x&query=ana`);
+    expect(body.data.flatMap(values)).toEqual(['1']);
+    expect(body.pagination.total).toBe(1);
+  });
+
+  test('query looks in names, summary and contacts, and nowhere else', async () => {
+    const agency = await service.agency();
+    const word = 'zanahoria';
+    await create(agency, { firstName: word, contacts: [web('1')] });
+    await create(agency, { lastName: word, contacts: [web('2')] });
+    await create(agency, { summary: `una ${word}`, contacts: [web('3')] });
+    await create(agency, { contacts: [web('4'), web(word)] });
+    await create(agency, { city: word, country: word, tags: [word], contacts: [web('5')] });
+    const { body } = await agency.get(`${CUSTOMERS}?query=${word}`);
+    expect(body.data.map((customer: { contacts: Contact[] }) => values(customer)[0])).toEqual([
+      '4',
+      '3',
+      '2',
+      '1',
+    ]);
+  });
+});
