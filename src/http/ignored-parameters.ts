@@ -20,6 +20,7 @@ declare module 'fastify' {
 type Known = { fields: Map<string, Known | undefined> };
 
 const MAX_NAMES = 20;
+const MAX_NAME_LENGTH = 100;
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 
 /** Every object of the schema, reached through what wraps it: optional, nullable, default, array, transformed. */
@@ -41,7 +42,10 @@ type Unknown = { path: string; name: string; known: Known };
 function unknownNames(value: unknown, known: Known | undefined, path: string, found: Unknown[]): void {
   if (known === undefined || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
-    for (const [index, entry] of value.entries()) unknownNames(entry, known, `${path}[${index}]`, found);
+    // No list holds lists: one that does is a fault, and its depth is the sender's to choose.
+    for (const [index, entry] of value.entries()) {
+      if (!Array.isArray(entry)) unknownNames(entry, known, `${path}[${index}]`, found);
+    }
     return;
   }
   for (const [name, inner] of Object.entries(value)) {
@@ -52,14 +56,23 @@ function unknownNames(value: unknown, known: Known | undefined, path: string, fo
   }
 }
 
-/** A name of anybody's making, fit for a header: what is not plain is percent-encoded. */
-const headerSafe = (path: string): string =>
-  path
-    .slice(0, 100)
-    .toWellFormed()
-    .replace(/[^\w.[\]-]/gu, encodeURIComponent);
+/**
+ * A name of anybody's making, fit for a header: what is not plain is percent-encoded. Its length counts as encoded:
+ * clients and proxies refuse answers with headers of more than a few kilobytes.
+ */
+function headerSafe(path: string): string {
+  let safe = '';
+  for (const character of path.slice(0, MAX_NAME_LENGTH).toWellFormed()) {
+    const encoded = /[\w.[\]-]/.test(character) ? character : encodeURIComponent(character);
+    if (safe.length + encoded.length > MAX_NAME_LENGTH) break;
+    safe += encoded;
+  }
+  return safe;
+}
 
 function strictFault(path: string, { name, known }: Unknown): Fault {
+  if (path.length > MAX_NAME_LENGTH)
+    return { path: `${path.slice(0, MAX_NAME_LENGTH)}…`, message: 'is not a known name' };
   const near = known.fields.size > 0 ? closest(name, [...known.fields.keys()]) : undefined;
   const hint =
     near !== undefined && distance(name, near) <= 1 + near.length / 4 ? ` (did you mean ${near}?)` : '';

@@ -68,6 +68,8 @@ export const pathOf = (root: string, path: readonly PropertyKey[]): string =>
 
 export function faultsOf(error: ValidationError, request: FastifyRequest): Fault[] {
   const root = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
+  // Fastify hands an absent body to the validator as null.
+  if (root === 'body' && request.body === undefined) return [{ path: root, message: 'is required' }];
   return error.issues.map(({ path, message }) => ({
     path: pathOf(root, path),
     message: root === 'query' && isRepeated(request.query, path[0]) ? 'must be given only once' : message,
