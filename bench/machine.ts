@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { cpus, release, totalmem, type } from 'node:os';
+
+/** What the kernel says of the machine and of processes. The latter on Linux only; elsewhere undefined. */
+
+export const machine = (postgres: string): string => {
+  const [first] = cpus();
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return `${first?.model.trim()}, ${cpus().length} cores, ${memory} GiB; ${type()} ${release()}; Node ${process.versions.node}; PostgreSQL ${postgres}`;
+};
+
+const TICKS_PER_SECOND = 100;
+
+function stat(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name, in brackets, may hold spaces.
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds of processor time that the process has used. */
+export function cpuSeconds(pid: number): number | undefined {
+  const fields = stat(pid);
+  return fields && (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** The same of the process and its children that live, such as PostgreSQL's. */
+export function cpuSecondsOfTree(pid: number): number | undefined {
+  const own = cpuSeconds(pid);
+  if (own === undefined) return undefined;
+  const children = readdirSync('/proc')
+    .map(Number)
+    .filter((child) => child > 0 && Number(stat(child)?.[1]) === pid);
+  return children.reduce((total, child) => total + (cpuSeconds(child) ?? 0), own);
+}
+
+/** Resident memory in MiB. */
+export function residentMemory(pid: number): number | undefined {
+  try {
+    const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+    return Number(kilobytes) / 1024;
+  } catch {
+    return undefined;
+  }
+}

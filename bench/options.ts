@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util';
+
+export type Scale = 'small' | 'full';
+
+export type Options = {
+  scale: Scale;
+  /** Length of one measurement of one side of a workload. */
+  seconds: number;
+  /** Parts of the names of workloads and figures; empty: all. */
+  only: readonly string[];
+  /** Where the machine-readable result goes. */
+  json: string | undefined;
+  /** A folder to keep the loaded data in, and to take it from the next time. */
+  data: string | undefined;
+};
+
+export const USAGE = `npm run bench -- [options]
+  --scale small|full  how much data (small: three minutes in all; full: one organization of 1,000,000 customers)
+  --seconds N         length of each measurement
+  --only TEXT         only workloads and figures whose name has the text; can be repeated
+  --json FILE         write the result as JSON too
+  --data DIR          keep the loaded data there, and use it the next time`;
+
+const DEFAULT_SECONDS: Record<Scale, number> = { small: 0.3, full: 2 };
+
+/** @throws when an option is unknown or has a value that means nothing */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      scale: { type: 'string', default: 'small' },
+      seconds: { type: 'string' },
+      only: { type: 'string', multiple: true, default: [] },
+      json: { type: 'string' },
+      data: { type: 'string' },
+    },
+  });
+  const { scale, only, json, data } = values;
+  if (scale !== 'small' && scale !== 'full') throw new Error('--scale is small or full.');
+  const seconds = values.seconds === undefined ? DEFAULT_SECONDS[scale] : Number(values.seconds);
+  if (!(seconds > 0)) throw new Error('--seconds is a number above 0.');
+  return { scale, seconds, only, json, data };
+}
