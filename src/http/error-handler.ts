@@ -44,15 +44,16 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
   });
 }
 
+export const routeNotFound = (): ApiError =>
+  new ApiError('ROUTE_NOT_FOUND', 'There is no such operation; see /docs.');
+
 export function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const answer = toApiError(error, request);
     if (answer.status >= 500) request.log.error({ err: answer.cause ?? answer }, answer.code);
     return sendError(reply, answer);
   });
-  app.setNotFoundHandler((_request, reply) =>
-    sendError(reply, new ApiError('ROUTE_NOT_FOUND', 'There is no such operation; see /docs.')),
-  );
+  app.setNotFoundHandler((_request, reply) => sendError(reply, routeNotFound()));
 }
 
 /** For `frameworkErrors`: requests that fail before they have a route, and so before any hook. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
-import { answerClientError, answerFrameworkError, handleErrors } from './error-handler.ts';
+import { answerClientError, answerFrameworkError, handleErrors, routeNotFound } from './error-handler.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { logRequests } from './logging.ts';
 import { validatorCompiler } from './validation.ts';
@@ -53,7 +53,9 @@ export function createHttpServer({ logger, trustProxy = false }: HttpServerOptio
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     const { httpVersion, headers } = request.raw;
-    done(httpVersion === '1.1' && headers.host === undefined ? missingHost() : undefined);
+    if (httpVersion === '1.1' && headers.host === undefined) return done(missingHost());
+    // An unknown path is unknown whatever else the request has; its body is not read.
+    done(request.is404 ? routeNotFound() : undefined);
   });
   logRequests(app);
   readJsonBodies(app);

@@ -131,6 +131,20 @@ describe('a request that never reaches an operation is answered in the error sha
     );
   });
 
+  test.each<[string, Record<string, string>, string]>([
+    ['a body that is no JSON', JSON_HEADERS, '{'],
+    ['a body of another type', { 'Content-Type': 'text/plain' }, 'a'],
+    ['a body too large', { ...JSON_HEADERS, 'Content-Length': '99999999' }, ''],
+    ['strict handling', { Prefer: 'handling=strict' }, ''],
+  ])('an unknown path is unknown, whatever comes with it: %s', async (_name, headers, body) => {
+    for (const [method, target] of [
+      ['POST', '/v1/nothing?x=1'],
+      ['POST', '/v1/team?x=1'],
+    ] as const) {
+      expectError(await exchange(port, requestBytes(method, target, headers, body)), 404, NO_ROUTE);
+    }
+  });
+
   test('an unknown path, and a known path with another method, need no key to be unknown', async () => {
     for (const [method, url] of [
       ['GET', '/v1/nothing'],
