@@ -57,10 +57,17 @@ export const oneOf = <const Values extends readonly [string, ...string[]]>(value
 export const dateTime = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
-/** The instants that PostgreSQL shows with a year of four digits. */
-const isShowable = (moment: string): boolean =>
-  /^\d{4}-/.test(isoOf(moment)) && !isoOf(moment).startsWith('0000');
-const isoOf = (moment: string): string => new Date(moment).toISOString();
+const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** False beyond the years that are shown with four digits. Text that is no moment is for another rule to refuse. */
+const isShowable = (moment: string): boolean => {
+  const time = Date.parse(moment);
+  return Number.isNaN(time) || (time >= EARLIEST && time <= LATEST);
+};
+
+const inUtc = (moment: string): string =>
+  Number.isNaN(Date.parse(moment)) ? moment : new Date(moment).toISOString();
 
 /** A moment in a request: ISO 8601 with an offset or Z; kept in UTC, to the millisecond. */
 export const moment = () =>
@@ -70,10 +77,10 @@ export const moment = () =>
       error: 'must be an ISO 8601 date-time with an offset, such as 2026-11-21T08:25:00Z',
     })
     .refine(isShowable, 'must be between the years 1 and 9999')
-    .transform(isoOf)
+    .overwrite(inUtc)
     .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const UUID = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
 
 /** An id that the caller makes or refers to. */
 export const uuid = () =>

@@ -1,5 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { validationFailed } from '../errors.ts';
 import type { Fault } from './validation.ts';
@@ -81,6 +81,21 @@ function strictFault(path: string, { name, known }: Unknown): Fault {
 
 const NOTHING: Known = { fields: new Map() };
 
+const isStrict = (request: FastifyRequest): boolean => STRICT.test(String(request.headers.prefer ?? ''));
+
+/**
+ * For a route that reads its body itself: says which names there had no effect.
+ * @throws VALIDATION_FAILED when strict handling was asked for
+ */
+export function reportIgnored(request: FastifyRequest, reply: FastifyReply, paths: readonly string[]): void {
+  if (paths.length === 0) return;
+  const named = reply.getHeader('x-ignored-parameters');
+  const names = [...(named === undefined ? [] : [String(named)]), ...paths.map(headerSafe)];
+  reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
+  if (isStrict(request))
+    throw validationFailed(paths.map((path) => ({ path, message: 'is not a known name' })));
+}
+
 export function reportIgnoredParameters(app: FastifyInstance): void {
   const schemas = new WeakMap<object, Known>();
   const knownOf = (schema: unknown): Known => {
@@ -107,7 +122,7 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
       const names = [...query, ...body].map(({ path }) => headerSafe(path));
       reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
     }
-    if (STRICT.test(String(request.headers.prefer ?? ''))) {
+    if (isStrict(request)) {
       reply.header('preference-applied', 'handling=strict');
       request.strictFaults = [
         ...query.map((unknown) => strictFault(`query.${unknown.path}`, unknown)),

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
-import { newId } from '../db/ids.ts';
+import { isId, newId } from '../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst } from '../db/list.ts';
 import { apiKeys } from '../db/schema/index.ts';
 import type { OrganizationId, OrganizationScope } from '../db/scope.ts';
 import { prepared } from '../db/statement.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError, notFound, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import type { ApiKey, ApiKeyCreate } from './schema.ts';
 
@@ -95,11 +95,19 @@ const issueStatement = prepared<
     ${jsonRows(keyFields, sql`from ${apiKeys}`)}`,
 );
 
-/** Issues a key. The answer is the only place that ever shows it. */
+/**
+ * Issues a key. The answer is the only place that ever shows it.
+ * @param now milliseconds since 1970
+ * @throws VALIDATION_FAILED when it would have expired already
+ */
 export async function issueApiKey(
   scope: OrganizationScope,
   input: ApiKeyCreate,
+  now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> {
+  if (input.expiresAt != null && Date.parse(input.expiresAt) <= now) {
+    throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
+  }
   const { key, ...stored } = newKey();
   const [row] = await scope.db.write(issueStatement, {
     ...stored,
@@ -116,19 +124,25 @@ const notifyChanged = sql`select pg_notify(${sql.raw(`'${KEY_CHANNEL}'`)}, encod
 
 const revokeStatement = prepared<{ body: Json<ApiKey> }, { organizationId: string; id: string }>(
   'revoke_api_key',
-  sql`with changed as (
-      update ${apiKeys} set revoked_at = now() where ${oneKey} and ${apiKeys.revokedAt} is null returning *),
+  sql`with stored as (select ${apiKeys} as record from ${apiKeys} where ${oneKey} for update),
+    changed as (
+      update ${apiKeys} set revoked_at = now() from stored
+      where ${oneKey} and (stored.record).revoked_at is null returning ${apiKeys}.*),
     notified as (${notifyChanged})
     select item.body from (${jsonRows(
       keyFields,
       sql`from (select * from changed union all
-        select * from ${apiKeys} where ${oneKey} and not exists (select from changed)) api_keys`,
+        select (record).* from stored where not exists (select from changed)) api_keys`,
     )}) item where (select count(*) from notified) >= 0`,
 );
 
-/** Ends a key now, on every instance. Of a revoked key: the same answer again. */
+/**
+ * Ends a key now, on every instance. Of a revoked key: the same answer again.
+ * @throws API_KEY_NOT_FOUND
+ */
 export async function revokeApiKey(scope: OrganizationScope, id: string): Promise<Json<ApiKey>> {
-  const [row] = await scope.db.write(revokeStatement, { organizationId: scope.organizationId, id });
+  const { db, organizationId } = scope;
+  const [row] = isId(id) ? await db.write(revokeStatement, { organizationId, id }) : [];
   if (!row) throw keyNotFound(id);
   return row.body;
 }
@@ -164,13 +178,14 @@ const existsStatement = prepared<{ id: string }, { organizationId: string; id: s
 
 /**
  * Issues a key with the settings of another, which then lives for the overlap, and never longer than it would have.
- * @throws API_KEY_INACTIVE when the old key is revoked or expired
+ * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE when the old key is revoked or expired
  */
 export async function rotateApiKey(
   scope: OrganizationScope,
   oldId: string,
   overlapSeconds: number,
 ): Promise<Json<ApiKey & { key: string }>> {
+  if (!isId(oldId)) throw keyNotFound(oldId);
   const { key, ...stored } = newKey();
   const { organizationId, db } = scope;
   const [row] = await db.write(rotateStatement, { ...stored, organizationId, oldId, overlapSeconds });

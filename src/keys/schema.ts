@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, text } from '../http/fields.ts';
+import { dateTime, id, moment, text } from '../http/fields.ts';
 
 export const ApiKey = z
   .object({
@@ -17,16 +17,15 @@ export const ApiKey = z
   .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-export const ApiKeyCreate = z.object({
-  name: text({ min: 1, max: 255 }),
-  expiresAt: z.iso
-    .datetime({ offset: true, error: 'must be an ISO 8601 date-time' })
-    .nullish()
-    .describe('A moment in the future; null or absent: never.'),
-  requestsPerMinute: z
-    .int32('must be an integer')
-    .min(0)
-    .nullish()
-    .describe('null: the default; 0: unlimited.'),
-});
+export const ApiKeyCreate = z
+  .object({
+    name: text({ min: 1, max: 255 }),
+    expiresAt: moment().nullish().describe('A moment in the future; null or absent: never.'),
+    requestsPerMinute: z
+      .int32('must be an integer')
+      .min(0)
+      .nullish()
+      .describe('null: the default; 0: unlimited.'),
+  })
+  .meta({ id: 'ApiKeyCreate', examples: [{ name: 'Website', requestsPerMinute: 600 }] });
 export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;

@@ -1,0 +1,87 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { responses } from '../../http/openapi.ts';
+import { sendJson } from '../../http/reply.ts';
+import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../keys/repository.ts';
+import { ApiKey, ApiKeyCreate } from '../../keys/schema.ts';
+import { OrganizationParams } from '../params.ts';
+import { ApiKeyList, ApiKeyListQuery, ApiKeyParams, ApiKeyRotate, IssuedApiKey } from './schema.ts';
+
+const tags = ['API keys'];
+
+export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (app, { now }, done) => {
+  app.post(
+    '/api-keys',
+    {
+      schema: {
+        operationId: 'issueApiKey',
+        tags,
+        summary: 'Issue a key',
+        description: 'A key of this organization for /v1. The answer is the only place that ever shows it.',
+        params: OrganizationParams,
+        body: ApiKeyCreate,
+        response: responses(
+          { status: 201, schema: IssuedApiKey, description: 'The key, shown this once.' },
+          413,
+        ),
+      },
+    },
+    async (request, reply) => sendJson(reply, await issueApiKey(request.scope, request.body, now()), 201),
+  );
+
+  app.get(
+    '/api-keys',
+    {
+      schema: {
+        operationId: 'listApiKeys',
+        tags,
+        summary: 'List keys',
+        description: 'The keys of the organization, newest first, those revoked and expired too.',
+        params: OrganizationParams,
+        querystring: ApiKeyListQuery,
+        response: responses({ status: 200, schema: ApiKeyList, description: 'A page of keys.' }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await listApiKeys(request.scope, request.query)),
+  );
+
+  app.post(
+    '/api-keys/:apiKeyId/rotate',
+    {
+      schema: {
+        operationId: 'rotateApiKey',
+        tags,
+        summary: 'Rotate a key',
+        description:
+          'Issues a key with the settings of the old one, which stays good for the overlap. A revoked or expired key cannot be rotated: 409 API_KEY_INACTIVE.',
+        params: ApiKeyParams,
+        body: ApiKeyRotate,
+        response: responses(
+          { status: 201, schema: IssuedApiKey, description: 'The new key, shown this once.' },
+          413,
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { apiKeyId } = request.params;
+      const issued = await rotateApiKey(request.scope, apiKeyId, request.body.overlapSeconds);
+      return sendJson(reply, issued, 201);
+    },
+  );
+
+  app.delete(
+    '/api-keys/:apiKeyId',
+    {
+      schema: {
+        operationId: 'revokeApiKey',
+        tags,
+        summary: 'Revoke a key',
+        description:
+          'Ends the key on every instance within a second. Of a revoked key: the same answer again.',
+        params: ApiKeyParams,
+        response: responses({ status: 200, schema: ApiKey, description: 'The revoked key.' }),
+      },
+    },
+    async (request, reply) => sendJson(reply, await revokeApiKey(request.scope, request.params.apiKeyId)),
+  );
+  done();
+};

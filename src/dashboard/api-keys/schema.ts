@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { page, pageQuery } from '../../http/fields.ts';
+import { ApiKey } from '../../keys/schema.ts';
+import { knownParams, optionalBody } from '../params.ts';
+
+const DAY_SECONDS = 86_400;
+
+export const IssuedApiKey = ApiKey.extend({
+  key: z.string().describe('The key itself. It is shown this once; only its hash is kept.'),
+}).meta({ id: 'IssuedApiKey' });
+
+export const ApiKeyList = page(ApiKey).meta({ id: 'ApiKeyList' });
+
+export const ApiKeyListQuery = z.object(pageQuery());
+
+export const ApiKeyParams = knownParams('apiKeyId', 'Id of the key.');
+
+export const ApiKeyRotate = optionalBody(
+  z
+    .object({
+      overlapSeconds: z
+        .int32('must be an integer')
+        .min(0)
+        .max(30 * DAY_SECONDS)
+        .default(DAY_SECONDS)
+        .describe('How long the old key stays good; 0 ends it now. It never outlives its own expiry.'),
+    })
+    .meta({ id: 'ApiKeyRotate', examples: [{ overlapSeconds: 3_600 }] }),
+);

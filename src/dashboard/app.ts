@@ -1,0 +1,84 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { Database } from '../db/client.ts';
+import type { FileLinks } from '../files/links.ts';
+import type { FileStorage } from '../files/storage.ts';
+import { type DocumentOptions, documentApi } from '../http/openapi.ts';
+import { createHttpServer } from '../http/server.ts';
+import { apiKeyRoutes } from './api-keys/routes.ts';
+import { authenticateDashboard, openOrganization } from './authentication.ts';
+import { conversationRoutes } from './conversations/routes.ts';
+import { opportunityRoutes } from './opportunities/routes.ts';
+import { organizationRoutes } from './organizations/routes.ts';
+import { pipelineStageRoutes } from './pipeline-stages/routes.ts';
+import { productRoutes } from './products/routes.ts';
+import { quoteRoutes } from './quotes/routes.ts';
+import { teamMemberRoutes } from './team-members/routes.ts';
+
+export type DashboardOptions = {
+  db: Database;
+  /** What the dashboard backend sends as a bearer token; without it, every request is answered with 503. */
+  token: string | undefined;
+  /** Where the files of attachments go. */
+  storage: FileStorage;
+  /** Signs the links of attachments. */
+  links: FileLinks;
+  logger: FastifyBaseLogger;
+  trustProxy?: boolean | string;
+  /** The clock: milliseconds since 1970. */
+  now?: () => number;
+};
+
+const DOCUMENT: DocumentOptions = {
+  title: 'Travel agency CRM dashboard API',
+  description: `What the agency's dashboard backend and its messaging agent call: organizations, their API keys, and the
+records that /v1 only reads. It listens apart from the public API and takes one secret, sent as
+\`Authorization: Bearer <DASHBOARD_TOKEN>\`.
+
+\`PUT\` creates (201) or replaces (200) the record with the id in the path, a UUID that the caller makes; sending it
+twice changes nothing. Errors, pagination, request ids and strictness are as in /v1.`,
+  tags: [
+    { name: 'Organizations', description: 'Travel agencies. Everything else belongs to one.' },
+    { name: 'API keys', description: 'Keys of an organization for /v1.' },
+    { name: 'Catalog', description: 'Archived products, and the media of live ones.' },
+    { name: 'Pipeline stages', description: 'Columns of the sales pipeline.' },
+    { name: 'Team members', description: 'Members of the organization.' },
+    { name: 'Opportunities', description: 'Sales leads in the pipeline.' },
+    { name: 'Conversations', description: 'Threads on messaging channels, and their messages.' },
+    { name: 'Quotes', description: 'Quotes of opportunities, and their attachments.' },
+  ],
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: 'The token of DASHBOARD_TOKEN.' },
+  },
+};
+
+/** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
+export async function buildDashboardApp(options: DashboardOptions) {
+  const { db, token, storage, links, logger, trustProxy = false, now = Date.now } = options;
+  const app = createHttpServer({ logger, trustProxy });
+  await documentApi(app, DOCUMENT);
+
+  app.register(
+    (v1, _options, done) => {
+      authenticateDashboard(v1, token);
+      v1.register(organizationRoutes, { db });
+      v1.register(
+        (organization, _options, done) => {
+          openOrganization(organization, db);
+          organization.register(apiKeyRoutes, { now });
+          organization.register(productRoutes, { now });
+          organization.register(pipelineStageRoutes);
+          organization.register(teamMemberRoutes);
+          organization.register(opportunityRoutes);
+          organization.register(conversationRoutes);
+          organization.register(quoteRoutes, { storage, links, now });
+          done();
+        },
+        { prefix: '/organizations/:organizationId' },
+      );
+      done();
+    },
+    { prefix: '/dashboard/v1' },
+  );
+  await app.ready();
+  return app;
+}

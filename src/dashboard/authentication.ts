@@ -1,0 +1,37 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Database } from '../db/client.ts';
+import { ApiError } from '../errors.ts';
+import { presentedKey } from '../http/authentication.ts';
+import { scopeOf } from '../organizations/repository.ts';
+
+const CLOSED = 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.';
+
+/** Hashed first: comparing takes the same time whatever the lengths and wherever the texts differ. */
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
+
+/** Lets only requests with the dashboard's token pass; without a token of its own the API answers 503 to all. */
+export function authenticateDashboard(app: FastifyInstance, token: string | undefined): void {
+  if (token === undefined) app.log.warn(CLOSED);
+  const expected = token === undefined ? undefined : digest(token);
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!expected)
+      return done(new ApiError('SERVICE_UNAVAILABLE', CLOSED, { headers: { 'retry-after': '60' } }));
+    const { authorization } = request.headers;
+    const presented = presentedKey(authorization === undefined ? {} : { authorization });
+    if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return done();
+    done(
+      new ApiError('UNAUTHORIZED', 'The dashboard token is missing or not valid.', {
+        headers: { 'www-authenticate': 'Bearer' },
+      }),
+    );
+  });
+}
+
+/** Gives each request the scope of the organization in its path; an unknown one is 404 ORGANIZATION_NOT_FOUND. */
+export function openOrganization(app: FastifyInstance, db: Database): void {
+  app.addHook('preHandler', async (request) => {
+    const { organizationId } = request.params as { organizationId: string };
+    request.scope = await scopeOf(db, organizationId);
+  });
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { dateTime, id, uuid } from '../http/fields.ts';
+
+/** Kept in every route's parameters: what a schema does not name, a route does not get. */
+const organizationId = () => id().describe('Id of the organization.');
+
+export const OrganizationParams = z.object({ organizationId: organizationId() });
+
+/** Paths of records that have an id of ours: text that is none is unknown (404). */
+export const knownParams = <const Name extends string>(name: Name, description: string) =>
+  z.object({ organizationId: organizationId(), [name]: id().describe(description) } as {
+    organizationId: z.ZodString;
+  } & Record<Name, z.ZodString>);
+
+/** Paths of records whose id the caller makes: it must be a UUID (400). */
+export const uuidParams = <const Name extends string>(...names: Name[]) =>
+  z.object({
+    organizationId: organizationId(),
+    ...Object.fromEntries(names.map((name) => [name, uuid()])),
+  } as { organizationId: z.ZodString } & Record<Name, z.ZodString>);
+
+/** A body that may be left out. */
+export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess((sent) => sent ?? {}, body);
+
+/** The answer of every DELETE that archives. */
+export const ArchivedRecord = z.object({ id: id(), archivedAt: dateTime() }).meta({ id: 'ArchivedRecord' });

@@ -1,0 +1,82 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { CatalogProduct } from '../../catalog/schema.ts';
+import { responses } from '../../http/openapi.ts';
+import { sendJson } from '../../http/reply.ts';
+import { OrganizationParams } from '../params.ts';
+import {
+  listArchivedCatalogProducts,
+  restoreCatalogProduct,
+  updateCatalogProductMedia,
+} from './repository.ts';
+import {
+  CatalogProductMediaUpdate,
+  ProductParams,
+  RestorableCatalogProductList,
+  RestorableCatalogProductListQuery,
+} from './schema.ts';
+
+const tags = ['Catalog'];
+
+export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (app, { now }, done) => {
+  app.get(
+    '/catalog/products',
+    {
+      schema: {
+        operationId: 'listArchivedCatalogProducts',
+        tags,
+        summary: 'List archived products',
+        description: 'Archived products that can still be restored, latest archived first.',
+        params: OrganizationParams,
+        querystring: RestorableCatalogProductListQuery,
+        response: responses({
+          status: 200,
+          schema: RestorableCatalogProductList,
+          description: 'A page of archived products.',
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { archived: _, ...query } = request.query;
+      return sendJson(reply, await listArchivedCatalogProducts(request.scope, query, now()));
+    },
+  );
+
+  app.patch(
+    '/catalog/products/:productId',
+    {
+      schema: {
+        operationId: 'updateCatalogProductMedia',
+        tags,
+        summary: 'Update the media of a product',
+        description:
+          'Changes only the fields in the body; null clears one. Everything else of a product is changed through /v1.',
+        params: ProductParams,
+        body: CatalogProductMediaUpdate,
+        response: responses(
+          { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
+          413,
+        ),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await updateCatalogProductMedia(request.scope, request.params.productId, request.body)),
+  );
+
+  app.post(
+    '/catalog/products/:productId/restore',
+    {
+      schema: {
+        operationId: 'restoreCatalogProduct',
+        tags,
+        summary: 'Restore an archived product',
+        description:
+          'Brings the product back with everything it had, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
+        params: ProductParams,
+        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await restoreCatalogProduct(request.scope, request.params.productId, now())),
+  );
+  done();
+};

@@ -1,0 +1,95 @@
+import type { Readable } from 'node:stream';
+import multipart from '@fastify/multipart';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { validationFailed } from '../../errors.ts';
+import { reportIgnored } from '../../http/ignored-parameters.ts';
+import { type Fault, pathOf } from '../../http/validation.ts';
+import { AttachmentUpload } from './schema.ts';
+
+/** Reading an attachment that is uploaded as multipart/form-data, while it arrives. */
+
+export type Upload<Stored> = { stored: Stored; upload: AttachmentUpload };
+
+export type FileStore<Stored> = {
+  store: (content: Readable) => Promise<Stored>;
+  /** Takes back what was stored. */
+  discard: (stored: Stored) => Promise<void>;
+};
+
+/** `kind` has 255 characters of at most four bytes; one more makes it too long. */
+const MAX_FIELD_BYTES = 4 * 256;
+
+/** What a content-type may be to be sent again with the download; anything else is bytes of no known type. */
+const MIME_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
+
+/** Lets the routes of this scope take multipart bodies, and those of another kind only to say what is wrong. */
+export async function acceptUploads(app: FastifyInstance): Promise<void> {
+  // The size of a file is for its store to limit.
+  await app.register(multipart, { limits: { fieldSize: MAX_FIELD_BYTES, fileSize: Infinity, parts: 20 } });
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+}
+
+type Received<Stored> = {
+  kind?: unknown;
+  file?: unknown;
+  stored?: Stored;
+  repeated: Fault[];
+  ignored: string[];
+};
+
+/** Takes the parts in whatever order they come, each name once. */
+async function receive<Stored>(
+  request: FastifyRequest,
+  received: Received<Stored>,
+  store: (content: Readable) => Promise<Stored>,
+): Promise<void> {
+  for await (const part of request.parts()) {
+    const name = part.fieldname;
+    if (name !== 'kind' && name !== 'file') received.ignored.push(`body.${name}`);
+    else if (received[name] !== undefined)
+      received.repeated.push({ path: `body.${name}`, message: 'must be given only once' });
+    else if (part.type === 'field') received[name] = part.value;
+    else if (name === 'file') {
+      const mimeType = MIME_TYPE.test(part.mimetype) ? part.mimetype : 'application/octet-stream';
+      received.file = { fileName: part.filename, mimeType };
+      received.stored = await store(part.file);
+      continue;
+    }
+    if (part.type === 'file') part.file.resume();
+  }
+}
+
+/**
+ * Reads an upload and stores its file as it arrives; of an upload that is refused nothing stays.
+ * @throws VALIDATION_FAILED, and what `store` throws
+ */
+export async function readUpload<Stored>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { store, discard }: FileStore<Stored>,
+): Promise<Upload<Stored>> {
+  if (!request.isMultipart()) {
+    throw validationFailed([{ path: 'body', message: 'must be sent as multipart/form-data' }]);
+  }
+  const received: Received<Stored> = { repeated: [], ignored: [] };
+  try {
+    await receive(request, received, store);
+    const { kind, file, stored, repeated, ignored } = received;
+    reportIgnored(request, reply, ignored);
+    const parsed = AttachmentUpload.safeParse({ kind, file });
+    if (parsed.success && stored !== undefined && repeated.length === 0) {
+      return { stored, upload: parsed.data };
+    }
+    const faults = parsed.error?.issues ?? [];
+    throw validationFailed([
+      ...faults.map(({ path, message }) => ({ path: pathOf('body', path), message })),
+      ...repeated,
+    ]);
+  } catch (error) {
+    // What still arrives is dropped, so that the client comes to read the answer.
+    request.raw.unpipe();
+    request.raw.resume();
+    if (received.stored !== undefined) await discard(received.stored);
+    throw error;
+  }
+}

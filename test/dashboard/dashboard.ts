@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll } from 'vitest';
+import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard/app.ts';
+import { ownLinks } from '../../src/files/links.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { openApiText } from '../../src/http/openapi.ts';
+import { contractOf } from '../support/contract.ts';
+import { type Agency, type Reply, type Service, useService } from '../support/service.ts';
+
+export const TOKEN = 'dashboard-token-of-the-test-service-0001';
+
+export type Send = { body?: unknown; headers?: Record<string, string>; token?: string | null };
+
+/** Calls the dashboard API as its backend does; every answer is held to its OpenAPI document. */
+export type Caller = {
+  request: (method: string, path: string, send?: Send) => Promise<Reply>;
+  get: (path: string, send?: Send) => Promise<Reply>;
+  post: (path: string, body?: unknown, send?: Send) => Promise<Reply>;
+  put: (path: string, body: unknown, send?: Send) => Promise<Reply>;
+  patch: (path: string, body: unknown, send?: Send) => Promise<Reply>;
+  delete: (path: string, send?: Send) => Promise<Reply>;
+};
+
+export type Dashboard = Caller & {
+  app: FastifyInstance;
+  /** The same, with paths that begin below the agency. */
+  of: (agency: { id: string }) => Caller;
+  /** Everything that is stored of an agency, table by table. */
+  stored: (agency: { id: string }) => Promise<Record<string, unknown[]>>;
+};
+
+const TABLES = [
+  'api_keys',
+  'channel_messages',
+  'conversations',
+  'customers',
+  'live_counts',
+  'opportunities',
+  'pipeline_stages',
+  'product_variants',
+  'products',
+  'quote_attachments',
+  'quotes',
+  'team_members',
+  'whatsapp_messages',
+];
+
+function callerOf(app: FastifyInstance, prefix: string, hold: ReturnType<typeof contractOf>): Caller {
+  const request: Caller['request'] = async (method, path, { body, headers, token = TOKEN } = {}) => {
+    const url = prefix + path;
+    const response = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers },
+      ...(body !== undefined && { payload: body as object }),
+    });
+    const text = response.body;
+    const answered = response.headers as Record<string, string | undefined>;
+    hold({ method, url, status: response.statusCode, contentType: answered['content-type'], body: text });
+    return { status: response.statusCode, headers: answered, body: JSON.parse(text), text };
+  };
+  return {
+    request,
+    get: (path, send) => request('GET', path, send),
+    post: (path, body, send) => request('POST', path, { ...send, body }),
+    put: (path, body, send) => request('PUT', path, { ...send, body }),
+    patch: (path, body, send) => request('PATCH', path, { ...send, body }),
+    delete: (path, send) => request('DELETE', path, send),
+  };
+}
+
+export async function buildDashboard(
+  service: Service,
+  options: Partial<DashboardOptions> = {},
+): Promise<Dashboard> {
+  const app = await buildDashboardApp({
+    db: service.db,
+    token: TOKEN,
+    storage: service.storage,
+    links: ownLinks({
+      secrets: service.secrets,
+      publicUrl: 'http://localhost:3000',
+      ttlSeconds: 300,
+      now: options.now ?? Date.now,
+    }),
+    logger: createLogger('silent'),
+    ...options,
+  });
+  const hold = contractOf(JSON.parse(openApiText(app)));
+  const root = '/dashboard/v1';
+  return {
+    app,
+    ...callerOf(app, root, hold),
+    of: ({ id }) => callerOf(app, `${root}/organizations/${id}`, hold),
+    stored: async ({ id }) => {
+      const tables = TABLES.map(async (table) => {
+        const rows = await service.query<{ row: unknown }>(
+          `select to_jsonb(t) as row from ${table} t where organization_id = $1 order by to_jsonb(t)::text`,
+          [id],
+        );
+        return [table, rows.map(({ row }) => row)];
+      });
+      return Object.fromEntries(await Promise.all(tables));
+    },
+  };
+}
+
+/** The service of the tests of one file, with its dashboard API. */
+export function useDashboard(options: () => Partial<DashboardOptions> = () => ({})): {
+  service: Service;
+  dashboard: Dashboard;
+} {
+  const service = useService();
+  const holder: { dashboard?: Dashboard } = {};
+  beforeAll(async () => {
+    holder.dashboard = await buildDashboard(service, options());
+  });
+  afterAll(() => holder.dashboard?.app.close());
+  const dashboard = new Proxy({} as Dashboard, {
+    get: (_target, name) => holder.dashboard?.[name as keyof Dashboard],
+  });
+  return { service, dashboard };
+}
+
+/** An agency with one live record of each kind, and what others refer to them by. */
+export async function furnish(dashboard: Dashboard, agency: Agency) {
+  const call = dashboard.of(agency);
+  const ids = {
+    stage: randomUUID(),
+    member: randomUUID(),
+    opportunity: randomUUID(),
+    conversation: randomUUID(),
+    quote: randomUUID(),
+  };
+  const customer = await agency.post('/v1/customers', {
+    firstName: 'Ana',
+    lastName: 'Peña',
+    contacts: [{ identifierType: 'email', identifierValue: `${ids.quote}@example.com` }],
+  });
+  await call.put(`/pipeline-stages/${ids.stage}`, { key: 'negotiation', name: 'Negociación' });
+  await call.put(`/team-members/${ids.member}`, { userId: 'u1', name: 'Lucía', email: 'lucia@example.com' });
+  await call.put(`/opportunities/${ids.opportunity}`, {
+    salesStage: 'qualified',
+    customerId: customer.body.id,
+  });
+  await call.put(`/conversations/${ids.conversation}`, { channel: 'whatsapp', contact: '+5215512345678' });
+  await call.put(`/quotes/${ids.quote}`, {
+    opportunityId: ids.opportunity,
+    title: 'Cartagena',
+    status: 'draft',
+  });
+  return { ...ids, customer: customer.body.id as string };
+}

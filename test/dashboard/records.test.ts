@@ -1,0 +1,434 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { Agency } from '../support/service.ts';
+import { furnish, useDashboard } from './dashboard.ts';
+
+const { service, dashboard } = useDashboard();
+
+type Furniture = Awaited<ReturnType<typeof furnish>>;
+
+type Kind = {
+  path: string;
+  table: string;
+  missing: string;
+  /** What /v1 counts, where it counts. */
+  counted?: string;
+  minimal: (has: Furniture) => Record<string, unknown>;
+  full: (has: Furniture) => Record<string, unknown>;
+  /** The answer to the minimal body, without id and times. */
+  defaults: (has: Furniture) => Record<string, unknown>;
+  /** What the answer to the full body has beside it, or differently. */
+  derived?: (has: Furniture) => Record<string, unknown>;
+  required: string[];
+  hasTimes: boolean;
+};
+
+const KINDS: Kind[] = [
+  {
+    path: '/pipeline-stages',
+    table: 'pipeline_stages',
+    missing: 'PIPELINE_STAGE_NOT_FOUND',
+    minimal: () => ({ key: 'won', name: 'Ganado' }),
+    full: () => ({ key: 'lost', name: 'Perdido', position: 4 }),
+    defaults: () => ({ key: 'won', name: 'Ganado', position: 0 }),
+    required: ['key', 'name'],
+    hasTimes: false,
+  },
+  {
+    path: '/team-members',
+    table: 'team_members',
+    missing: 'TEAM_MEMBER_NOT_FOUND',
+    minimal: () => ({ userId: 'u2', name: 'Iván', email: 'ivan@example.com' }),
+    full: () => ({
+      userId: 'u3',
+      name: 'Sofía',
+      email: 'sofia@example.com',
+      roles: ['owner', 'billing'],
+      isAssignable: false,
+    }),
+    defaults: () => ({
+      userId: 'u2',
+      name: 'Iván',
+      email: 'ivan@example.com',
+      roles: [],
+      isAssignable: true,
+      createdAt: expect.any(String),
+    }),
+    derived: () => ({ createdAt: expect.any(String) }),
+    required: ['userId', 'name', 'email'],
+    hasTimes: false,
+  },
+  {
+    path: '/opportunities',
+    table: 'opportunities',
+    missing: 'OPPORTUNITY_NOT_FOUND',
+    counted: '/v1/opportunities',
+    minimal: () => ({ salesStage: 'new' }),
+    full: (has) => ({
+      title: 'Luna de miel',
+      shortRef: 'OP-1',
+      destination: 'Cartagena',
+      customerId: has.customer,
+      sellerMemberId: has.member,
+      budgetMin: 100.5,
+      budgetMax: 900,
+      budgetCurrency: 'USD',
+      checkInDate: '2027-01-15',
+      nights: 6,
+      passengerCount: 2,
+      salesStage: 'qualified',
+      stageId: has.stage,
+      temperature: 'cold',
+      temperatureOverride: 'hot',
+      qualifiedAt: '2026-11-20T10:00:00.000Z',
+      lastActivityAt: '2026-11-21T10:00:00.123Z',
+    }),
+    defaults: () => ({
+      title: null,
+      shortRef: null,
+      destination: null,
+      customerId: null,
+      customerName: null,
+      sellerMemberId: null,
+      sellerName: null,
+      budgetMin: null,
+      budgetMax: null,
+      budgetCurrency: null,
+      checkInDate: null,
+      nights: null,
+      passengerCount: null,
+      salesStage: 'new',
+      stage: null,
+      stageId: null,
+      temperature: null,
+      qualifiedAt: null,
+      lastActivityAt: null,
+    }),
+    derived: () => ({
+      customerName: 'Ana Peña',
+      sellerName: 'Lucía',
+      stage: 'negotiation',
+      temperature: 'hot',
+      temperatureOverride: undefined,
+    }),
+    required: ['salesStage'],
+    hasTimes: true,
+  },
+  {
+    path: '/quotes',
+    table: 'quotes',
+    missing: 'QUOTE_NOT_FOUND',
+    counted: '/v1/quotes',
+    minimal: (has) => ({ opportunityId: has.opportunity, title: 'Borrador', status: 'draft' }),
+    full: (has) => ({
+      opportunityId: has.opportunity,
+      title: 'Cartagena, 6 noches',
+      status: 'published',
+      destination: 'Cartagena',
+      customerId: null,
+      price: 2890.25,
+      currency: 'USD',
+      publishedAt: '2026-11-21T10:00:00.000Z',
+    }),
+    defaults: (has) => ({
+      opportunityId: has.opportunity,
+      title: 'Borrador',
+      status: 'draft',
+      destination: null,
+      customerId: has.customer,
+      customerName: 'Ana Peña',
+      price: null,
+      currency: null,
+      token: expect.stringMatching(/^[0-9A-Za-z]{43}$/),
+      openCount: 0,
+      firstOpenedAt: null,
+      lastOpenedAt: null,
+      publishedAt: null,
+    }),
+    derived: () => ({
+      customerName: null,
+      token: expect.any(String),
+      openCount: 0,
+      firstOpenedAt: null,
+      lastOpenedAt: null,
+    }),
+    required: ['opportunityId', 'title', 'status'],
+    hasTimes: true,
+  },
+  {
+    path: '/conversations',
+    table: 'conversations',
+    missing: 'CONVERSATION_NOT_FOUND',
+    counted: '/v1/conversations',
+    minimal: () => ({ channel: 'instagram', contact: '@ana' }),
+    full: (has) => ({
+      channel: 'whatsapp',
+      contact: '+5215512345678',
+      contactName: 'Ana',
+      customerId: has.customer,
+      activityState: 'waiting_for_agency',
+      controlledBy: 'agent',
+      language: 'es',
+    }),
+    defaults: () => ({
+      channel: 'instagram',
+      contact: '@ana',
+      contactName: null,
+      customerId: null,
+      customerName: null,
+      activityState: null,
+      controlledBy: null,
+      language: null,
+      lastMessageAt: null,
+      createdAt: expect.any(String),
+    }),
+    derived: () => ({
+      customerName: 'Ana Peña',
+      lastMessageAt: null,
+      createdAt: expect.any(String),
+    }),
+    required: ['channel', 'contact'],
+    hasTimes: false,
+  },
+];
+
+const times = (kind: Kind) =>
+  kind.hasTimes ? { createdAt: expect.any(String), updatedAt: expect.any(String) } : {};
+
+const defined = (object: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+
+async function furnished() {
+  const agency = await service.agency();
+  return { agency, has: await furnish(dashboard, agency), call: dashboard.of(agency) };
+}
+
+const rowOf = async (kind: Kind, agency: Agency, id: string): Promise<Record<string, unknown>> => {
+  const [row] = await service.query<{ row: Record<string, unknown> }>(
+    `select to_jsonb(t) as row from ${kind.table} t where organization_id = $1 and id = $2`,
+    [agency.id, id],
+  );
+  if (!row) throw new Error(`No row of ${kind.table} has the id.`);
+  return row.row;
+};
+
+const total = async (kind: Kind, agency: Agency): Promise<number> =>
+  (await agency.get(`${kind.counted}?limit=1`)).body.pagination.total;
+
+describe.each(KINDS)('PUT $path', (kind) => {
+  test('creates with 201, left-out fields at their defaults, and leaves a neighbour as it was', async () => {
+    const { agency, has, call } = await furnished();
+    const neighbour = await service.agency();
+    await furnish(dashboard, neighbour);
+    const before = await dashboard.stored(neighbour);
+    const id = randomUUID();
+
+    const { status, body } = await call.put(`${kind.path}/${id}`, kind.minimal(has));
+    expect(status).toBe(201);
+    expect(body).toEqual({ id, ...kind.defaults(has), ...times(kind) });
+    expect(await rowOf(kind, agency, id)).toMatchObject({ id, organization_id: agency.id });
+    expect(await dashboard.stored(neighbour)).toEqual(before);
+  });
+
+  test('answers what was sent, beside what is derived from it', async () => {
+    const { has, call } = await furnished();
+    const id = randomUUID();
+    const { status, body } = await call.put(`${kind.path}/${id}`, kind.full(has));
+    expect(status).toBe(201);
+    expect(body).toEqual(defined({ id, ...kind.full(has), ...kind.derived?.(has), ...times(kind) }));
+  });
+
+  test('the same again changes nothing, the stored updated_at included', async () => {
+    const { agency, has, call } = await furnished();
+    const id = randomUUID();
+    const first = await call.put(`${kind.path}/${id}`, kind.full(has));
+    const stored = await dashboard.stored(agency);
+    const second = await call.put(`${kind.path}/${id}`, kind.full(has));
+    expect(second.status).toBe(200);
+    expect(second.body).toEqual(first.body);
+    expect(await dashboard.stored(agency)).toEqual(stored);
+  });
+
+  test('replaces: what is left out goes back to its default, and updated_at grows', async () => {
+    const { agency, has, call } = await furnished();
+    const id = randomUUID();
+    await call.put(`${kind.path}/${id}`, kind.full(has));
+    const before = await rowOf(kind, agency, id);
+    const { status, body } = await call.put(`${kind.path}/${id}`, kind.minimal(has));
+    expect(status).toBe(200);
+    expect(body).toEqual({ id, ...kind.defaults(has), ...times(kind) });
+    const after = await rowOf(kind, agency, id);
+    expect(after.created_at).toBe(before.created_at);
+    expect(Date.parse(String(after.updated_at))).toBeGreaterThan(Date.parse(String(before.updated_at)));
+  });
+
+  test('of 50 simultaneous ones exactly one creates, and one whole body is what stays', async () => {
+    const { agency, has, call } = await furnished();
+    const id = randomUUID();
+    const counted = kind.counted ? await total(kind, agency) : 0;
+    const bodies = [kind.minimal(has), kind.full(has)];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => call.put(`${kind.path}/${id}`, bodies[index % 2])),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49);
+    const outcomes = [
+      { id, ...kind.defaults(has), ...times(kind) },
+      defined({ id, ...kind.full(has), ...kind.derived?.(has), ...times(kind) }),
+    ];
+    for (const { body } of answers) expect(outcomes).toContainEqual(body);
+    const rows = await service.query(`select 1 from ${kind.table} where organization_id = $1 and id = $2`, [
+      agency.id,
+      id,
+    ]);
+    expect(rows).toHaveLength(1);
+    if (kind.counted) expect(await total(kind, agency)).toBe(counted + 1);
+  });
+
+  test('of 50 identical simultaneous ones exactly one creates and none touches the record after it', async () => {
+    const { has, call } = await furnished();
+    const id = randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => call.put(`${kind.path}/${id}`, kind.full(has))),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(49).fill(200), 201]);
+    for (const { body } of answers) expect(body).toEqual(answers[0]?.body);
+  });
+
+  test("with another organization's id makes a record of one's own", async () => {
+    const { has, call } = await furnished();
+    const neighbour = await service.agency();
+    const theirs = await furnish(dashboard, neighbour);
+    const id = randomUUID();
+    await dashboard.of(neighbour).put(`${kind.path}/${id}`, kind.full(theirs));
+    const before = await dashboard.stored(neighbour);
+    expect((await call.put(`${kind.path}/${id}`, kind.minimal(has))).status).toBe(201);
+    expect(await dashboard.stored(neighbour)).toEqual(before);
+  });
+
+  test.each([null, undefined])('refuses a required field that is %s, naming all of them', async (value) => {
+    const { agency, has, call } = await furnished();
+    const before = await dashboard.stored(agency);
+    const nothing = Object.fromEntries(kind.required.map((field) => [field, value]));
+    const { status, body } = await call.put(`${kind.path}/${randomUUID()}`, {
+      ...kind.full(has),
+      ...nothing,
+    });
+    expect(status).toBe(400);
+    expect(body.error.code).toBe('VALIDATION_FAILED');
+    expect(body.error.details).toEqual(
+      kind.required.map((field) => ({
+        path: `body.${field}`,
+        message: value === null ? 'must not be null' : expect.any(String),
+      })),
+    );
+    expect(await dashboard.stored(agency)).toEqual(before);
+  });
+
+  test('refuses an id that is no UUID with 400, and an unknown organization with 404', async () => {
+    const { has, call } = await furnished();
+    const refused = await call.put(`${kind.path}/42`, kind.minimal(has));
+    expect(refused.status).toBe(400);
+    expect(refused.body.error.details).toEqual([
+      { path: expect.stringMatching(/^params\.\w+Id$/), message: 'must be a UUID' },
+    ]);
+    for (const id of [randomUUID(), 'nobody']) {
+      const unknown = await dashboard.of({ id }).put(`${kind.path}/${randomUUID()}`, kind.minimal(has));
+      expect(unknown.status).toBe(404);
+      expect(unknown.body.error.code).toBe('ORGANIZATION_NOT_FOUND');
+    }
+  });
+
+  test('names fields that mean nothing, and refuses them when asked to be strict', async () => {
+    const { has, call } = await furnished();
+    const body = { ...kind.minimal(has), createdAt: '2020-01-01T00:00:00Z' };
+    const tolerated = await call.put(`${kind.path}/${randomUUID()}`, body);
+    expect(tolerated.status).toBe(201);
+    expect(tolerated.headers['x-ignored-parameters']).toBe('body.createdAt');
+    const id = randomUUID();
+    const strict = await call.put(`${kind.path}/${id}`, body, { headers: { prefer: 'handling=strict' } });
+    expect(strict.status).toBe(400);
+    expect(strict.body.error.details[0].path).toBe('body.createdAt');
+  });
+});
+
+describe.each(KINDS.filter(({ path }) => path !== '/conversations'))('DELETE $path', (kind) => {
+  test('archives once; a PUT brings the record back, and the count of /v1 follows', async () => {
+    const { agency, has, call } = await furnished();
+    const neighbour = await service.agency();
+    await furnish(dashboard, neighbour);
+    const untouched = await dashboard.stored(neighbour);
+    const id = randomUUID();
+    const created = await call.put(`${kind.path}/${id}`, kind.full(has));
+    const counted = kind.counted ? await total(kind, agency) : 0;
+
+    const { status, body } = await call.delete(`${kind.path}/${id}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ id, archivedAt: expect.any(String) });
+    expect(Date.parse(String((await rowOf(kind, agency, id)).archived_at))).toBe(Date.parse(body.archivedAt));
+    if (kind.counted) expect(await total(kind, agency)).toBe(counted - 1);
+
+    const again = await call.delete(`${kind.path}/${id}`);
+    expect(again.status).toBe(404);
+    expect(again.body.error.code).toBe(kind.missing);
+
+    const back = await call.put(`${kind.path}/${id}`, kind.full(has));
+    expect(back.status).toBe(200);
+    expect(back.body).toEqual({ ...created.body, ...(kind.hasTimes && { updatedAt: expect.any(String) }) });
+    expect((await rowOf(kind, agency, id)).archived_at).toBe(null);
+    if (kind.counted) expect(await total(kind, agency)).toBe(counted);
+    expect(await dashboard.stored(neighbour)).toEqual(untouched);
+  });
+
+  test('of 20 simultaneous ones exactly one archives', async () => {
+    const { agency, has, call } = await furnished();
+    const id = randomUUID();
+    await call.put(`${kind.path}/${id}`, kind.full(has));
+    const counted = kind.counted ? await total(kind, agency) : 0;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call.delete(`${kind.path}/${id}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
+    if (kind.counted) expect(await total(kind, agency)).toBe(counted - 1);
+  });
+
+  test('racing PUTs leave one state and a true count', async () => {
+    const { agency, has, call } = await furnished();
+    const id = randomUUID();
+    await call.put(`${kind.path}/${id}`, kind.full(has));
+    const counted = kind.counted ? await total(kind, agency) : 0;
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        index % 2
+          ? call.delete(`${kind.path}/${id}`)
+          : call.put(`${kind.path}/${id}`, { ...kind.full(has), name: `n${index}`, title: `t${index}` }),
+      ),
+    );
+    const { archived_at } = await rowOf(kind, agency, id);
+    if (kind.counted) expect(await total(kind, agency)).toBe(archived_at === null ? counted : counted - 1);
+    expect((await call.delete(`${kind.path}/${id}`)).status).toBe(archived_at === null ? 200 : 404);
+  });
+
+  test("of another organization's record is 404 and changes nothing", async () => {
+    const { call } = await furnished();
+    const neighbour = await service.agency();
+    const theirs = await furnish(dashboard, neighbour);
+    const id = randomUUID();
+    await dashboard.of(neighbour).put(`${kind.path}/${id}`, kind.full(theirs));
+    const before = await dashboard.stored(neighbour);
+    const { status, body } = await call.delete(`${kind.path}/${id}`);
+    expect(status).toBe(404);
+    expect(body.error.code).toBe(kind.missing);
+    expect(await dashboard.stored(neighbour)).toEqual(before);
+  });
+
+  test('of an id that is no UUID is 400', async () => {
+    const { call } = await furnished();
+    expect((await call.delete(`${kind.path}/42`)).status).toBe(400);
+  });
+});
+
+test('a conversation cannot be deleted', async () => {
+  const { call } = await furnished();
+  const { status, body } = await call.delete(`/conversations/${randomUUID()}`);
+  expect(status).toBe(404);
+  expect(body.error.code).toBe('ROUTE_NOT_FOUND');
+});
