@@ -21,10 +21,21 @@ export async function migrateDatabase(url: string): Promise<void> {
   try {
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await client.query("set lock_timeout = '10s'");
+    await checkServer(client);
     await migrate(drizzle(client), { migrationsFolder: folder });
   } finally {
     await client.end();
   }
+}
+
+/** What the schema relies on and no migration can make. */
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
+  );
+  const [{ version, encoding }] = rows as [{ version: number; encoding: string }];
+  if (version < 150_000) throw new Error('The database must be PostgreSQL 15 or later.');
+  if (encoding !== 'UTF8') throw new Error(`The database must have the encoding UTF8, not ${encoding}.`);
 }
 
 /** When the newest migration of this version was made; a database is up to date when it has applied that one. */

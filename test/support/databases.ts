@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
+/** Migrated, without rows. */
 export const TEMPLATE = 'crm_template';
+/** Without even the tables. */
+export const EMPTY_TEMPLATE = 'crm_empty';
 
 /** The same server's connection string for another database; with a socket there is no host, so no URL to parse. */
 export const withDatabase = (url: string, database: string): string =>
@@ -23,7 +26,7 @@ export async function administer<Result>(
 
 export type TestDatabase = { url: string; drop: () => Promise<void> };
 
-/** A database of its own: migrated and empty, or with `template0` entirely empty. */
+/** A database of its own, as the template is. */
 export async function createTestDatabase(serverUrl: string, template = TEMPLATE): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(serverUrl, (client) => client.query(`create database ${name} template ${template}`));

@@ -5,44 +5,57 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { TEMPLATE, withDatabase } from './databases.ts';
+import { EMPTY_TEMPLATE, TEMPLATE, withDatabase } from './databases.ts';
 
 /**
- * The server of a test run: embedded with fsync off, or the one at TEST_DATABASE_URL. It holds one migrated template;
+ * The server of a test run: embedded, or with TEST_POSTGRES=container one in a container. It holds one migrated template;
  * every test file clones a database of its own from it.
  */
-let server: { url: string; stop: () => Promise<void> } | undefined;
+let server: Server | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
   server = await startServer();
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
-  await admin.query(`drop database if exists ${TEMPLATE} with (force)`);
-  await admin.query(`create database ${TEMPLATE}`);
+  // In the encoding that the service needs, whatever the server was initialised with.
+  const utf8 = `encoding 'UTF8' locale 'C.UTF-8' template template0`;
+  await admin.query(`create database ${EMPTY_TEMPLATE} ${utf8}`);
+  await admin.query(`create database ${TEMPLATE} ${utf8}`);
   await admin.end();
   await migrateDatabase(withDatabase(server.url, TEMPLATE));
   project.provide('serverUrl', server.url);
 }
 
-export const teardown = (): Promise<void> | undefined => server?.stop();
+export const teardown = (): Promise<unknown> | undefined => server?.stop();
 
-async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const given = process.env.TEST_DATABASE_URL;
-  if (given !== undefined) return { url: given, stop: async () => undefined };
+type Server = { url: string; stop: () => Promise<unknown> };
+
+/** Durability costs time and protects nothing here. */
+const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+
+function startServer(): Promise<Server> {
+  return process.env.TEST_POSTGRES === 'container' ? startContainer() : startEmbedded();
+}
+
+async function startEmbedded(): Promise<Server> {
   const directory = await mkdtemp(join(tmpdir(), 'crm-test-'));
-  const server = await startEmbeddedPostgres(join(directory, 'postgres'), {
-    fsync: 'off',
-    synchronous_commit: 'off',
-    full_page_writes: 'off',
-    max_connections: '300',
-  });
+  const embedded = await startEmbeddedPostgres(join(directory, 'postgres'), SETTINGS);
   return {
-    url: server.url,
+    url: embedded.url,
     stop: async () => {
-      await server.stop();
+      await embedded.stop();
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function startContainer(): Promise<Server> {
+  const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
+  const command = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const container = await new PostgreSqlContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18')
+    .withCommand(['postgres', ...command])
+    .start();
+  return { url: container.getConnectionUri(), stop: () => container.stop() };
 }
 
 declare module 'vitest' {
