@@ -70,10 +70,12 @@ export function faultsOf(error: ValidationError, request: FastifyRequest): Fault
   const root = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
   // Fastify hands an absent body to the validator as null.
   if (root === 'body' && request.body === undefined) return [{ path: root, message: 'is required' }];
-  return error.issues.map(({ path, message }) => ({
+  const faults = error.issues.map(({ path, message }) => ({
     path: pathOf(root, path),
     message: root === 'query' && isRepeated(request.query, path[0]) ? 'must be given only once' : message,
   }));
+  // One rule can be broken twice over: beyond an integer's range is beyond the field's too.
+  return [...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()];
 }
 
 const isRepeated = (query: unknown, parameter: PropertyKey | undefined): boolean =>

@@ -4,10 +4,23 @@ import formatsPlugin from 'ajv-formats';
 
 /** Holds answers to an OpenAPI document: an operation, status or field that the document does not have is an error. */
 
-type Schema = Record<string, unknown>;
-type Operation = {
+export type Schema = Record<string, unknown> & { properties?: Record<string, Schema> };
+export type Media = { schema: Schema; example?: unknown };
+export type Parameter = {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+};
+export type Operation = {
   operationId: string;
-  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
+  summary: string;
+  description: string;
+  tags: string[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, { description: string; content?: Record<string, Media> }>;
 };
 export type Document = {
   paths: Record<string, Record<string, Operation>>;
@@ -16,6 +29,12 @@ export type Document = {
 
 export const readDocument = (path: string): Document =>
   JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+
+/** Every operation of the document: `{ method: 'GET', path: '/v1/customers/{customerId}', operation }`. */
+export const operationsOf = (document: Document) =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
 
 /** Closes every object: the document tolerates new fields so that clients do, an answer of today has exactly the documented ones. */
 function closed(value: unknown): unknown {
@@ -37,13 +56,11 @@ export function contractOf(document: Document): (answer: Answer) => void {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formatsPlugin.default(ajv);
   ajv.addSchema({ $id: 'document', components: closed(document.components) });
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      form: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`),
-      operation,
-    })),
-  );
+  const operations = operationsOf(document).map(({ method, path, operation }) => ({
+    method,
+    form: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`),
+    operation,
+  }));
   const validators = new Map<string, ReturnType<typeof ajv.compile>>();
 
   return ({ method, url, status, contentType, body }) => {
