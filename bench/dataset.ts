@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 
 /** How many records an organization is given. */
-export type OrganizationSize = {
+type OrganizationSize = {
   customers: number;
   products: number;
   opportunities: number;

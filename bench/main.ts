@@ -123,10 +123,10 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
     ),
   );
 
-  const start = (script: string, name: string, probe: string, environment: Record<string, string>) =>
+  const start = (script: URL, name: string, probe: string, environment: Record<string, string>) =>
     startServer({ script, environment, probe, key: key(LARGE), log: join(folder, `${name}.log`) });
   const startOurs = (environment: Record<string, string>): Promise<Server> =>
-    start('../src/main.js', 'ours', '/v1/customers?limit=1', {
+    start(new URL('../src/main.js', import.meta.url), 'ours', '/v1/customers?limit=1', {
       DATA_DIR: dataDir,
       DASHBOARD_PORT: '0',
       ...environment,
@@ -136,9 +136,14 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
     postgres: Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0]),
     ours: closing(await startOurs({ DATABASE_URL: url })),
     conventional: closing(
-      await start('conventional/server.ts', 'conventional', '/v1/customers?limit=1', { DATABASE_URL: url }),
+      await start(
+        new URL('conventional/server.ts', import.meta.url),
+        'conventional',
+        '/v1/customers?limit=1',
+        { DATABASE_URL: url },
+      ),
     ),
-    empty: closing(await start('empty.ts', 'empty', '/', {})),
+    empty: closing(await start(new URL('empty.ts', import.meta.url), 'empty', '/', {})),
     load: closing(startLoad()),
     key,
     seconds: options.seconds,

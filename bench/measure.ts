@@ -32,7 +32,7 @@ export const median = (values: readonly number[]): number => {
   return sorted[sorted.length >> 1] ?? Number.NaN;
 };
 
-export function httpText({ method, path, body }: Request, key: string): string {
+function httpText({ method, path, body }: Request, key: string): string {
   const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n`;
   if (body === undefined) return `${head}\r\n`;
   const json = JSON.stringify(body);
@@ -99,7 +99,7 @@ export const medianTime = (results: readonly Result[]): number =>
   median(results.map((result) => result.median));
 
 /** Processor time of one request, in microseconds. */
-export type Cost = { server: number | undefined; postgres: number | undefined };
+type Cost = { server: number | undefined; postgres: number | undefined };
 
 export type Measured = {
   name: string;

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export type Scale = 'small' | 'full';
+type Scale = 'small' | 'full';
 
 export type Options = {
   scale: Scale;

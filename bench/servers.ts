@@ -8,7 +8,7 @@ import type { Job, Result } from './load.ts';
 export type Server = { port: number; pid: number; stop: () => Promise<void> };
 
 type ServerOptions = {
-  script: string;
+  script: URL;
   environment: Record<string, string>;
   log: string;
   /** A path that answers 200 when the server is ready, and the key to ask with. */
@@ -39,7 +39,7 @@ async function stop(child: ChildProcess): Promise<void> {
 export async function startServer({ script, environment, log, probe, key }: ServerOptions): Promise<Server> {
   const port = await freePort();
   const output = openSync(log, 'a');
-  const child = spawn(process.execPath, [new URL(script, import.meta.url).pathname], {
+  const child = spawn(process.execPath, [script.pathname], {
     env: { PATH: process.env.PATH, ...environment, PORT: String(port), HOST: '127.0.0.1' },
     stdio: ['ignore', output, output],
   });
@@ -51,7 +51,7 @@ export async function startServer({ script, environment, log, probe, key }: Serv
     if (answer?.status === 200) break;
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop(child);
-      throw new Error(`${script} did not start; see ${log}.`);
+      throw new Error(`${script.pathname} did not start; see ${log}.`);
     }
   }
   return { port, pid: child.pid ?? 0, stop: () => stop(child) };

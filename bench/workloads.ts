@@ -43,7 +43,7 @@ export type LiveIds = (
 ) => Promise<string[]>;
 
 /** What a repository function asks of the database, without asking. */
-export async function statementOf(
+async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
 ): Promise<QueryConfig> {
@@ -72,7 +72,7 @@ type List<Query> = (
 ) => Promise<unknown>;
 
 /** A page of a list. */
-export async function pageOf<Query extends Record<string, string>>(
+async function pageOf<Query extends Record<string, string>>(
   path: string,
   list: List<Query>,
   organization: number,
@@ -86,8 +86,8 @@ export async function pageOf<Query extends Record<string, string>>(
   };
 }
 
-export const PRODUCTS = '/v1/catalog/products';
-export const CUSTOMERS = '/v1/customers';
+const PRODUCTS = '/v1/catalog/products';
+const CUSTOMERS = '/v1/customers';
 
 export const LISTS = {
   products: { path: PRODUCTS, list: listCatalogProducts },
