@@ -1,3 +1,5 @@
+import { errorExample } from './error-examples.ts';
+
 /** The generated document, made the way a person would have written it. All corrections are here, none at the routes. */
 
 type Schema = Record<string, unknown>;
@@ -159,8 +161,15 @@ function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
 function withExamples(document: OpenApiDocument): OpenApiDocument {
   const { schemas } = document.components;
   for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
-    const bodies = [operation.requestBody, ...Object.values(operation.responses)];
-    for (const media of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+    const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
+    const names = inPath.map(({ name }) => name);
+    for (const [status, { content }] of Object.entries(operation.responses)) {
+      for (const media of Object.values(content ?? {})) {
+        media.example ??=
+          errorExample(status, operation.operationId, names) ?? exampleOf(media.schema, schemas);
+      }
+    }
+    for (const media of Object.values(operation.requestBody?.content ?? {})) {
       media.example ??= exampleOf(media.schema, schemas);
     }
   }

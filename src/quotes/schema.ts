@@ -65,7 +65,7 @@ export const QuoteAttachment = z
       .meta({ examples: [18432] }),
     url: z
       .url()
-      .meta({ examples: ['https://api.example.com/files/AZ4t…'] })
+      .meta({ examples: ['https://api.example.com/files/AZ4t7pKx'] })
       .describe('Signed and short-lived: fetch the file on receipt, do not store the link.'),
   })
   .meta({ id: 'QuoteAttachment' });

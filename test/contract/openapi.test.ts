@@ -1,0 +1,334 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formatsPlugin from 'ajv-formats';
+import { describe, expect, test } from 'vitest';
+import { ApiError, type ErrorCode } from '../../src/errors.ts';
+import { describedApp, generatedDocuments } from '../../src/http/documents.ts';
+import { type Operation, operationsOf, readDocument, type Schema } from '../support/contract.ts';
+
+const document = readDocument('openapi/openapi.json');
+const operations = operationsOf(document);
+const named = operations.map(({ method, path, operation }) => ({
+  name: `${method} ${path}`,
+  path,
+  method,
+  operation,
+}));
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+/** Every object below a value, with the path to it. */
+function objectsIn(value: unknown, path = ''): [path: string, object: Record<string, unknown>][] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.entries(value).flatMap(([key, entry]) => objectsIn(entry, `${path}/${key}`));
+  return Array.isArray(value) ? inner : [[path, value as Record<string, unknown>], ...inner];
+}
+
+/** The schemas that answers are made of, reached from the responses. */
+function responseSchemas(): Map<string, Schema> {
+  const found = new Map<string, Schema>();
+  const follow = (value: unknown): void => {
+    for (const [, { $ref }] of objectsIn(value)) {
+      const name = typeof $ref === 'string' ? $ref.replace('#/components/schemas/', '') : undefined;
+      const schema = name === undefined ? undefined : document.components.schemas[name];
+      if (name === undefined || schema === undefined || found.has(name)) continue;
+      found.set(name, schema);
+      follow(schema);
+    }
+  };
+  for (const { operation } of operations)
+    follow(Object.values(operation.responses).map(({ content }) => content));
+  return found;
+}
+
+describe('the committed documents', () => {
+  test('are what the code makes', async () => {
+    for (const { path, render } of await generatedDocuments()) {
+      const present = read(path);
+      expect(render(present) === present, `${path} is stale: run npm run docs`).toBe(true);
+    }
+  });
+
+  test('are what the service serves', async () => {
+    const app = await describedApp();
+    const { statusCode, headers, body } = await app.inject('/openapi.json');
+    expect(statusCode).toBe(200);
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(body === read('openapi/openapi.json')).toBe(true);
+    await app.close();
+  });
+});
+
+describe('the document', () => {
+  const whole = JSON.parse(read('openapi/openapi.json'));
+
+  test('is OpenAPI 3.1 of version 1.0.0', () => {
+    expect(whole.openapi).toMatch(/^3\.1\.\d$/);
+    expect(whole.info.version).toBe('1.0.0');
+  });
+
+  test('has the seventeen operations of the contract, and no other', () => {
+    expect(named.map(({ name, operation }) => `${name} ${operation.operationId}`)).toEqual([
+      'GET /v1/catalog/products listCatalogProducts',
+      'POST /v1/catalog/products createCatalogProduct',
+      'GET /v1/catalog/products/{productId} getCatalogProduct',
+      'PATCH /v1/catalog/products/{productId} updateCatalogProduct',
+      'DELETE /v1/catalog/products/{productId} archiveCatalogProduct',
+      'GET /v1/customers listCustomers',
+      'POST /v1/customers createCustomer',
+      'GET /v1/customers/{customerId} getCustomer',
+      'PATCH /v1/customers/{customerId} updateCustomer',
+      'DELETE /v1/customers/{customerId} archiveCustomer',
+      'GET /v1/opportunities listOpportunities',
+      'GET /v1/opportunities/{opportunityId} getOpportunity',
+      'GET /v1/conversations listConversations',
+      'GET /v1/conversations/{conversationId}/messages getConversationTranscript',
+      'GET /v1/quotes listQuotes',
+      'GET /v1/quotes/{quoteId}/attachments listQuoteAttachments',
+      'GET /v1/team listTeamMembers',
+    ]);
+  });
+
+  test('has every route of the router under /v1, and the router every operation of the document', async () => {
+    const app = await describedApp();
+    const routes = app
+      .printRoutes({ commonPrefix: false })
+      .split('\n')
+      .filter((line) => line.includes('('));
+    const count = routes
+      .flatMap((line) => /\((.*)\)/.exec(line)?.[1]?.split(', ') ?? [])
+      .filter((method) => ['POST', 'PATCH', 'DELETE', 'PUT'].includes(method)).length;
+    expect(count).toBe(operations.filter(({ method }) => method !== 'GET').length);
+    for (const { method, path } of operations) {
+      expect(app.hasRoute({ method: method as 'GET', url: path.replace(/\{(\w+)\}/g, ':$1') })).toBe(true);
+    }
+    await app.close();
+  });
+
+  test('takes the key in either header, for every operation', () => {
+    expect(whole.components.securitySchemes).toEqual({
+      bearer: { type: 'http', scheme: 'bearer', description: expect.any(String) },
+      apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: expect.any(String) },
+    });
+    expect(whole.security).toEqual([{ bearer: [] }, { apiKey: [] }]);
+    for (const { operation } of operations) expect(operation).not.toHaveProperty('security');
+  });
+
+  test('says nullable as 3.1 does', () => {
+    for (const [path, object] of objectsIn(whole)) {
+      expect(object, path).not.toHaveProperty('nullable');
+      if (Array.isArray(object.type)) {
+        expect(object.type, path).toHaveLength(2);
+        expect(object.type[1], path).toBe('null');
+        if (Array.isArray(object.enum)) expect(object.enum, path).toContain(null);
+      }
+    }
+  });
+
+  test('has no schema that nothing refers to, and refers to none that it has not', () => {
+    const references = objectsIn(whole).flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [$ref] : []));
+    const present = [
+      ...Object.keys(whole.components.schemas).map((name) => `#/components/schemas/${name}`),
+      ...Object.keys(whole.components.headers).map((name) => `#/components/headers/${name}`),
+    ];
+    expect([...new Set(references)].sort()).toEqual(present.sort());
+  });
+
+  test('has every field of an answer required', () => {
+    const schemas = responseSchemas();
+    expect(schemas.size).toBeGreaterThan(15);
+    for (const [name, schema] of schemas) {
+      if (name === 'Error') continue;
+      for (const [path, object] of objectsIn(schema)) {
+        if (object.type !== 'object') continue;
+        expect(object.required, name + path).toEqual(Object.keys(object.properties as object));
+      }
+    }
+    expect(schemas.get('Error')).toMatchObject({
+      required: ['error'],
+      properties: { error: { required: ['code', 'message'] } },
+    });
+  });
+
+  test('closes only the lists that the contract closes', () => {
+    const values = new Set(
+      objectsIn(whole.components.schemas).flatMap(([path, object]) =>
+        Array.isArray(object.enum) ? [`${path.split('/').at(-1)}: ${object.enum.join(' ')}`.trim()] : [],
+      ),
+    );
+    expect([...values].sort()).toEqual([
+      'budgetTier: economic mid premium',
+      'identifierType: whatsapp instagram messenger email telefono web',
+      'preferredLanguage: es pt en',
+      'pricingMode: per_person per_group total',
+      'status: active paused draft',
+      'status: draft published disabled',
+      'type: package experience expedition custom',
+    ]);
+    for (const [name, open] of [
+      ['Opportunity', ['salesStage', 'stage', 'temperature']],
+      ['Conversation', ['channel', 'activityState', 'controlledBy']],
+      ['ConversationMessage', ['direction', 'messageType']],
+      ['QuoteAttachment', ['kind']],
+      ['Customer', ['preferredLanguage']],
+    ] as const) {
+      for (const field of open) {
+        const schema = document.components.schemas[name]?.properties?.[field];
+        expect(schema, `${name}.${field}`).not.toHaveProperty('enum');
+        expect(schema?.examples, `${name}.${field}`).not.toEqual([]);
+      }
+    }
+  });
+
+  test('says what each header means', () => {
+    for (const header of [
+      'X-Request-Id',
+      'X-Ignored-Parameters',
+      'RateLimit',
+      'RateLimit-Policy',
+      'Retry-After',
+    ]) {
+      expect(whole.components.headers[header].description).toMatch(/\w{3}/);
+    }
+  });
+});
+
+describe.each(named)(
+  '$name',
+  ({ path, method, operation }: { path: string; method: string; operation: Operation }) => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    formatsPlugin.default(ajv);
+    ajv.addSchema({ ...document, $id: 'document' } as object);
+    const validator = (schema: Schema) =>
+      ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
+
+    test('has a name, a summary, a description and one of the tags', () => {
+      const { tags } = JSON.parse(read('openapi/openapi.json'));
+      expect(operation.operationId).toMatch(/^[a-z]+[A-Za-z]+$/);
+      expect(operation.summary.length).toBeGreaterThan(5);
+      expect(operation.description.length).toBeGreaterThan(operation.summary.length);
+      expect(operation.tags).toHaveLength(1);
+      expect(tags.map(({ name }: { name: string }) => name)).toContain(operation.tags[0]);
+    });
+
+    test('declares the statuses of the contract, its own, and no others', () => {
+      const success = method === 'POST' ? '201' : '200';
+      const additional = method === 'POST' || method === 'PATCH' ? ['413'] : [];
+      const declared = Object.keys(operation.responses);
+      expect(declared).toEqual(
+        expect.arrayContaining([success, '400', '401', '404', '409', '429', '500', '503', ...additional]),
+      );
+      for (const status of declared) {
+        expect([success, '304', '400', '401', '404', '409', '412', '413', '429', '500', '503']).toContain(
+          status,
+        );
+      }
+    });
+
+    test('describes every parameter', () => {
+      const parameters = operation.parameters ?? [];
+      for (const { name, description, required, in: place } of parameters) {
+        expect(description, name).toMatch(/\w{3}/);
+        expect(required, name).toBe(place === 'path');
+      }
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)).toEqual(
+        inPath,
+      );
+    });
+
+    test('has a body exactly where the contract has one', () => {
+      const hasBody = method === 'POST' || method === 'PATCH';
+      expect(operation.requestBody !== undefined).toBe(hasBody);
+      if (hasBody) expect(operation.requestBody).toMatchObject({ required: true });
+    });
+
+    test('shows examples that are valid', () => {
+      const bodies = [operation.requestBody, ...Object.values(operation.responses)].flatMap((body) =>
+        Object.values(body?.content ?? {}),
+      );
+      expect(bodies.length).toBeGreaterThan(7);
+      for (const { schema, example } of bodies) {
+        expect(example).toBeDefined();
+        const validate = validator(schema);
+        expect(validate(example), `${ajv.errorsText(validate.errors)} in ${JSON.stringify(example)}`).toBe(
+          true,
+        );
+      }
+    });
+
+    test('shows for each error status a code of that status', () => {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        if (Number(status) < 400) continue;
+        const example = content?.['application/json']?.example as {
+          error: { code: ErrorCode; message: string };
+        };
+        expect(new ApiError(example.error.code, '').status).toBe(Number(status));
+      }
+    });
+
+    test('describes its answers, each with a schema of its own name', () => {
+      for (const [status, { description, content }] of Object.entries(operation.responses)) {
+        if (status === '304') continue;
+        expect(description).not.toBe('Default Response');
+        const $ref = content?.['application/json']?.schema.$ref;
+        expect($ref).toMatch(/^#\/components\/schemas\/\w+$/);
+        if (Number(status) >= 400) expect($ref).toBe('#/components/schemas/Error');
+      }
+    });
+  },
+);
+
+test('every example inside a schema is valid', () => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formatsPlugin.default(ajv);
+  ajv.addSchema({ ...document, $id: 'document' } as object);
+  const withExamples = objectsIn(document.components.schemas).filter(([, { examples }]) =>
+    Array.isArray(examples),
+  );
+  expect(withExamples.length).toBeGreaterThan(30);
+  for (const [path, schema] of withExamples) {
+    const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
+    for (const example of schema.examples as unknown[]) {
+      expect(validate(example), `${path}: ${ajv.errorsText(validate.errors)}`).toBe(true);
+    }
+  }
+});
+
+describe('the reference page', () => {
+  test('works without the outside world: neither it nor what it loads names another address to load', async () => {
+    const app = await describedApp();
+    const page = await app.inject('/docs/');
+    expect(page.statusCode).toBe(200);
+    const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? '');
+    expect(assets.length).toBeGreaterThan(3);
+    for (const url of assets) {
+      expect(url).not.toMatch(/^(https?:)?\/\//);
+      const asset = await app.inject(new URL(url, 'http://localhost/docs/').pathname);
+      expect(asset.statusCode, url).toBe(200);
+      if (url.endsWith('.css')) expect(asset.body).not.toMatch(/(@import|url\()\s*['"]?(https?:)?\/\//);
+    }
+    expect(page.body).not.toMatch(/(?:src|href|action)=["']?(https?:)?\/\//);
+    await app.close();
+  });
+
+  test('lets the browser load nothing from elsewhere', async () => {
+    const app = await describedApp();
+    const { headers } = await app.inject('/docs/');
+    const policy = String(headers['content-security-policy']);
+    expect(policy).toContain("default-src 'self'");
+    for (const source of policy.match(/https?:\/\/[^\s;]+/g) ?? []) expect(source).toBe('');
+    await app.close();
+  });
+
+  test('shows the committed document', async () => {
+    const app = await describedApp();
+    const { body } = await app.inject('/docs/json');
+    expect(JSON.parse(body)).toEqual(JSON.parse(read('openapi/openapi.json')));
+    const { body: initializer } = await app.inject('/docs/static/swagger-initializer.js');
+    expect(initializer).toContain('persistAuthorization');
+    // The online validator would be told the address of every document.
+    expect(initializer).toContain('"validatorUrl":null');
+    await app.close();
+  });
+});
