@@ -11,11 +11,24 @@ const integer = (minimum: number, maximum: number) =>
 
 const secret = () => z.string().min(32, 'must have at least 32 characters');
 
+const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*?))?\/*$/;
+
+/** `disk`, or the bucket and what comes before every key in it. */
+const fileStorage = () =>
+  z
+    .string()
+    .refine((value) => value === 'disk' || S3_URL.test(value), 'must be disk or s3://bucket/prefix')
+    .transform((value): 'disk' | { bucket: string; prefix: string } => {
+      const [, bucket, path] = S3_URL.exec(value) ?? [];
+      return bucket === undefined ? 'disk' : { bucket, prefix: path ? `${path}/` : '' };
+    });
+
+const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
 export const Environment = z.object({
   HOST: z.string().default('0.0.0.0').describe('Address that the API listens on.'),
   PORT: integer(0, 65_535).default(3000).describe('Port of the API; 0 takes a free one.'),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  PUBLIC_URL: httpUrl()
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
     .describe('Where clients reach the API, for signed links. Default: `http://localhost:PORT`.'),
@@ -52,6 +65,15 @@ export const Environment = z.object({
     .describe(
       'Where requests are counted: `memory` for each instance, `postgres` for all instances together.',
     ),
+  FILE_STORAGE: fileStorage()
+    .default('disk')
+    .describe(
+      "Where attachments are kept: `disk`, a folder in `DATA_DIR`, or `s3://bucket/prefix`. Region and credentials of the bucket come from the usual variables (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, …) or the machine's role.",
+    ),
+  AWS_ENDPOINT_URL_S3: httpUrl()
+    .optional()
+    .describe('The S3-compatible store, as this service and the clients both reach it. Default: AWS.'),
+  AWS_ENDPOINT_URL: httpUrl().optional().describe('The same, where `AWS_ENDPOINT_URL_S3` is not set.'),
   SIGNED_URL_TTL_SECONDS: integer(30, 3_600).default(300).describe('Lifetime of a signed download link.'),
   FILE_SIGNING_SECRET: secret()
     .optional()

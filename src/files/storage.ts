@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { LinkedFile } from './links.ts';
 
 /** Where the bytes of attachments are kept. Keys are `organizationId/attachmentId`. */
 export type FileStorage = {
@@ -11,10 +12,30 @@ export type FileStorage = {
   put: (key: string, content: Readable) => Promise<void>;
   /** Removes the file; a missing one is no error. */
   remove: (key: string) => Promise<void>;
+  /** Everything that is stored, in no order. What has another name than ours is another's, and is not told. */
+  list: () => AsyncIterable<StoredEntry>;
+};
+
+export type StoredEntry = {
+  key: string;
+  modifiedAt: Date;
+  /** Undefined for what an upload left behind that never came to its end. */
+  file: LinkedFile | undefined;
 };
 
 export const storageKey = (organizationId: string, attachmentId: string): string =>
   `${organizationId}/${attachmentId}`;
+
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+const FOLDER = new RegExp(`^${UUID}$`);
+const KEY = new RegExp(`^(${UUID})/(${UUID})(\\.${UUID}\\.partial)?$`);
+
+/** What a stored key stands for; undefined for one that is not ours. */
+export function storedEntry(key: string, modifiedAt: Date): StoredEntry | undefined {
+  const [, organizationId, attachmentId, partial] = KEY.exec(key) ?? [];
+  if (organizationId === undefined || attachmentId === undefined) return undefined;
+  return { key, modifiedAt, file: partial === undefined ? { organizationId, attachmentId } : undefined };
+}
 
 /** Files in a folder. A file appears under its name only when all of it is on the disk. */
 export const diskStorage = (root: string): FileStorage => ({
@@ -33,4 +54,23 @@ export const diskStorage = (root: string): FileStorage => ({
   async remove(key) {
     await rm(join(root, key), { force: true });
   },
+  async *list() {
+    for await (const folder of namesIn(root)) {
+      if (!FOLDER.test(folder)) continue;
+      for await (const name of namesIn(join(root, folder))) {
+        const found = await stat(join(root, folder, name)).catch(unlessMissing);
+        const entry = found && storedEntry(`${folder}/${name}`, found.mtime);
+        if (entry) yield entry;
+      }
+    }
+  },
 });
+
+/** A file or folder may be removed while the storage is being read. */
+function unlessMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+}
+
+async function* namesIn(folder: string): AsyncIterable<string> {
+  for await (const { name } of (await opendir(folder).catch(unlessMissing)) ?? []) yield name;
+}

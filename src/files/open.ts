@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { randomBase62 } from '../keys/api-key.ts';
+import { type FileLinks, type LinkSecrets, ownLinks } from './links.ts';
+import { keptSecret } from './secret.ts';
+import { diskStorage, type FileStorage } from './storage.ts';
+
+export type OpenFiles = {
+  storage: FileStorage;
+  links: FileLinks;
+  /** For the disk, whose files this service serves itself. */
+  serve: { root: string; secrets: LinkSecrets } | undefined;
+  close: () => Promise<void>;
+};
+
+type FilesConfig = Pick<
+  Config,
+  | 'FILE_STORAGE'
+  | 'AWS_ENDPOINT_URL'
+  | 'AWS_ENDPOINT_URL_S3'
+  | 'DATA_DIR'
+  | 'FILE_SIGNING_SECRET'
+  | 'FILE_SIGNING_SECRET_PREVIOUS'
+  | 'SIGNED_URL_TTL_SECONDS'
+>;
+
+/**
+ * Opens the storage of attachments that the configuration names.
+ * @param publicUrl where clients reach this service, for links to files on its disk
+ */
+export async function openFiles(config: FilesConfig, publicUrl: string): Promise<OpenFiles> {
+  const ttlSeconds = config.SIGNED_URL_TTL_SECONDS;
+  if (config.FILE_STORAGE !== 'disk') {
+    // Only who uses it waits for the AWS SDK to load.
+    const { openS3 } = await import('./s3.ts');
+    const endpoint = config.AWS_ENDPOINT_URL_S3 ?? config.AWS_ENDPOINT_URL;
+    return { ...(await openS3({ ...config.FILE_STORAGE, ttlSeconds, endpoint })), serve: undefined };
+  }
+  const root = join(config.DATA_DIR, 'files');
+  const secrets = {
+    current:
+      config.FILE_SIGNING_SECRET ??
+      (await keptSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32))),
+    previous: config.FILE_SIGNING_SECRET_PREVIOUS,
+  };
+  return {
+    storage: diskStorage(root),
+    links: ownLinks({ secrets, publicUrl, ttlSeconds }),
+    serve: { root, secrets },
+    close: async () => undefined,
+  };
+}

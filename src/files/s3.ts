@@ -1,0 +1,89 @@
+import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { create as contentDisposition } from 'content-disposition';
+import type { FileLinks } from './links.ts';
+import { type FileStorage, storageKey, storedEntry } from './storage.ts';
+
+export type S3Options = {
+  bucket: string;
+  /** Comes before every key: empty, or ending in a slash. */
+  prefix: string;
+  /** Lifetime of a download link. */
+  ttlSeconds: number;
+  /** A store other than that of AWS. */
+  endpoint?: string | undefined;
+  /** Default, like that of the region: what the AWS SDK finds in the environment, its files or the machine's role. */
+  credentials?: { accessKeyId: string; secretAccessKey: string };
+  region?: string;
+  now?: () => number;
+};
+
+/** Attachments in an S3-compatible store, downloaded straight from it by its own signed URLs. */
+export async function openS3(
+  options: S3Options,
+): Promise<{ storage: FileStorage; links: FileLinks; close: () => Promise<void> }> {
+  const { bucket, prefix, ttlSeconds, endpoint, credentials, region, now = Date.now } = options;
+  const client = new S3Client({
+    ...(credentials && { credentials }),
+    ...(region !== undefined && { region }),
+    // Stores of one's own seldom have a host name for each bucket.
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    // The checksums that the SDK adds of itself are unknown to many stores.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 },
+  });
+  // What is missing shows at the start, not at the first upload.
+  await client.config.region();
+  await client.config.credentials();
+
+  const storage: FileStorage = {
+    async put(key, content) {
+      let broken: Error | undefined;
+      content.once('error', (error) => {
+        broken = error;
+      });
+      // One part of 5 MiB at a time: an upload takes no more memory than that, however large it is.
+      const upload = new Upload({
+        client,
+        params: { Bucket: bucket, Key: prefix + key, Body: content },
+        queueSize: 1,
+      });
+      // When the source breaks, that is the fault to tell, not what the store said to the abort.
+      await upload.done().catch((error) => {
+        throw broken ?? error;
+      });
+    },
+    async remove(key) {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: prefix + key }));
+    },
+    async *list() {
+      for await (const { Contents = [] } of paginateListObjectsV2(
+        { client },
+        { Bucket: bucket, Prefix: prefix },
+      )) {
+        for (const { Key = '', LastModified = new Date(now()) } of Contents) {
+          const entry = storedEntry(Key.slice(prefix.length), LastModified);
+          if (entry) yield entry;
+        }
+      }
+    },
+  };
+
+  const links: FileLinks = {
+    sign: ({ organizationId }, { id, fileName, mimeType }) =>
+      getSignedUrl(
+        client,
+        new GetObjectCommand({
+          Bucket: bucket,
+          Key: prefix + storageKey(organizationId, id),
+          ResponseContentDisposition: contentDisposition(fileName),
+          ResponseContentType: mimeType,
+          ResponseCacheControl: 'no-store',
+        }),
+        { expiresIn: ttlSeconds, signingDate: new Date(now()) },
+      ),
+  };
+  return { storage, links, close: async () => client.destroy() };
+}

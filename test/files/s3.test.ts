@@ -1,0 +1,136 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { newId } from '../../src/db/ids.ts';
+import { scopeTo } from '../../src/db/scope.ts';
+import { openFiles } from '../../src/files/open.ts';
+import { openS3, type S3Options } from '../../src/files/s3.ts';
+import { storageKey } from '../../src/files/storage.ts';
+import { type S3Server, startS3 } from '../support/s3.ts';
+import { presignedUrl } from '../support/sigv4.ts';
+import { collect } from '../support/storages.ts';
+
+let server: S3Server;
+beforeAll(async () => {
+  server = await startS3();
+});
+afterAll(() => server.close());
+
+const open = (options: Partial<S3Options> = {}) =>
+  openS3({ ...server, prefix: 'crm/', ttlSeconds: 300, ...options });
+
+const organizationId = newId();
+const scope = scopeTo({} as never, organizationId);
+const attachment = (fileName: string, mimeType = 'application/pdf') => ({ id: newId(), fileName, mimeType });
+const text = (content: string) => Readable.from([Buffer.from(content)]);
+
+describe('links to an S3 store', () => {
+  test('download the attachment from the store, under its own name and type, and are not kept', async () => {
+    const { storage, links } = await open();
+    const file = attachment("Cotización (O'Higgins) *final* 50%.pdf");
+    await storage.put(storageKey(organizationId, file.id), text('%PDF-1.7'));
+    const response = await fetch(await links.sign(scope, file));
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe('%PDF-1.7');
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/pdf',
+      'content-disposition':
+        "attachment; filename=\"Cotizaci?n (O'Higgins) *final* 50%.pdf\"; filename*=UTF-8''Cotizaci%C3%B3n%20%28O%27Higgins%29%20%2Afinal%2A%2050%25.pdf",
+      'cache-control': 'no-store',
+    });
+    const part = await fetch(await links.sign(scope, file), { headers: { range: 'bytes=1-3' } });
+    expect([part.status, await part.text()]).toEqual([206, 'PDF']);
+  });
+
+  test.each(['itinerary.pdf', "Viaje a Ñuñoa & Perú – (O'Higgins) *v2* ~ 100%+1.pdf", '旅程表.pdf'])(
+    'are what a second, independent signer makes of the same clock: %s',
+    async (fileName) => {
+      const now = Date.parse('2026-11-21T08:25:00.123Z');
+      const { links } = await open({ now: () => now, ttlSeconds: 600 });
+      const file = attachment(fileName);
+      const [signed, expected] = [
+        await links.sign(scope, file),
+        presignedUrl(
+          `${server.endpoint}/${server.bucket}/crm/${organizationId}/${file.id}`,
+          {
+            'response-cache-control': 'no-store',
+            'response-content-disposition': contentDispositionIn(await links.sign(scope, file)),
+            'response-content-type': 'application/pdf',
+            'x-id': 'GetObject',
+          },
+          { credentials: server.credentials, region: server.region, now, seconds: 600 },
+        ),
+      ].map((address) => new URL(address));
+      expect(signed?.pathname).toBe(expected?.pathname);
+      expect([...(signed?.searchParams ?? [])].sort()).toEqual([...(expected?.searchParams ?? [])].sort());
+    },
+  );
+
+  test('are refused by the store when anything in them was changed', async () => {
+    const { storage, links } = await open();
+    const [file, other] = [attachment('one.pdf'), attachment('two.pdf')];
+    for (const { id } of [file, other]) await storage.put(storageKey(organizationId, id), text('x'));
+    const url = await links.sign(scope, file);
+    const status = async (address: string) => (await fetch(address)).status;
+    expect(await status(url)).toBe(200);
+    expect(await status(url.replace(file.id, other.id))).toBe(403);
+    expect(await status(url.replace('X-Amz-Expires=300', 'X-Amz-Expires=86400'))).toBe(403);
+    expect(await status(url.replace('application%2Fpdf', 'text%2Fhtml'))).toBe(403);
+  });
+
+  test('expire after their lifetime', async () => {
+    const file = attachment('old.pdf');
+    const fresh = await open();
+    await fresh.storage.put(storageKey(organizationId, file.id), text('x'));
+    const download = async (age: number) => {
+      const { links } = await open({ now: () => Date.now() - age, ttlSeconds: 30 });
+      return (await fetch(await links.sign(scope, file))).status;
+    };
+    expect(await download(0)).toBe(200);
+    expect(await download(31_000)).toBe(403);
+  });
+});
+
+describe('an S3 store', () => {
+  test('that refuses an upload makes it fail and stops reading what is uploaded', async () => {
+    const { storage } = await open({ credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'wrong' } });
+    for (const size of [1, 12]) {
+      const content = Readable.from(Array.from({ length: size }, () => Buffer.alloc(1024 * 1024)));
+      await expect(storage.put(storageKey(organizationId, newId()), content)).rejects.toThrow();
+      expect(content.destroyed).toBe(true);
+    }
+  });
+
+  test('holds the files of other prefixes of the bucket, which are not ours', async () => {
+    const key = storageKey(organizationId, newId());
+    const [here, there] = [await open({ prefix: 'one/' }), await open({ prefix: 'two/' })];
+    await here.storage.put(key, text('here'));
+    expect(await collect(there.storage.list())).toEqual([]);
+    await there.storage.remove(key);
+    expect((await collect(here.storage.list())).map((entry) => entry.key)).toEqual([key]);
+  });
+
+  test('is opened by FILE_STORAGE and the usual variables of AWS', async () => {
+    vi.stubEnv('AWS_REGION', server.region);
+    vi.stubEnv('AWS_ACCESS_KEY_ID', server.credentials.accessKeyId);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.credentials.secretAccessKey);
+    const config = readConfig({
+      FILE_STORAGE: `s3://${server.bucket}/from/environment`,
+      AWS_ENDPOINT_URL: 'http://localhost:1',
+      AWS_ENDPOINT_URL_S3: server.endpoint,
+    });
+    const { storage, links, serve, close } = await openFiles(config, 'http://localhost:3000');
+    const file = attachment('a.pdf');
+    await storage.put(storageKey(organizationId, file.id), text('from the environment'));
+    const url = new URL(await links.sign(scope, file));
+    expect(url.pathname).toBe(`/${server.bucket}/from/environment/${organizationId}/${file.id}`);
+    expect(url.searchParams.get('X-Amz-Expires')).toBe('300');
+    expect(await (await fetch(url)).text()).toBe('from the environment');
+    expect(serve).toBeUndefined();
+    await close();
+  });
+});
+
+/** The name in the disposition is the business of its own package; here it only has to be signed as it stands. */
+const contentDispositionIn = (url: string): string =>
+  new URL(url).searchParams.get('response-content-disposition') ?? '';

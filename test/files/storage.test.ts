@@ -1,0 +1,104 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../src/db/ids.ts';
+import { type FileStorage, storageKey } from '../../src/files/storage.ts';
+import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
+
+const MIB = 1024 * 1024;
+
+/** That many blocks of a MiB, and then perhaps a fault. */
+async function* blocks(count: number, fault?: Error): AsyncIterable<Buffer> {
+  for (let block = 0; block < count; block += 1) yield Buffer.alloc(MIB, block);
+  if (fault) throw fault;
+}
+
+const keysOf = async (storage: FileStorage): Promise<string[]> =>
+  (await collect(storage.list())).map(({ key }) => key).sort();
+
+describe.each([
+  ['disk', openDiskStorage],
+  ['S3', openS3Storage],
+])('the %s storage', (_name, open) => {
+  let opened: OpenStorage;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.close());
+
+  /** A key in an organization of its own, and what of the storage is that organization's. */
+  const newKey = () => {
+    const organizationId = newId();
+    const attachmentId = newId();
+    const stored = async () => (await keysOf(opened.storage)).filter((key) => key.startsWith(organizationId));
+    return { organizationId, attachmentId, key: storageKey(organizationId, attachmentId), stored };
+  };
+
+  test.each([0, 1, 5, 12])('stores %i MiB as they are sent and tells whose they are', async (size) => {
+    const { organizationId, attachmentId, key } = newKey();
+    const before = Date.now();
+    await opened.storage.put(key, Readable.from(blocks(size)));
+    const entry = (await collect(opened.storage.list())).find((stored) => stored.key === key);
+    expect(entry).toEqual({ key, modifiedAt: expect.any(Date), file: { organizationId, attachmentId } });
+    // Stores tell seconds.
+    expect(entry?.modifiedAt.getTime()).toBeGreaterThanOrEqual(before - 1_000);
+    // Not toEqual: it takes seconds to compare a MiB.
+    expect((await opened.read(key)).equals(Buffer.concat(await collect(blocks(size))))).toBe(true);
+  });
+
+  test.each([1, 12])(
+    'keeps nothing of a file whose source breaks after %i MiB, and tells why',
+    async (size) => {
+      const { key, stored } = newKey();
+      const refused = opened.storage.put(key, Readable.from(blocks(size, new Error('larger than 25 MiB'))));
+      await expect(refused).rejects.toThrow('larger than 25 MiB');
+      expect(await stored()).toEqual([]);
+      expect(await opened.leftovers()).toEqual([]);
+    },
+  );
+
+  test.each([1, 12])('keeps nothing of a file whose client goes away after %i MiB', async (size) => {
+    const { key, stored } = newKey();
+    let left = size;
+    const leaving = new Readable({
+      read() {
+        left -= 1;
+        if (left < 0) this.destroy();
+        else this.push(Buffer.alloc(MIB));
+      },
+    });
+    await expect(opened.storage.put(key, leaving)).rejects.toThrow();
+    expect(await stored()).toEqual([]);
+    expect(await opened.leftovers()).toEqual([]);
+  });
+
+  test('a file that breaks off leaves the one before it under its key', async () => {
+    const { key } = newKey();
+    await opened.storage.put(key, Readable.from([Buffer.from('the first')]));
+    await expect(opened.storage.put(key, Readable.from(blocks(7, new Error('broken'))))).rejects.toThrow();
+    expect(await opened.read(key)).toEqual(Buffer.from('the first'));
+  });
+
+  test('removes a file and leaves its neighbours; a missing one is no error', async () => {
+    const { organizationId, key, stored } = newKey();
+    const neighbour = storageKey(organizationId, newId());
+    for (const each of [key, neighbour]) await opened.storage.put(each, Readable.from([Buffer.from('x')]));
+    await opened.storage.remove(key);
+    await opened.storage.remove(key);
+    await opened.storage.remove(newKey().key);
+    expect(await stored()).toEqual([neighbour]);
+  });
+
+  test('does not tell of what has another name than its own files', async () => {
+    const { organizationId, key, stored } = newKey();
+    await opened.storage.put(key, Readable.from([Buffer.from('x')]));
+    for (const other of [
+      `${organizationId}/notes.txt`,
+      `${organizationId}/folder/x`,
+      'README',
+      `${key}.jpg`,
+    ]) {
+      await opened.storage.put(other, Readable.from([Buffer.from('x')]));
+    }
+    expect(await stored()).toEqual([key]);
+  });
+});
