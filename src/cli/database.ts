@@ -34,3 +34,10 @@ export async function runCommand(work: (db: Database, url: string) => Promise<vo
     process.exitCode = 1;
   }
 }
+
+/** Asked for by Ctrl-C or SIGTERM: a job ends after the batch that it is at. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  return stop.signal;
+}

@@ -1,13 +1,15 @@
 import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
+import type { Database } from '../db/client.ts';
 import { idOrNone, isId } from '../db/ids.ts';
 import { type Fields, isoTime } from '../db/json.ts';
 import { defineList, newestFirst, searchFilter } from '../db/list.ts';
 import { liveTotal } from '../db/live-count.ts';
-import { customers, quoteAttachments, quotes } from '../db/schema/index.ts';
+import { customers, organizations, quoteAttachments, quotes } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { prepared } from '../db/statement.ts';
+import { planned, prepared } from '../db/statement.ts';
 import { notFound } from '../errors.ts';
+import type { LinkedFile } from '../files/links.ts';
 import type { Quote } from './schema.ts';
 
 export const quoteFields: Fields<Quote> = {
@@ -109,3 +111,18 @@ export async function findAttachment(
   const [row] = await db.read(findAttachmentStatement, { organizationId, id });
   return row;
 }
+
+const orphanedStatement = planned<LinkedFile, { files: string }>(
+  sql`select file."organizationId", file."attachmentId"
+    from jsonb_to_recordset(${sql.placeholder('files')}::jsonb) as file("organizationId" uuid, "attachmentId" uuid)
+    join ${organizations} on ${organizations.id} = file."organizationId"
+    where not exists (select from ${quoteAttachments}
+      where ${quoteAttachments.organizationId} = file."organizationId" and ${quoteAttachments.id} = file."attachmentId")`,
+);
+
+/**
+ * Those of the files that no attachment has. Files of organizations that are not in this database are not judged: they
+ * may belong to another one that shares the storage.
+ */
+export const orphanedFiles = (db: Database, files: readonly LinkedFile[]): Promise<LinkedFile[]> =>
+  db.read(orphanedStatement, { files: JSON.stringify(files) });

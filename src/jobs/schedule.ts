@@ -1,0 +1,78 @@
+import { setTimeout } from 'node:timers/promises';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Database } from '../db/client.ts';
+import type { FileStorage } from '../files/storage.ts';
+import { JOB_LOCKS, withJobLock } from './lock.ts';
+import { type Purged, purgeProducts } from './purge.ts';
+import { sweepFiles } from './sweep-files.ts';
+
+export type JobsOptions = {
+  db: Database;
+  /** A direct connection to the database, for the locks. */
+  url: string;
+  storage: FileStorage;
+  logger: FastifyBaseLogger;
+  now?: () => number;
+  onPurged?: (purged: Purged) => void;
+  onSwept?: (swept: { files: number }) => void;
+};
+
+/** What runs again and again, on one instance at a time. */
+export type Job = {
+  name: string;
+  lock: number;
+  /** Milliseconds from the end of one run to the start of the next. */
+  every: number;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+/** Soon after the start, so that a service that is restarted every day does its daily work too. */
+const FIRST_RUN_MS = 60_000;
+
+/** The jobs of this process. `stop` ends those that run after the batch that they are at. */
+export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
+  const { db, url, storage, logger, now = Date.now } = options;
+  return scheduleJobs({ url, logger }, [
+    {
+      name: 'purge',
+      lock: JOB_LOCKS.purge,
+      every: HOUR_MS,
+      run: async (signal) => options.onPurged?.(await purgeProducts({ db, logger, now: now(), signal })),
+    },
+    {
+      name: 'sweep-files',
+      lock: JOB_LOCKS.sweepFiles,
+      every: 24 * HOUR_MS,
+      run: async (signal) => options.onSwept?.(await sweepFiles({ db, storage, logger, now: now(), signal })),
+    },
+  ]);
+}
+
+/** Runs each job soon and then at its interval. One that fails is logged and runs again at its next turn. */
+export function scheduleJobs(
+  { url, logger, firstRun = FIRST_RUN_MS }: { url: string; logger: FastifyBaseLogger; firstRun?: number },
+  jobs: readonly Job[],
+): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const loops = jobs.map(async ({ name, lock, every, run }) => {
+    for (let wait = firstRun; await pause(wait, stopping.signal); wait = every) {
+      try {
+        await withJobLock(url, lock, run, stopping.signal);
+      } catch (error) {
+        logger.error({ err: error, job: name }, 'a job failed');
+      }
+    }
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+/** Waits; the answer is whether to go on. */
+const pause = (ms: number, signal: AbortSignal): Promise<boolean> =>
+  setTimeout(ms, true, { signal, ref: false }).catch(() => false);

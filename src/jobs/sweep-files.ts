@@ -1,0 +1,60 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { Database } from '../db/client.ts';
+import { type FileStorage, type StoredEntry, storageKey } from '../files/storage.ts';
+import { orphanedFiles } from '../quotes/repository.ts';
+
+/** A file is stored before its row is written: a younger one may still get its row. */
+export const ORPHAN_AGE_MS = 24 * 60 * 60 * 1_000;
+
+export type SweepOptions = {
+  db: Database;
+  storage: FileStorage;
+  logger: FastifyBaseLogger;
+  /** Milliseconds since 1970. */
+  now: number;
+  /** Files that are looked up by one statement. */
+  batchSize?: number;
+  /** Ends the run after the batch that it is at. */
+  signal?: AbortSignal;
+};
+
+async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIterable<Item[]> {
+  let batch: Item[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** The keys of the batch that can go: uploads that never ended, and files without a row. */
+async function abandoned(db: Database, batch: readonly StoredEntry[]): Promise<string[]> {
+  const unfinished = batch.filter(({ file }) => file === undefined).map(({ key }) => key);
+  const orphans = await orphanedFiles(
+    db,
+    batch.flatMap(({ file }) => file ?? []),
+  );
+  return [
+    ...unfinished,
+    ...orphans.map(({ organizationId, attachmentId }) => storageKey(organizationId, attachmentId)),
+  ];
+}
+
+/** Removes what uploads left behind when they ended between the file and its row, and logs each. */
+export async function sweepFiles(options: SweepOptions): Promise<{ files: number }> {
+  const { db, storage, logger, now, batchSize = 500, signal } = options;
+  const swept = { files: 0 };
+  for await (const batch of batches(storage.list(), batchSize)) {
+    if (signal?.aborted) break;
+    const old = batch.filter(({ modifiedAt }) => modifiedAt.getTime() < now - ORPHAN_AGE_MS);
+    for (const key of await abandoned(db, old)) {
+      await storage.remove(key);
+      logger.info({ file: key }, 'removed a file that no attachment has');
+      swept.files += 1;
+    }
+  }
+  logger.info({ ...swept, stopped: signal?.aborted ?? false }, 'swept the files');
+  return swept;
+}

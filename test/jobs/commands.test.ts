@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { newId } from '../../src/db/ids.ts';
+import { diskStorage, storageKey } from '../../src/files/storage.ts';
+import { JOB_LOCKS, withJobLock } from '../../src/jobs/lock.ts';
+import { useService } from '../support/service.ts';
+import { collect } from '../support/storages.ts';
+
+const service = useService();
+
+/** What the command prints; it fails when the command does. */
+async function run(command: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)(process.execPath, [`src/cli/${command}.ts`], {
+    env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, PATH: process.env.PATH },
+  });
+  return stdout.trim().split('\n');
+}
+
+test('npm run purge removes what is due, unless another process is at it', async () => {
+  const agency = await service.agency();
+  const { body } = await agency.post('/v1/catalog/products', { title: 'Long gone' });
+  await agency.delete(`/v1/catalog/products/${body.id}`);
+  await service.query("update products set archived_at = now() - interval '31 days' where id = $1", [
+    body.id,
+  ]);
+  const rows = () => service.query('select id from products where id = $1', [body.id]);
+
+  await withJobLock(
+    service.url,
+    JOB_LOCKS.purge,
+    async () => expect(await run('purge')).toEqual(['A purge is running already, in another process.']),
+    new AbortController().signal,
+  );
+  expect(await rows()).toHaveLength(1);
+  expect((await run('purge')).map((line) => JSON.parse(line))).toMatchObject([
+    { organizationId: agency.id, productId: body.id },
+    { products: 1, variants: 0, stopped: false },
+  ]);
+  expect(await rows()).toEqual([]);
+});
+
+test('npm run sweep-files removes the orphans of the configured storage', async () => {
+  const agency = await service.agency();
+  const key = storageKey(agency.id, newId());
+  const disk = diskStorage(join(service.dataDir, 'files'));
+  await disk.put(key, Readable.from(['x']));
+  const twoDaysAgo = new Date(Date.now() - 48 * 3_600_000);
+  await utimes(join(service.dataDir, 'files', key), twoDaysAgo, twoDaysAgo);
+  expect((await run('sweep-files')).map((line) => JSON.parse(line))).toMatchObject([
+    { file: key },
+    { files: 1 },
+  ]);
+  expect(await collect(disk.list())).toEqual([]);
+});

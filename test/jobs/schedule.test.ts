@@ -1,0 +1,57 @@
+import { expect, test, vi } from 'vitest';
+import { createLogger } from '../../src/http/logging.ts';
+import { type Job, scheduleJobs } from '../../src/jobs/schedule.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService();
+const LOCK = 1;
+
+const schedule = (jobs: Job[], write: (line: string) => void = () => undefined) =>
+  scheduleJobs({ url: service.url, logger: createLogger('info', { write }), firstRun: 0 }, jobs);
+
+test('a job runs again and again, also after it failed, and the failure is logged', async () => {
+  const lines: string[] = [];
+  let runs = 0;
+  const run = async () => {
+    runs += 1;
+    if (runs === 1) throw new Error('the database restarts');
+  };
+  const jobs = schedule([{ name: 'purge', lock: LOCK, every: 1, run }], (line) => lines.push(line));
+  await vi.waitUntil(() => runs >= 3);
+  await jobs.stop();
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'a job failed', job: 'purge', err: { message: 'the database restarts' } },
+  ]);
+});
+
+test('stopping lets a run come to the end of its batch', async () => {
+  const events: string[] = [];
+  const started = Promise.withResolvers<void>();
+  const run = async (signal: AbortSignal) => {
+    started.resolve();
+    await new Promise((done) => signal.addEventListener('abort', done));
+    await service.query('select 1');
+    events.push('the batch ended');
+  };
+  const jobs = schedule([{ name: 'purge', lock: LOCK, every: 1, run }]);
+  await started.promise;
+  await jobs.stop();
+  expect(events).toEqual(['the batch ended']);
+});
+
+test('two instances do not run a job at the same time', async () => {
+  let running = 0;
+  let most = 0;
+  let runs = 0;
+  const run = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await service.query('select 1');
+    running -= 1;
+    runs += 1;
+  };
+  const instances = [1, 2, 3].map(() => schedule([{ name: 'purge', lock: LOCK, every: 1, run }]));
+  await vi.waitUntil(() => runs >= 20, { timeout: 20_000 });
+  await Promise.all(instances.map(({ stop }) => stop()));
+  expect(most).toBe(1);
+});

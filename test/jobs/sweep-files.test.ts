@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createAttachment } from '../../src/dashboard/quotes/repository.ts';
+import { newId } from '../../src/db/ids.ts';
+import { storageKey } from '../../src/files/storage.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { ORPHAN_AGE_MS, sweepFiles } from '../../src/jobs/sweep-files.ts';
+import { furnish, useDashboard } from '../dashboard/dashboard.ts';
+import type { Agency } from '../support/service.ts';
+import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
+
+const NOW = Date.parse('2026-11-21T12:00:00.000Z');
+const silent = createLogger('silent');
+const { service, dashboard } = useDashboard();
+
+describe.each([
+  ['disk', openDiskStorage],
+  ['S3', openS3Storage],
+])('sweepFiles on the %s storage', (_name, open) => {
+  const holder: { opened?: OpenStorage } = {};
+  const opened = () => holder.opened as OpenStorage;
+  beforeEach(async () => {
+    await holder.opened?.close();
+    holder.opened = await open();
+  });
+  afterAll(() => holder.opened?.close());
+
+  const stored = async () => (await collect(opened().storage.list())).map(({ key }) => key).sort();
+
+  async function file(key: string, age: number): Promise<string> {
+    await opened().storage.put(key, Readable.from([Buffer.from('x')]));
+    await opened().age(key, new Date(NOW - age));
+    return key;
+  }
+
+  async function attachment(agency: Agency, age: number): Promise<{ key: string; quote: string }> {
+    const { quote } = await furnish(dashboard, agency);
+    const description = { kind: 'itinerary', fileName: 'planted-name.pdf', mimeType: 'application/pdf' };
+    const content = Readable.from([Buffer.from('x')]);
+    const { id } = await createAttachment(agency.scope, opened().storage, quote, description, content);
+    const key = storageKey(agency.id, id);
+    await opened().age(key, new Date(NOW - age));
+    return { key, quote };
+  }
+
+  test('removes what is older than a day and no attachment has, and nothing else', async () => {
+    const [agency, neighbour] = [await service.agency(), await service.agency()];
+    const old = ORPHAN_AGE_MS + 1_000;
+    const attached = await attachment(agency, old);
+    const ofNeighbour = await attachment(neighbour, old);
+    const ofArchivedQuote = await attachment(agency, old);
+    await dashboard.of(agency).delete(`/quotes/${ofArchivedQuote.quote}`);
+    // The id alone does not save a file: its attachment is the neighbour's.
+    const [, neighboursId = ''] = ofNeighbour.key.split('/');
+    await file(storageKey(agency.id, neighboursId), old);
+    await file(storageKey(agency.id, newId()), old);
+    const young = await file(storageKey(agency.id, newId()), ORPHAN_AGE_MS - 1_000);
+    const anotherDatabases = await file(storageKey(newId(), newId()), old);
+    await file(`${storageKey(agency.id, newId())}.${randomUUID()}.partial`, old);
+    const uploading = await file(`${storageKey(agency.id, newId())}.${randomUUID()}.partial`, 60_000);
+
+    const options = { db: service.db, storage: opened().storage, logger: silent, now: NOW };
+    expect(await sweepFiles(options)).toEqual({ files: 3 });
+    expect(await stored()).toEqual(
+      [attached.key, ofNeighbour.key, ofArchivedQuote.key, young, anotherDatabases, uploading].sort(),
+    );
+    expect(await sweepFiles(options)).toEqual({ files: 0 });
+  });
+
+  test('works in bounded batches, and a stopped run leaves the rest to the next one', async () => {
+    const agency = await service.agency();
+    for (let count = 0; count < 5; count += 1) await file(storageKey(agency.id, newId()), 2 * ORPHAN_AGE_MS);
+    const stop = new AbortController();
+    const logger = createLogger('info', { write: () => stop.abort() });
+    const options = { db: service.db, storage: opened().storage, now: NOW, batchSize: 2 };
+    expect(await sweepFiles({ ...options, logger, signal: stop.signal })).toEqual({ files: 2 });
+    expect(await stored()).toHaveLength(3);
+    expect(await sweepFiles({ ...options, logger: silent })).toEqual({ files: 3 });
+    expect(await stored()).toEqual([]);
+  });
+
+  test('logs each file that it removed by its ids', async () => {
+    const agency = await service.agency();
+    await attachment(agency, 2 * ORPHAN_AGE_MS);
+    const key = await file(storageKey(agency.id, newId()), 2 * ORPHAN_AGE_MS);
+    const lines: string[] = [];
+    const logger = createLogger('info', { write: (line) => lines.push(line) });
+    await sweepFiles({ db: service.db, storage: opened().storage, logger, now: NOW });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { file: key },
+      { files: 1, stopped: false },
+    ]);
+    expect(lines.join()).not.toContain('planted');
+  });
+});
