@@ -1,7 +1,7 @@
-import type { Readable } from 'node:stream';
-import multipart from '@fastify/multipart';
+import { Readable } from 'node:stream';
+import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { validationFailed } from '../../errors.ts';
+import { type ApiError, validationFailed } from '../../errors.ts';
 import { reportIgnored } from '../../http/ignored-parameters.ts';
 import { type Fault, pathOf } from '../../http/validation.ts';
 import { AttachmentUpload } from './schema.ts';
@@ -29,6 +29,34 @@ export async function acceptUploads(app: FastifyInstance): Promise<void> {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
+const malformed = (): ApiError =>
+  validationFailed([{ path: 'body', message: 'must be well-formed multipart/form-data' }]);
+
+/** The parts; what the parser cannot read is the request's fault. */
+async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
+  try {
+    yield* request.parts();
+  } catch {
+    throw malformed();
+  }
+}
+
+/** The file's bytes. That they end before their end is the request's fault too, and not the storage's. */
+async function* bytesOf(file: Readable): AsyncGenerator<Buffer> {
+  const chunks = file[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await chunks.next().catch(() => {
+        throw malformed();
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    file.destroy();
+  }
+}
+
 type Received<Stored> = {
   kind?: unknown;
   file?: unknown;
@@ -43,7 +71,7 @@ async function receive<Stored>(
   received: Received<Stored>,
   store: (content: Readable) => Promise<Stored>,
 ): Promise<void> {
-  for await (const part of request.parts()) {
+  for await (const part of partsOf(request)) {
     const name = part.fieldname;
     if (name !== 'kind' && name !== 'file') received.ignored.push(`body.${name}`);
     else if (received[name] !== undefined)
@@ -52,7 +80,7 @@ async function receive<Stored>(
     else if (name === 'file') {
       const mimeType = MIME_TYPE.test(part.mimetype) ? part.mimetype : 'application/octet-stream';
       received.file = { fileName: part.filename, mimeType };
-      received.stored = await store(part.file);
+      received.stored = await store(Readable.from(bytesOf(part.file), { objectMode: false }));
       continue;
     }
     if (part.type === 'file') part.file.resume();

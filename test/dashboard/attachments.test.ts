@@ -1,0 +1,377 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FileStorage } from '../../src/files/storage.ts';
+import { buildDashboard, furnish, TOKEN, useDashboard } from './dashboard.ts';
+
+const { service, dashboard } = useDashboard();
+
+const MEBIBYTE = 1024 * 1024;
+const LIMIT = 25 * MEBIBYTE;
+const BOUNDARY = 'boundary-of-the-test';
+const TYPE = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
+
+type Part = { name: string; content: string | Buffer; fileName?: string; type?: string };
+
+const head = ({ name, fileName, type }: Omit<Part, 'content'>): string =>
+  [
+    `--${BOUNDARY}`,
+    `Content-Disposition: form-data; name="${name}"${fileName === undefined ? '' : `; filename="${fileName}"`}`,
+    ...(type === undefined ? [] : [`Content-Type: ${type}`]),
+    '\r\n',
+  ].join('\r\n');
+
+const form = (...parts: Part[]): Buffer =>
+  Buffer.concat([
+    ...parts.flatMap((part) => [Buffer.from(head(part)), Buffer.from(part.content), Buffer.from('\r\n')]),
+    Buffer.from(`--${BOUNDARY}--\r\n`),
+  ]);
+
+const KIND: Part = { name: 'kind', content: 'itinerary' };
+const FILE: Part = {
+  name: 'file',
+  content: 'the bytes',
+  fileName: 'cotización.pdf',
+  type: 'application/pdf',
+};
+
+async function furnished() {
+  const agency = await service.agency();
+  const has = await furnish(dashboard, agency);
+  const call = dashboard.of(agency);
+  const path = `/quotes/${has.quote}/attachments`;
+  const attach = (body: Buffer, headers: Record<string, string> = {}) =>
+    call.post(path, body, { headers: { ...TYPE, ...headers } });
+  const rows = () => service.query('select * from quote_attachments where organization_id = $1', [agency.id]);
+  const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
+  return { agency, has, call, path, attach, rows, files };
+}
+
+describe('createQuoteAttachment', () => {
+  test('stores the file as it was sent, lists it in /v1, and leaves a neighbour as it was', async () => {
+    const { agency, has, attach, rows, files } = await furnished();
+    const neighbour = await furnished();
+    const before = await dashboard.stored(neighbour.agency);
+    const { status, body } = await attach(form(KIND, FILE));
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.any(String),
+      fileName: 'cotización.pdf',
+      kind: 'itinerary',
+      mimeType: 'application/pdf',
+      sizeBytes: 9,
+      url: expect.stringMatching(/^http:\/\/localhost:3000\/files\//),
+    });
+    expect(await rows()).toMatchObject([{ id: body.id, quote_id: has.quote, size_bytes: '9' }]);
+    expect(await files()).toEqual([body.id]);
+    expect(await readFile(join(service.dataDir, agency.id, body.id), 'utf8')).toBe('the bytes');
+    const listed = await agency.get(`/v1/quotes/${has.quote}/attachments`);
+    expect(listed.body.data).toEqual([{ ...body, url: expect.any(String) }]);
+    const downloaded = await service.app.inject(new URL(body.url).pathname);
+    expect(downloaded.body).toBe('the bytes');
+    expect(downloaded.headers['content-type']).toBe('application/pdf');
+    expect(await dashboard.stored(neighbour.agency)).toEqual(before);
+  });
+
+  test('takes the parts in either order, and an empty file', async () => {
+    const { attach } = await furnished();
+    const { status, body } = await attach(form({ ...FILE, content: '' }, KIND));
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ kind: 'itinerary', sizeBytes: 0 });
+  });
+
+  test('takes a file of exactly 25 MiB', async () => {
+    const { attach } = await furnished();
+    const { status, body } = await attach(form(KIND, { ...FILE, content: Buffer.alloc(LIMIT) }));
+    expect(status).toBe(201);
+    expect(body.sizeBytes).toBe(LIMIT);
+  });
+
+  test.each([
+    ['kind first', [KIND]],
+    ['file first', []],
+  ])('refuses one byte more with 413 and keeps nothing of it (%s)', async (_order, before) => {
+    const { attach, rows, files } = await furnished();
+    const { status, body } = await attach(form(...before, { ...FILE, content: Buffer.alloc(LIMIT + 1) }));
+    expect(status).toBe(413);
+    expect(body.error.code).toBe('PAYLOAD_TOO_LARGE');
+    expect(await rows()).toEqual([]);
+    expect(await files()).toEqual([]);
+  });
+
+  test.each([
+    ['application/pdf', 'application/pdf'],
+    ['text/html; charset=utf-8', 'text/html'],
+    ['nonsense', 'application/octet-stream'],
+    ['text/html<script>', 'application/octet-stream'],
+    ['', 'text/plain'],
+  ])('records the type %j as %s', async (type, recorded) => {
+    const { attach } = await furnished();
+    expect((await attach(form(KIND, { ...FILE, type }))).body.mimeType).toBe(recorded);
+  });
+
+  test.each<[string, Part[], string[]]>([
+    ['no file', [KIND], ['body.file']],
+    ['no kind', [FILE], ['body.kind']],
+    ['nothing', [], ['body.kind', 'body.file']],
+    ['a file that is text', [KIND, { name: 'file', content: 'text' }], ['body.file']],
+    ['a kind that is a file', [{ ...FILE, name: 'kind' }, FILE], ['body.kind']],
+    ['two files', [KIND, FILE, FILE], ['body.file']],
+    ['two kinds', [KIND, FILE, KIND], ['body.kind']],
+    ['an empty kind', [{ ...KIND, content: '' }, FILE], ['body.kind']],
+    ['a kind of 256 characters', [{ ...KIND, content: 'ñ'.repeat(256) }, FILE], ['body.kind']],
+    ['a kind of 5,000 characters', [{ ...KIND, content: 'k'.repeat(5_000) }, FILE], ['body.kind']],
+    ['a file name of 256 characters', [KIND, { ...FILE, fileName: 'n'.repeat(256) }], ['body.file.fileName']],
+    ['a file without a name', [KIND, { ...FILE, fileName: '' }], ['body.file.fileName']],
+  ])('refuses %s, names it and keeps nothing', async (_what, parts, paths) => {
+    const { attach, rows, files } = await furnished();
+    const { status, body } = await attach(form(...parts));
+    expect(status).toBe(400);
+    expect(body.error.code).toBe('VALIDATION_FAILED');
+    expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(paths);
+    expect(await rows()).toEqual([]);
+    expect(await files()).toEqual([]);
+  });
+
+  test('names parts that mean nothing, and refuses them when asked to be strict', async () => {
+    const { attach, rows, files } = await furnished();
+    const body = form(KIND, { name: 'title', content: 'x' }, FILE, { ...FILE, name: 'preview' });
+    const strict = await attach(body, { prefer: 'handling=strict' });
+    expect(strict.status).toBe(400);
+    expect(strict.body.error.details.map(({ path }: { path: string }) => path)).toEqual([
+      'body.title',
+      'body.preview',
+    ]);
+    expect([await rows(), await files()]).toEqual([[], []]);
+    const tolerated = await attach(body);
+    expect(tolerated.status).toBe(201);
+    expect(tolerated.headers['x-ignored-parameters']).toBe('body.title, body.preview');
+  });
+
+  test.each([
+    ['JSON', { 'content-type': 'application/json' }, '{"kind":"itinerary"}'],
+    ['text', { 'content-type': 'text/plain' }, 'kind=itinerary'],
+    ['multipart without a boundary', { 'content-type': 'multipart/form-data' }, 'kind'],
+    ['a body that ends in the middle', TYPE, form(KIND, FILE).subarray(0, -30)],
+    ['a body that ends in its first part', TYPE, form(KIND, FILE).subarray(0, 50)],
+  ])('refuses %s with 400', async (_what, headers, body) => {
+    const { call, path, rows, files } = await furnished();
+    const answer = await call.post(path, body, { headers });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.code).toBe('VALIDATION_FAILED');
+    expect(await rows()).toEqual([]);
+    expect(await files()).toEqual([]);
+  });
+
+  test("to an archived, an unknown or another organization's quote is 404 and keeps nothing", async () => {
+    const { agency, has, call, files } = await furnished();
+    const neighbour = await furnished();
+    const before = await dashboard.stored(neighbour.agency);
+    await call.delete(`/quotes/${has.quote}`);
+    for (const id of [has.quote, randomUUID(), neighbour.has.quote]) {
+      const { status, body } = await call.post(`/quotes/${id}/attachments`, form(KIND, FILE), {
+        headers: TYPE,
+      });
+      expect(status).toBe(404);
+      expect(body.error.code).toBe('QUOTE_NOT_FOUND');
+    }
+    const unknown = await dashboard
+      .of({ id: randomUUID() })
+      .post(`/quotes/${has.quote}/attachments`, form(KIND, FILE), { headers: TYPE });
+    expect(unknown.body.error.code).toBe('ORGANIZATION_NOT_FOUND');
+    expect((await call.post('/quotes/42/attachments', form(KIND, FILE), { headers: TYPE })).status).toBe(400);
+    expect(await files()).toEqual([]);
+    expect((await dashboard.stored(agency)).quote_attachments).toEqual([]);
+    expect(await dashboard.stored(neighbour.agency)).toEqual(before);
+  });
+});
+
+describe('deleteQuoteAttachment', () => {
+  test('removes the row and the file; again is 404', async () => {
+    const { agency, call, path, attach, rows, files } = await furnished();
+    const kept = (await attach(form(KIND, FILE))).body;
+    const { id } = (await attach(form(KIND, FILE))).body;
+    const { status, body } = await call.delete(`${path}/${id}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ id, deletedAt: expect.any(String) });
+    expect(await rows()).toMatchObject([{ id: kept.id, organization_id: agency.id }]);
+    expect(await files()).toEqual([kept.id]);
+    const again = await call.delete(`${path}/${id}`);
+    expect(again.status).toBe(404);
+    expect(again.body.error.code).toBe('QUOTE_ATTACHMENT_NOT_FOUND');
+  });
+
+  test('by another quote or organization is 404 and removes nothing; by no UUID it is 400', async () => {
+    const { has, call, path, attach, files } = await furnished();
+    const neighbour = await furnished();
+    const { id } = (await attach(form(KIND, FILE))).body;
+    const other = randomUUID();
+    await call.put(`/quotes/${other}`, { opportunityId: has.opportunity, title: 'other', status: 'draft' });
+    const missing = await Promise.all([
+      call.delete(`/quotes/${other}/attachments/${id}`),
+      neighbour.call.delete(`${neighbour.path}/${id}`),
+      neighbour.call.delete(`${path}/${id}`),
+    ]);
+    expect(missing.map(({ body }) => body.error.code)).toEqual([
+      'QUOTE_ATTACHMENT_NOT_FOUND',
+      'QUOTE_ATTACHMENT_NOT_FOUND',
+      'QUOTE_NOT_FOUND',
+    ]);
+    expect((await call.delete(`${path}/42`)).status).toBe(400);
+    expect(await files()).toEqual([id]);
+  });
+});
+
+describe('over the network', () => {
+  let port = 0;
+  beforeAll(async () => {
+    await dashboard.app.listen({ host: '127.0.0.1', port: 0 });
+    port = (dashboard.app.server.address() as AddressInfo).port;
+  });
+  afterAll(() => dashboard.app.server.closeAllConnections());
+
+  /** Sends the beginning of an upload and reads what comes back, without ever finishing it. */
+  async function begin(agencyId: string, path: string) {
+    const socket = connect(port, '127.0.0.1');
+    const received: Buffer[] = [];
+    const answered = new Promise<string>((done) => {
+      socket.on('data', (chunk) => {
+        received.push(chunk);
+        const text = Buffer.concat(received).toString();
+        if (text.includes('"message"')) done(text);
+      });
+      socket.on('error', () => done('connection error'));
+    });
+    socket.write(
+      [
+        `POST /dashboard/v1/organizations/${agencyId}${path} HTTP/1.1`,
+        'Host: localhost',
+        `Authorization: Bearer ${TOKEN}`,
+        `Content-Type: ${TYPE['content-type']}`,
+        'Transfer-Encoding: chunked',
+        '\r\n',
+      ].join('\r\n'),
+    );
+    const send = (bytes: Buffer) =>
+      new Promise<void>((done) => {
+        socket.write(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes]));
+        socket.write('\r\n', () => done());
+      });
+    await send(Buffer.from(`${form(KIND).subarray(0, -BOUNDARY.length - 6)}${head(FILE)}`));
+    return { socket, send, answered };
+  }
+
+  test('a file is refused as soon as it is too large, while the client still sends', async () => {
+    const { agency, path, rows, files } = await furnished();
+    const { socket, send, answered } = await begin(agency.id, path);
+    for (let sent = 0; sent <= LIMIT; sent += MEBIBYTE) await send(Buffer.alloc(MEBIBYTE));
+    expect(await answered).toMatch(/^HTTP\/1\.1 413 [\s\S]*PAYLOAD_TOO_LARGE/);
+    socket.destroy();
+    expect([await rows(), await files()]).toEqual([[], []]);
+  });
+
+  test('the connection of a refused upload serves the next request once the rest was sent', async () => {
+    const { agency, path } = await furnished();
+    const { socket, send, answered } = await begin(agency.id, path);
+    for (let sent = 0; sent <= LIMIT; sent += MEBIBYTE) await send(Buffer.alloc(MEBIBYTE));
+    await answered;
+    const next = new Promise<string>((done) => socket.once('data', (chunk) => done(chunk.toString())));
+    for (let more = 0; more < 5; more += 1) await send(Buffer.alloc(MEBIBYTE));
+    socket.write('0\r\n\r\nGET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    expect(await next).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  test('of an upload that breaks off nothing stays', async () => {
+    const { agency, path, rows, files } = await furnished();
+    const { socket, send } = await begin(agency.id, path);
+    await send(Buffer.alloc(MEBIBYTE));
+    await expect.poll(files).toEqual([expect.stringMatching(/\.partial$/)]);
+    socket.destroy();
+    await expect.poll(files).toEqual([]);
+    expect(await rows()).toEqual([]);
+  });
+});
+
+describe('between file and row', () => {
+  /** The disk storage, telling and doing more. */
+  const watched = (also: { afterPut?: () => Promise<void>; put?: FileStorage['put'] }) => {
+    const removed: string[] = [];
+    const storage: FileStorage = {
+      ...service.storage,
+      put: async (key, content) => {
+        await (also.put ?? service.storage.put)(key, content);
+        await also.afterPut?.();
+      },
+      remove: async (key) => {
+        removed.push(key);
+        await service.storage.remove(key);
+      },
+    };
+    return { storage, removed };
+  };
+
+  test('a quote that is archived meanwhile gets no attachment, and the file goes again', async () => {
+    const { agency, has, path, call, rows, files } = await furnished();
+    const { storage, removed } = watched({
+      afterPut: async () => {
+        await call.delete(`/quotes/${has.quote}`);
+      },
+    });
+    const other = await buildDashboard(service, { storage });
+    const { status, body } = await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE });
+    expect(status).toBe(404);
+    expect(body.error.code).toBe('QUOTE_NOT_FOUND');
+    expect(removed).toHaveLength(1);
+    expect([await rows(), await files()]).toEqual([[], []]);
+    await other.app.close();
+  });
+
+  test('a storage that fails leaves no row, and the answer tells nothing of it', async () => {
+    const { agency, path, rows } = await furnished();
+    const { storage } = watched({
+      put: async (_key, content) => {
+        for await (const _ of content) throw new Error('the disk at /var/secret is full');
+      },
+    });
+    const other = await buildDashboard(service, { storage });
+    const { status, text } = await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE });
+    expect(status).toBe(500);
+    expect(text).not.toContain('secret');
+    expect(await rows()).toEqual([]);
+    await other.app.close();
+  });
+
+  test('a row that the database refuses takes its file with it; one of unknown fate keeps it', async () => {
+    const { agency, path, files } = await furnished();
+    const failing = (error: object) => ({
+      ...service.db,
+      write: () => Promise.reject(Object.assign(new Error('fault'), error)),
+    });
+    const attempt = async (error: object) => {
+      const other = await buildDashboard(service, { db: failing(error) });
+      const { status } = await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE });
+      await other.app.close();
+      return status;
+    };
+    expect(await attempt({ code: '40001', severity: 'ERROR' })).toBe(503);
+    expect(await files()).toEqual([]);
+    expect(await attempt({ code: 'ECONNRESET' })).toBe(503);
+    expect(await files()).toHaveLength(1);
+  });
+});
+
+test('createAttachment and the upload share one limit', async () => {
+  const { createAttachment } = await import('../../src/dashboard/quotes/repository.ts');
+  const { agency, has, files } = await furnished();
+  const description = { kind: 'itinerary', fileName: 'a.pdf', mimeType: 'application/pdf' };
+  const content = () => Readable.from([Buffer.alloc(LIMIT), Buffer.alloc(1)]);
+  await expect(
+    createAttachment(agency.scope, service.storage, has.quote, description, content()),
+  ).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+  expect(await files()).toEqual([]);
+});

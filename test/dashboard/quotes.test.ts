@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { furnish, useDashboard } from './dashboard.ts';
+
+const NOW = Date.parse('2026-11-21T12:00:00.000Z');
+const { service, dashboard } = useDashboard(() => ({ now: () => NOW }));
+
+async function furnished() {
+  const agency = await service.agency();
+  return { agency, has: await furnish(dashboard, agency), call: dashboard.of(agency) };
+}
+
+test('the token of a quote is made once, however often it is replaced, archived and brought back', async () => {
+  const { has, call } = await furnished();
+  const id = randomUUID();
+  const put = (title: string) =>
+    call.put(`/quotes/${id}`, { opportunityId: has.opportunity, title, status: 'draft' });
+  const { token } = (await put('one')).body;
+  expect(token).toMatch(/^[0-9A-Za-z]{43}$/);
+  expect((await put('two')).body.token).toBe(token);
+  await call.delete(`/quotes/${id}`);
+  expect((await put('three')).body.token).toBe(token);
+  const other = await call.put(`/quotes/${randomUUID()}`, {
+    opportunityId: has.opportunity,
+    title: 'four',
+    status: 'draft',
+  });
+  expect(other.body.token).not.toBe(token);
+});
+
+describe('openQuote', () => {
+  test('counts, keeps the earliest and the latest opening, and leaves updatedAt', async () => {
+    const { agency, has, call } = await furnished();
+    const neighbour = await furnished();
+    const before = await dashboard.stored(neighbour.agency);
+    const quote = (await agency.get('/v1/quotes')).body.data[0];
+    const open = (body?: object) => call.post(`/quotes/${has.quote}/opens`, body);
+
+    const first = await open({ openedAt: '2026-11-20T10:00:00-05:00' });
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({
+      ...quote,
+      openCount: 1,
+      firstOpenedAt: '2026-11-20T15:00:00.000Z',
+      lastOpenedAt: '2026-11-20T15:00:00.000Z',
+    });
+    await open({ openedAt: '2026-11-19T00:00:00Z' });
+    const third = await open();
+    expect(third.body).toEqual({
+      ...quote,
+      openCount: 3,
+      firstOpenedAt: '2026-11-19T00:00:00.000Z',
+      lastOpenedAt: new Date(NOW).toISOString(),
+    });
+    expect((await agency.get('/v1/quotes')).body.data[0]).toEqual(third.body);
+    expect(await dashboard.stored(neighbour.agency)).toEqual(before);
+  });
+
+  test('takes an empty object, and no body with a JSON content type', async () => {
+    const { has, call } = await furnished();
+    expect((await call.post(`/quotes/${has.quote}/opens`, {})).body.openCount).toBe(1);
+    const bare = await call.post(`/quotes/${has.quote}/opens`, undefined, {
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(bare.body.openCount).toBe(2);
+  });
+
+  test('counts each of 50 simultaneous openings', async () => {
+    const { has, call } = await furnished();
+    await Promise.all(
+      Array.from({ length: 50 }, (_, second) =>
+        call.post(`/quotes/${has.quote}/opens`, {
+          openedAt: new Date(NOW + ((second * 7) % 50) * 1_000).toISOString(),
+        }),
+      ),
+    );
+    const { body } = await call.post(`/quotes/${has.quote}/opens`);
+    expect(body).toMatchObject({
+      openCount: 51,
+      firstOpenedAt: new Date(NOW).toISOString(),
+      lastOpenedAt: new Date(NOW + 49_000).toISOString(),
+    });
+  });
+
+  test('of an archived, an unknown or another organization’s quote is 404; of no UUID 400', async () => {
+    const { has, call } = await furnished();
+    const neighbour = await furnished();
+    const before = await dashboard.stored(neighbour.agency);
+    await call.delete(`/quotes/${has.quote}`);
+    for (const id of [has.quote, randomUUID(), neighbour.has.quote]) {
+      const { status, body } = await call.post(`/quotes/${id}/opens`);
+      expect(status).toBe(404);
+      expect(body.error.code).toBe('QUOTE_NOT_FOUND');
+    }
+    expect(await dashboard.stored(neighbour.agency)).toEqual(before);
+    expect((await call.post('/quotes/42/opens')).status).toBe(400);
+  });
+
+  test('refuses what is no moment', async () => {
+    const { has, call } = await furnished();
+    const { status, body } = await call.post(`/quotes/${has.quote}/opens`, { openedAt: 'yesterday' });
+    expect(status).toBe(400);
+    expect(body.error.details[0].path).toBe('body.openedAt');
+  });
+});
+
+test.each([
+  ['opportunityId', null, 'must not be null'],
+  ['title', '', 'must have at least 1 character'],
+  ['status', 'sent', 'must be one of draft, published, disabled'],
+  ['price', -1, 'must be at least 0'],
+  ['currency', 'US', 'must have exactly 3 characters'],
+])('a quote whose %s is %j is refused', async (field, value, message) => {
+  const { has, call } = await furnished();
+  const { status, body } = await call.put(`/quotes/${randomUUID()}`, {
+    opportunityId: has.opportunity,
+    title: 'Oaxaca',
+    status: 'draft',
+    [field]: value,
+  });
+  expect(status).toBe(400);
+  expect(body.error.details).toEqual([{ path: `body.${field}`, message }]);
+});

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { Agency } from '../support/service.ts';
+import { type Caller, furnish, useDashboard } from './dashboard.ts';
+
+const { service, dashboard } = useDashboard();
+
+type Furniture = Awaited<ReturnType<typeof furnish>>;
+
+type Reference = {
+  record: string;
+  field: string;
+  body: (has: Furniture) => Record<string, unknown>;
+  target: keyof Furniture;
+  archive: (agency: Agency, call: Caller, id: string) => Promise<{ status: number }>;
+};
+
+const byDashboard =
+  (path: string): Reference['archive'] =>
+  (_agency, call, id) =>
+    call.delete(`${path}/${id}`);
+const customer: Pick<Reference, 'target' | 'archive'> = {
+  target: 'customer',
+  archive: (agency, _call, id) => agency.delete(`/v1/customers/${id}`),
+};
+
+const opportunity = () => ({ salesStage: 'new' });
+const quote = (has: Furniture) => ({ opportunityId: has.opportunity, title: 'Oaxaca', status: 'draft' });
+const conversation = () => ({ channel: 'web', contact: 'visitor' });
+
+const REFERENCES: Reference[] = [
+  { record: '/opportunities', field: 'customerId', body: opportunity, ...customer },
+  {
+    record: '/opportunities',
+    field: 'sellerMemberId',
+    body: opportunity,
+    target: 'member',
+    archive: byDashboard('/team-members'),
+  },
+  {
+    record: '/opportunities',
+    field: 'stageId',
+    body: opportunity,
+    target: 'stage',
+    archive: byDashboard('/pipeline-stages'),
+  },
+  {
+    record: '/quotes',
+    field: 'opportunityId',
+    body: quote,
+    target: 'opportunity',
+    archive: byDashboard('/opportunities'),
+  },
+  { record: '/quotes', field: 'customerId', body: quote, ...customer },
+  { record: '/conversations', field: 'customerId', body: conversation, ...customer },
+];
+
+async function furnished() {
+  const agency = await service.agency();
+  return { agency, has: await furnish(dashboard, agency), call: dashboard.of(agency) };
+}
+
+describe.each(REFERENCES)('$field of $record', ({ record, field, body, target, archive }) => {
+  const refused = (answer: { status: number; body: { error?: { code: string; details: unknown } } }) => {
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: [{ path: `body.${field}`, message: expect.any(String) }],
+    });
+  };
+
+  test("refuses an id that nobody has, and another organization's", async () => {
+    const { agency, has, call } = await furnished();
+    const theirs = await furnish(dashboard, await service.agency());
+    const before = await dashboard.stored(agency);
+    for (const id of [randomUUID(), theirs[target]]) {
+      refused(await call.put(`${record}/${randomUUID()}`, { ...body(has), [field]: id }));
+    }
+    expect(await dashboard.stored(agency)).toEqual(before);
+  });
+
+  test('refuses what is no UUID, in the same words of path', async () => {
+    const { has, call } = await furnished();
+    refused(await call.put(`${record}/${randomUUID()}`, { ...body(has), [field]: '42' }));
+  });
+
+  test('refuses an archived record as new, and keeps one that is archived later', async () => {
+    const { agency, has, call } = await furnished();
+    const id = randomUUID();
+    const referring = { ...body(has), [field]: has[target] };
+    expect((await call.put(`${record}/${id}`, referring)).status).toBe(201);
+    expect((await archive(agency, call, has[target])).status).toBe(200);
+
+    const kept = await call.put(`${record}/${id}`, { ...referring, destination: 'Lima', contactName: 'Ana' });
+    expect(kept.status).toBe(200);
+    expect(kept.body[field]).toBe(has[target]);
+    refused(await call.put(`${record}/${randomUUID()}`, referring));
+  });
+});
+
+test('every reference that is refused is named', async () => {
+  const { has, call } = await furnished();
+  const { status, body } = await call.put(`/opportunities/${randomUUID()}`, {
+    salesStage: 'new',
+    customerId: randomUUID(),
+    sellerMemberId: has.stage,
+    stageId: has.member,
+  });
+  expect(status).toBe(400);
+  expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual([
+    'body.customerId',
+    'body.sellerMemberId',
+    'body.stageId',
+  ]);
+});
+
+test('a reference that a record gave up cannot be taken again once its target is archived', async () => {
+  const { agency, has, call } = await furnished();
+  const id = randomUUID();
+  await call.put(`/opportunities/${id}`, { salesStage: 'new', customerId: has.customer });
+  await agency.delete(`/v1/customers/${has.customer}`);
+  expect((await call.put(`/opportunities/${id}`, { salesStage: 'new' })).status).toBe(200);
+  const again = await call.put(`/opportunities/${id}`, { salesStage: 'new', customerId: has.customer });
+  expect(again.status).toBe(400);
+});
+
+describe('customerId of a quote', () => {
+  test("left out, is the opportunity's, even when that customer is archived", async () => {
+    const { agency, has, call } = await furnished();
+    await agency.delete(`/v1/customers/${has.customer}`);
+    const { status, body } = await call.put(`/quotes/${randomUUID()}`, {
+      opportunityId: has.opportunity,
+      title: 'Oaxaca',
+      status: 'draft',
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ customerId: has.customer, customerName: 'Ana Peña' });
+  });
+
+  test('sent as null, is null', async () => {
+    const { has, call } = await furnished();
+    const { body } = await call.put(`/quotes/${randomUUID()}`, {
+      opportunityId: has.opportunity,
+      title: 'Oaxaca',
+      status: 'draft',
+      customerId: null,
+    });
+    expect(body).toMatchObject({ customerId: null, customerName: null });
+  });
+});
