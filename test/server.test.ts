@@ -1,0 +1,191 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createCatalogProduct } from '../src/catalog/repository.ts';
+import { CatalogProductCreate } from '../src/catalog/schema.ts';
+import { openDatabase } from '../src/db/client.ts';
+import { scopeTo } from '../src/db/scope.ts';
+import { issueApiKey } from '../src/keys/repository.ts';
+import { createOrganization } from '../src/organizations/repository.ts';
+import { administer, createTestDatabase, EMPTY_TEMPLATE, type TestDatabase } from './support/databases.ts';
+import { freePort, MAIN, startProcess } from './support/process.ts';
+
+const READY = 'Try it:';
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crm-server-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The address and key of the curl that the start printed. */
+function printedCurl(output: string): { url: string; authorization: string } {
+  const [, url, authorization] = /curl -s '([^']+)' -H 'Authorization: ([^']+)'/.exec(output) ?? [];
+  if (url === undefined || authorization === undefined) throw new Error(`No curl in:\n${output}`);
+  return { url, authorization };
+}
+
+async function ports(): Promise<{ PORT: string; DASHBOARD_PORT: string }> {
+  return { PORT: await freePort(), DASHBOARD_PORT: await freePort() };
+}
+
+describe('a start without DATABASE_URL', () => {
+  test('prints a curl that works, stops cleanly on SIGTERM, and keeps data and key for the next start', async () => {
+    const dataDir = join(folder, 'embedded');
+    const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', ...(await ports()) };
+    const first = startProcess(environment);
+    const curl = printedCurl(await first.until(READY));
+    const headers = { authorization: curl.authorization };
+    const answer = await fetch(curl.url, { headers });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ data: [{ id: expect.any(String) }] });
+
+    const created = await fetch(new URL('/v1/customers', curl.url), {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ contacts: [{ identifierType: 'web', identifierValue: 'kept' }] }),
+    });
+    expect(created.status).toBe(201);
+    const customer = (await created.json()) as { id: string };
+
+    const second = startProcess({ ...environment, ...(await ports()) });
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toMatch(/^The service cannot start: The data directory is in use .*\n$/);
+
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+
+    const third = startProcess(environment);
+    const again = printedCurl(await third.until(READY));
+    expect(again).toEqual(curl);
+    const kept = await fetch(new URL(`/v1/customers/${customer.id}`, again.url), { headers });
+    expect(await kept.json()).toEqual(customer);
+
+    // A server whose service was killed is taken over by the next start.
+    third.child.kill('SIGKILL');
+    await third.ended;
+    const fourth = startProcess(environment);
+    await fourth.until(READY);
+    const afterCrash = await fetch(new URL(`/v1/customers/${customer.id}`, curl.url), { headers });
+    expect(await afterCrash.json()).toEqual(customer);
+    fourth.child.kill('SIGTERM');
+    expect(await fourth.ended).toBe(0);
+
+    const key = await stat(join(dataDir, 'demo-key'));
+    expect(key.mode & 0o777).toBe(0o600);
+    expect(`Bearer ${(await readFile(join(dataDir, 'demo-key'), 'utf8')).trim()}`).toBe(curl.authorization);
+  });
+});
+
+describe('a start with DATABASE_URL', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
+  });
+  afterAll(() => database.drop());
+
+  test('migrates, loads nothing, and finishes requests that run when SIGTERM comes', async () => {
+    const environment = {
+      DATABASE_URL: database.url,
+      DATA_DIR: join(folder, 'given'),
+      HOST: '127.0.0.1',
+      ...(await ports()),
+    };
+    const service = startProcess(environment);
+    const output = await service.until(READY);
+    expect(output).toContain('npm run keys');
+    expect(output).not.toContain('tcrm_');
+    const base = `http://127.0.0.1:${environment.PORT}`;
+    const db = openDatabase({ url: database.url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
+    const scope = scopeTo(db, (await createOrganization(db, 'Agency')).id);
+    const { key } = JSON.parse(await issueApiKey(scope, { name: 'test' }));
+    const { id } = JSON.parse(
+      await createCatalogProduct(scope, CatalogProductCreate.parse({ title: 'Before' })),
+    );
+    await db.close();
+
+    const locker = new pg.Client({ connectionString: database.url });
+    await locker.connect();
+    await locker.query('begin');
+    await locker.query('select from products for update');
+    const running = fetch(`${base}/v1/catalog/products/${id}`, {
+      method: 'PATCH',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ title: 'After' }),
+    });
+    // On a connection of its own: within a transaction the view does not change.
+    const waiting = () =>
+      administer(database.url, async (client) => {
+        const { rowCount } = await client.query(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        );
+        return rowCount;
+      });
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
+    service.child.kill('SIGTERM');
+    await expect
+      .poll(
+        () =>
+          fetch(base).then(
+            () => 'open',
+            () => 'closed',
+          ),
+        { timeout: 10_000 },
+      )
+      .toBe('closed');
+    await locker.query('commit');
+    await locker.end();
+    const answer = await running;
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ title: 'After' });
+    expect(await service.ended).toBe(0);
+  });
+});
+
+describe('a start that cannot succeed says why in one line, without a stack, and ends with 1', () => {
+  const failing = async (environment: Record<string, string>, args?: string[]): Promise<string> => {
+    const service = startProcess(
+      { DATA_DIR: join(folder, 'failing'), HOST: '127.0.0.1', ...environment },
+      args,
+    );
+    expect(await service.ended).toBe(1);
+    expect(service.output().trimEnd().split('\n')).toHaveLength(1);
+    return service.output();
+  };
+
+  test('bad variables, all of them named', async () => {
+    const line = await failing({ PORT: 'abc', SIGNED_URL_TTL_SECONDS: '5', FILE_SIGNING_SECRET: 'short' });
+    expect(line).toMatch(/PORT must be.*FILE_SIGNING_SECRET|PORT must be.*SIGNED_URL_TTL_SECONDS/);
+    expect(line).toContain('SIGNED_URL_TTL_SECONDS must be an integer from 30 to 3600');
+    expect(line).toContain('FILE_SIGNING_SECRET must have at least 32 characters');
+  });
+
+  test('a database that cannot be reached, without its password', async () => {
+    const line = await failing({
+      DATABASE_URL: 'postgres://crm:hunter2hunter2@127.0.0.1:1/crm',
+      ...(await ports()),
+    });
+    expect(line).toContain('DATABASE_URL');
+    expect(line).toContain('ECONNREFUSED');
+    expect(line).not.toContain('hunter2');
+  });
+
+  test('a port in use', async () => {
+    const database = await createTestDatabase(inject('serverUrl'));
+    const { PORT, DASHBOARD_PORT } = await ports();
+    const holder = createServer().listen(Number(PORT), '127.0.0.1');
+    const line = await failing({ DATABASE_URL: database.url, PORT, DASHBOARD_PORT });
+    holder.close();
+    await database.drop();
+    expect(line).toBe(`Port ${PORT} is in use on 127.0.0.1; choose another with PORT or DASHBOARD_PORT.\n`);
+  });
+
+  test('a runtime that is too old', async () => {
+    const pretend = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
+    const line = await failing({}, ['--eval', `${pretend} import(${JSON.stringify(MAIN)})`]);
+    expect(line).toMatch(/^This service needs Node\.js 24/);
+  });
+});

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+/** The service as a person starts it: a process, with its output and its end. */
+export type ServiceProcess = {
+  child: ChildProcess;
+  output: () => string;
+  /** Resolves with the output when it contains the text; rejects with it when the process ends before. */
+  until: (text: string) => Promise<string>;
+  /** Exit code. */
+  ended: Promise<number | null>;
+};
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+/** Starts the service with nothing but these variables (and PATH, for setpriv). */
+export function startProcess(environment: Record<string, string>, args: string[] = [MAIN]): ServiceProcess {
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  const watchers = new Set<() => void>();
+  const collect = (chunk: Buffer) => {
+    text += chunk;
+    for (const watch of watchers) watch();
+  };
+  child.stdout?.on('data', collect);
+  child.stderr?.on('data', collect);
+  const ended = new Promise<number | null>((done) => {
+    child.on('close', done);
+  });
+  const until = (wanted: string): Promise<string> =>
+    new Promise((done, fail) => {
+      const watch = () => {
+        if (text.includes(wanted)) done(text);
+      };
+      watchers.add(watch);
+      watch();
+      ended.then((code) => fail(new Error(`Ended with ${code} before printing "${wanted}":\n${text}`)));
+    });
+  return { child, output: () => text, until, ended };
+}
+
+/** A port that was free a moment ago. */
+export const freePort = (): Promise<string> =>
+  new Promise((done, fail) => {
+    const server = createServer().on('error', fail);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => done(String(port)));
+    });
+  });
+
+export { MAIN };
