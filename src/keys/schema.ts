@@ -23,7 +23,7 @@ export const ApiKeyCreate = z
     expiresAt: moment().nullish().describe('A moment in the future; null or absent: never.'),
     requestsPerMinute: z
       .int32('must be an integer')
-      .min(0)
+      .min(0, 'must be at least 0')
       .nullish()
       .describe('null: the default; 0: unlimited.'),
   })

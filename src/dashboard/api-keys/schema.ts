@@ -20,8 +20,8 @@ export const ApiKeyRotate = optionalBody(
     .object({
       overlapSeconds: z
         .int32('must be an integer')
-        .min(0)
-        .max(30 * DAY_SECONDS)
+        .min(0, 'must be at least 0')
+        .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
         .default(DAY_SECONDS)
         .describe('How long the old key stays good; 0 ends it now. It never outlives its own expiry.'),
     })

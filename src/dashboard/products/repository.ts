@@ -20,7 +20,7 @@ const productNotFound = (id: string): ApiError =>
   notFound('CATALOG_PRODUCT_NOT_FOUND', 'catalog product', id);
 
 /** In hours: a day of 24, whatever the clocks of the server's time zone do. */
-const purgeAt = sql`${products.archivedAt} + interval '${sql.raw(String(RETENTION_DAYS * 24))} hours'`;
+const purgeAt = sql`(${products.archivedAt} + interval '${sql.raw(String(RETENTION_DAYS * 24))} hours')`;
 
 const listArchived = defineList<
   RestorableCatalogProduct,

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { createLogger } from '../../src/http/logging.ts';
+import { buildDashboard, furnish, TOKEN, useDashboard } from './dashboard.ts';
+
+const { service, dashboard } = useDashboard();
+
+type Operation = { method: string; path: string; operationId: string };
+
+/** Every operation of the document, with ids that nobody has in its path. */
+async function operations(): Promise<Operation[]> {
+  const { paths } = JSON.parse((await dashboard.app.inject('/openapi.json')).body) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => ({
+      method: method.toUpperCase(),
+      path: path.replace('/dashboard/v1', '').replace(/\{[^}]+\}/g, () => randomUUID()),
+      operationId,
+    })),
+  );
+}
+
+test('the document has exactly the operations of this API', async () => {
+  expect((await operations()).map(({ operationId }) => operationId).sort()).toEqual([
+    'archiveOpportunity',
+    'archivePipelineStage',
+    'archiveQuote',
+    'archiveTeamMember',
+    'createOrganization',
+    'createQuoteAttachment',
+    'deleteQuoteAttachment',
+    'getOrganization',
+    'importConversationMessages',
+    'issueApiKey',
+    'listApiKeys',
+    'listArchivedCatalogProducts',
+    'listOrganizations',
+    'openQuote',
+    'putConversation',
+    'putConversationMessage',
+    'putOpportunity',
+    'putPipelineStage',
+    'putQuote',
+    'putTeamMember',
+    'restoreCatalogProduct',
+    'revokeApiKey',
+    'rotateApiKey',
+    'updateCatalogProductMedia',
+  ]);
+});
+
+test('no operation answers without the token, with another one, or with an API key', async () => {
+  const agency = await service.agency();
+  for (const { method, path } of await operations()) {
+    for (const authorization of [
+      undefined,
+      `Bearer ${TOKEN}x`,
+      `Bearer ${TOKEN.slice(0, -1)}`,
+      'Bearer ',
+      `Basic ${TOKEN}`,
+      `Bearer ${agency.key}`,
+    ]) {
+      const { status, headers, body } = await dashboard.request(method, path, {
+        token: null,
+        headers: { 'x-api-key': TOKEN, ...(authorization !== undefined && { authorization }) },
+      });
+      expect(status, `${method} ${path} with ${authorization}`).toBe(401);
+      expect(body.error.code).toBe('UNAUTHORIZED');
+      expect(headers['www-authenticate']).toBe('Bearer');
+    }
+  }
+});
+
+test('the scheme of the token may have any case', async () => {
+  const { status } = await dashboard.get('/organizations', {
+    token: null,
+    headers: { authorization: `bearer  ${TOKEN} ` },
+  });
+  expect(status).toBe(200);
+});
+
+test('without a token of its own every operation is 503, also with the right one, and the log says why once', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('warn', { write: (line) => lines.push(line) });
+  const closed = await buildDashboard(service, { token: undefined, logger });
+  const saying = lines.filter((line) => line.includes('DASHBOARD_TOKEN'));
+  expect(saying).toHaveLength(1);
+  for (const { method, path } of await operations()) {
+    for (const token of [TOKEN, null, 'undefined']) {
+      const { status, body, headers } = await closed.request(method, path, { token });
+      expect(status).toBe(503);
+      expect(body.error.code).toBe('SERVICE_UNAVAILABLE');
+      expect(headers['retry-after']).toMatch(/^\d+$/);
+    }
+  }
+  expect(lines.filter((line) => JSON.parse(line).level === 40)).toEqual(saying);
+  await closed.app.close();
+});
+
+test('a path that is not there is 404, with and without the token', async () => {
+  for (const token of [TOKEN, null]) {
+    const { status, body } = await dashboard.get('/organization', { token });
+    expect(status).toBe(404);
+    expect(body.error.code).toBe('ROUTE_NOT_FOUND');
+  }
+});
+
+test('the public API has none of these operations, and a key of an organization opens none', async () => {
+  const agency = await service.agency();
+  for (const path of ['/dashboard/v1/organizations', '/v1/organizations', '/v1/api-keys']) {
+    const { status, body } = await agency.get(path);
+    expect(status).toBe(404);
+    expect(body.error.code).toBe('ROUTE_NOT_FOUND');
+  }
+});
+
+test('every answer carries the request id that the client sent', async () => {
+  const { headers } = await dashboard.get('/organizations', { headers: { 'x-request-id': 'request-0001' } });
+  expect(headers['x-request-id']).toBe('request-0001');
+});
+
+test('an unknown organization is 404 for every operation that is valid otherwise', async () => {
+  const agency = await service.agency();
+  await furnish(dashboard, agency);
+  const before = await dashboard.stored(agency);
+  const unknown = dashboard.of({ id: randomUUID() });
+  const id = randomUUID();
+  const answers = await Promise.all([
+    unknown.get(''),
+    unknown.get('/api-keys'),
+    unknown.post('/api-keys', { name: 'n' }),
+    unknown.post(`/api-keys/${id}/rotate`),
+    unknown.delete(`/api-keys/${id}`),
+    unknown.get('/catalog/products?archived=true'),
+    unknown.patch(`/catalog/products/${id}`, {}),
+    unknown.post(`/catalog/products/${id}/restore`),
+    unknown.delete(`/team-members/${id}`),
+    unknown.post(`/quotes/${id}/opens`),
+    unknown.delete(`/quotes/${id}/attachments/${id}`),
+    unknown.post(`/conversations/${id}/messages`, {
+      data: [{ id, content: 'Hola', direction: 'inbound', messageType: 'text' }],
+    }),
+  ]);
+  for (const { status, body } of answers) {
+    expect(status).toBe(404);
+    expect(body.error.code).toBe('ORGANIZATION_NOT_FOUND');
+  }
+  expect(await dashboard.stored(agency)).toEqual(before);
+});
+
+describe('organizations', () => {
+  test('are created with a name, read and listed, oldest first', async () => {
+    const { status, body } = await dashboard.post('/organizations', { name: 'Viajes Ñandú' });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.any(String),
+      name: 'Viajes Ñandú',
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect((await dashboard.of(body).get('')).body).toEqual(body);
+
+    const [{ count } = { count: 0 }] = await service.query<{ count: number }>(
+      'select count(*)::int from organizations',
+    );
+    const last = await dashboard.get(`/organizations?limit=1&offset=${count - 1}`);
+    expect(last.body).toEqual({ data: [body], pagination: { limit: 1, offset: count - 1, total: count } });
+    const past = await dashboard.get(`/organizations?offset=${count}`);
+    expect(past.body).toEqual({ data: [], pagination: { limit: 25, offset: count, total: count } });
+    const all = await dashboard.get('/organizations?limit=100');
+    expect(all.body.data.map(({ createdAt }: { createdAt: string }) => createdAt)).toEqual(
+      all.body.data.map(({ createdAt }: { createdAt: string }) => createdAt).sort(),
+    );
+  });
+
+  test.each([{}, { name: '' }, { name: null }, { name: 'n'.repeat(256) }, { name: 'a\u0000b' }])(
+    'refuse the name of %j',
+    async (body) => {
+      const { status, body: answer } = await dashboard.post('/organizations', body);
+      expect(status).toBe(400);
+      expect(answer.error.details[0].path).toBe('body.name');
+    },
+  );
+});
