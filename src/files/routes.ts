@@ -17,6 +17,10 @@ export type FileRoutesOptions = {
   now?: () => number;
 };
 
+/** The type is whatever the upload said. One that no header can hold is told as bytes. */
+const HEADER_TEXT = /^[\x20-\x7e]+$/;
+const UNTYPED = 'application/octet-stream';
+
 const invalidLink = (): ApiError =>
   new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid; ask for the attachments again.');
 
@@ -52,7 +56,7 @@ export const fileRoutes: FastifyPluginCallbackZod<FileRoutesOptions> = (
       return reply
         .code(statusCode)
         .headers(headers)
-        .header('content-type', attachment.mimeType)
+        .header('content-type', HEADER_TEXT.test(attachment.mimeType) ? attachment.mimeType : UNTYPED)
         .header('content-disposition', contentDisposition(attachment.fileName))
         .header('x-content-type-options', 'nosniff')
         .header('cache-control', 'no-store')

@@ -1,0 +1,465 @@
+import { describe, expect, test } from 'vitest';
+import { archiveOpportunity } from '../src/dashboard/opportunities/repository.ts';
+import { archiveQuote, deleteAttachment, openQuote } from '../src/dashboard/quotes/repository.ts';
+import { makeToken } from '../src/files/links.ts';
+import { attachment, customer, opportunity, quote } from './support/records.ts';
+import { type Agency, useService } from './support/service.ts';
+
+const TTL_MS = 300_000;
+const NOW = Date.parse('2026-11-21T08:25:00Z');
+
+/** The clock of signed links, set by each test that needs it to move. */
+const clock = { now: NOW };
+const service = useService({ now: () => clock.now });
+
+const QUOTES = '/v1/quotes';
+const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
+const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
+const attachmentsOf = (agency: Agency, quoteId: string) => agency.get(`${QUOTES}/${quoteId}/attachments`);
+
+const INVALID_LINK = {
+  error: {
+    code: 'FILE_LINK_INVALID',
+    message: 'The link has expired or is not valid; ask for the attachments again.',
+  },
+};
+
+const download = (path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
+  service.app.inject({ method, url: path, headers });
+
+/** A quote with one attachment, and the link to it. */
+async function linked(fields: Parameters<typeof attachment>[3] = {}) {
+  clock.now = NOW;
+  const agency = await service.agency();
+  const { id: quoteId } = await quote(agency);
+  const { stored, content } = await attachment(agency, service.storage, quoteId, fields);
+  const [{ url }] = (await attachmentsOf(agency, quoteId)).body.data;
+  const path = new URL(url).pathname;
+  return { agency, quoteId, id: stored.id, content, url, path, token: path.slice('/files/'.length) };
+}
+
+describe('listQuotes', () => {
+  test('shows every field, with the name of the customer', async () => {
+    const agency = await service.agency();
+    const ana = await customer(agency, { firstName: 'Ana', lastName: 'Peña' });
+    const { id: opportunityId } = await opportunity(agency);
+    const fields = {
+      opportunityId,
+      title: 'Patagonia en familia',
+      status: 'published',
+      destination: 'Bariloche',
+      customerId: ana.id,
+      price: 3650.75,
+      currency: 'USD',
+      publishedAt: '2026-11-01T10:00:00.000Z',
+    };
+    const { id } = await quote(agency, fields);
+    await openQuote(agency.scope, id, '2026-11-03T10:00:00.000Z');
+    await openQuote(agency.scope, id, '2026-11-02T10:00:00.000Z');
+    const { status, body } = await agency.get(QUOTES);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      data: [
+        {
+          ...fields,
+          id,
+          customerName: 'Ana Peña',
+          token: expect.stringMatching(/^[0-9A-Za-z]{43}$/),
+          openCount: 2,
+          firstOpenedAt: '2026-11-02T10:00:00.000Z',
+          lastOpenedAt: '2026-11-03T10:00:00.000Z',
+          createdAt: expect.any(String),
+          updatedAt: body.data[0].createdAt,
+        },
+      ],
+      pagination: { limit: 25, offset: 0, total: 1 },
+    });
+  });
+
+  test('of one never seen has no opens, and every field that may be null is null', async () => {
+    const agency = await service.agency();
+    await quote(agency);
+    expect((await agency.get(QUOTES)).body.data).toMatchObject([
+      {
+        destination: null,
+        customerId: null,
+        customerName: null,
+        price: null,
+        currency: null,
+        openCount: 0,
+        firstOpenedAt: null,
+        lastOpenedAt: null,
+        publishedAt: null,
+      },
+    ]);
+  });
+
+  test('every quote has a token of its own, which never changes', async () => {
+    const agency = await service.agency();
+    const [one, two] = [await quote(agency), await quote(agency)];
+    expect(one.token).not.toBe(two.token);
+    const again = await quote(agency, { opportunityId: one.opportunityId, title: 'Otra' }, one.id);
+    expect(again.token).toBe(one.token);
+  });
+
+  test('shows the most recently updated first, and of one moment the highest id first', async () => {
+    const agency = await service.agency();
+    const ids: string[] = [];
+    for (let index = 0; index < 4; index += 1) ids.push((await quote(agency)).id);
+    await service.query(`update quotes set updated_at = '2026-01-01' where id = any($1)`, [ids.slice(1)]);
+    await service.query(`update quotes set updated_at = '2025-01-01' where id = $1`, [ids[0]]);
+    expect(idsOf((await agency.get(QUOTES)).body)).toEqual(ids.toReversed());
+  });
+
+  test('a customer that opens a quote does not move it', async () => {
+    const agency = await service.agency();
+    const [one, two] = [await quote(agency), await quote(agency)];
+    await openQuote(agency.scope, one.id, '2099-01-01T00:00:00.000Z');
+    expect(idsOf((await agency.get(QUOTES)).body)).toEqual([two.id, one.id]);
+  });
+
+  test('status and opportunityId narrow the list, and total counts what they left', async () => {
+    const agency = await service.agency();
+    const { id: opportunityId } = await opportunity(agency);
+    const one = await quote(agency, { opportunityId, status: 'draft' });
+    const two = await quote(agency, { opportunityId, status: 'published' });
+    const three = await quote(agency, { status: 'disabled', title: 'Otra' });
+    for (const [filter, expected] of [
+      ['status=draft', [one]],
+      ['status=published', [two]],
+      ['status=disabled', [three]],
+      [`opportunityId=${opportunityId}`, [two, one]],
+      [`opportunityId=${opportunityId}&status=draft`, [one]],
+      [`opportunityId=${opportunityId}&status=disabled`, []],
+      [`opportunityId=${UNKNOWN}`, []],
+      ['opportunityId=x', []],
+      ['query=otra&status=disabled', [three]],
+    ] as const) {
+      const { body } = await agency.get(`${QUOTES}?${filter}`);
+      expect(idsOf(body), filter).toEqual(expected.map(({ id }) => id));
+      expect(body.pagination.total).toBe(expected.length);
+    }
+  });
+
+  test('query looks in title and destination, and nowhere else', async () => {
+    const agency = await service.agency();
+    const word = 'zanahoria';
+    const ana = await customer(agency, { firstName: word });
+    const { id: opportunityId } = await opportunity(agency, { title: word });
+    const one = await quote(agency, { title: `La ${word}` });
+    const two = await quote(agency, { destination: 'Zanahória' });
+    await quote(agency, { opportunityId, customerId: ana.id });
+    const { body } = await agency.get(`${QUOTES}?query=${word}`);
+    expect(idsOf(body)).toEqual([two.id, one.id]);
+  });
+
+  test('an archived quote is not listed or counted; one of an archived opportunity is', async () => {
+    const agency = await service.agency();
+    const gone = await quote(agency);
+    const stays = await quote(agency);
+    await archiveQuote(agency.scope, gone.id);
+    await archiveOpportunity(agency.scope, stays.opportunityId);
+    for (const filter of ['', '?status=draft', '?query=cotizacion']) {
+      expect((await agency.get(QUOTES + filter)).body).toEqual({
+        data: [stays],
+        pagination: { limit: 25, offset: 0, total: 1 },
+      });
+    }
+  });
+});
+
+describe('listQuoteAttachments', () => {
+  test('shows every attachment, oldest first, each with a link of its own', async () => {
+    clock.now = NOW;
+    const agency = await service.agency();
+    const { id: quoteId } = await quote(agency);
+    const first = await attachment(agency, service.storage, quoteId, {
+      fileName: 'cotización.pdf',
+      kind: 'itinerary',
+      content: Buffer.from('uno'),
+    });
+    const second = await attachment(agency, service.storage, quoteId, {
+      fileName: 'foto.jpg',
+      kind: 'photo',
+      mimeType: 'image/jpeg',
+      content: Buffer.alloc(0),
+    });
+    const { status, body } = await attachmentsOf(agency, quoteId);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      data: [
+        {
+          id: first.stored.id,
+          fileName: 'cotización.pdf',
+          kind: 'itinerary',
+          mimeType: 'application/pdf',
+          sizeBytes: 3,
+          url: expect.stringMatching(/^http:\/\/localhost:3000\/files\/[\w-]+$/),
+        },
+        {
+          id: second.stored.id,
+          fileName: 'foto.jpg',
+          kind: 'photo',
+          mimeType: 'image/jpeg',
+          sizeBytes: 0,
+          url: expect.stringMatching(/^http:\/\/localhost:3000\/files\/[\w-]+$/),
+        },
+      ],
+    });
+    expect(body.data[0].url).not.toBe(body.data[1].url);
+  });
+
+  test.each(['draft', 'published', 'disabled'])('works for a %s quote', async (status) => {
+    const agency = await service.agency();
+    const { id } = await quote(agency, { status });
+    await attachment(agency, service.storage, id);
+    expect((await attachmentsOf(agency, id)).body.data).toHaveLength(1);
+  });
+
+  test('of a quote without attachments is empty, and takes none from another quote', async () => {
+    const agency = await service.agency();
+    const [one, two] = [await quote(agency), await quote(agency)];
+    await attachment(agency, service.storage, two.id);
+    expect((await attachmentsOf(agency, one.id)).body).toEqual({ data: [] });
+  });
+
+  test('of an unknown or archived quote is 404', async () => {
+    const agency = await service.agency();
+    const { id } = await quote(agency);
+    await attachment(agency, service.storage, id);
+    await archiveQuote(agency.scope, id);
+    for (const gone of [id, UNKNOWN, 'x']) {
+      const { status, body } = await attachmentsOf(agency, gone);
+      expect(status).toBe(404);
+      expect(body).toEqual({
+        error: { code: 'QUOTE_NOT_FOUND', message: `The quote "${gone}" does not exist.` },
+      });
+    }
+  });
+});
+
+describe('a signed link', () => {
+  test('downloads the bytes of the file, without a key, as an attachment that no cache keeps', async () => {
+    const { path, content } = await linked();
+    const { statusCode, headers, rawPayload } = await download(path);
+    expect(statusCode).toBe(200);
+    expect(rawPayload.equals(content)).toBe(true);
+    expect(headers).toMatchObject({
+      'content-type': 'application/pdf',
+      'content-length': '2000',
+      'content-disposition': `attachment; filename="cotizaci?n.pdf"; filename*=UTF-8''cotizaci%C3%B3n.pdf`,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'accept-ranges': 'bytes',
+      'x-request-id': expect.any(String),
+    });
+  });
+
+  test('works until it expires, five minutes later, and not a millisecond longer', async () => {
+    const { path } = await linked();
+    clock.now = NOW + TTL_MS - 1;
+    expect((await download(path)).statusCode).toBe(200);
+    clock.now = NOW + TTL_MS;
+    const { statusCode, headers, body } = await download(path);
+    expect(statusCode).toBe(403);
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(JSON.parse(body)).toEqual(INVALID_LINK);
+  });
+
+  test('is made anew at every answer, with the whole lifetime before it', async () => {
+    const { agency, quoteId, url } = await linked();
+    clock.now = NOW + TTL_MS - 1;
+    const [again] = (await attachmentsOf(agency, quoteId)).body.data;
+    expect(again.url).not.toBe(url);
+    clock.now = NOW + 2 * TTL_MS - 2;
+    expect((await download(new URL(again.url).pathname)).statusCode).toBe(200);
+  });
+
+  test('is refused when any of its bits was changed', async () => {
+    const { token } = await linked();
+    const bytes = Buffer.from(token, 'base64url');
+    for (const index of bytes.keys()) {
+      const changed = Buffer.from(bytes);
+      changed[index] = (changed[index] ?? 0) ^ (1 << (index % 8));
+      const { statusCode, body } = await download(`/files/${changed.toString('base64url')}`);
+      expect(statusCode, `byte ${index}`).toBe(403);
+      expect(JSON.parse(body)).toEqual(INVALID_LINK);
+    }
+  });
+
+  test('is refused in any other spelling, though it would decode to the same bytes', async () => {
+    const { token } = await linked();
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const last = alphabet.indexOf(token.at(-1) ?? '');
+    const spellings = [
+      `${token}=`,
+      `${token}==`,
+      `${token}A`,
+      ` ${token}`.replace(' ', '%20'),
+      `${token}%0A`,
+      `${token}%00`,
+      token.slice(0, -1),
+      token.slice(0, -1) + alphabet[last ^ 1],
+      `${token}.${token}`,
+      token.toLowerCase(),
+      `-${token}`,
+      '',
+      '%F0%9F%8C%8B',
+      'x'.repeat(5_000),
+      'A'.repeat(94),
+    ];
+    for (const spelling of spellings) {
+      const { statusCode, body } = await download(`/files/${spelling}`);
+      expect(statusCode, spelling).toBe(403);
+      expect(JSON.parse(body)).toEqual(INVALID_LINK);
+    }
+  });
+
+  test('is signed over organization, attachment and expiry: parts of two good links make no third', async () => {
+    const [one, two] = [await linked(), await linked()];
+    const [a, b] = [Buffer.from(one.token, 'base64url'), Buffer.from(two.token, 'base64url')];
+    for (const cut of [16, 32, 38]) {
+      const mixed = Buffer.concat([a.subarray(0, cut), b.subarray(cut)]).toString('base64url');
+      expect((await download(`/files/${mixed}`)).statusCode).toBe(403);
+    }
+  });
+
+  test('that the previous secret signed stays good; one of another secret never was', async () => {
+    const { agency, id, content } = await linked();
+    const file = { organizationId: agency.id, attachmentId: id };
+    const previous = makeToken({ current: service.secrets.previous ?? '' }, file, NOW + 1_000);
+    const { statusCode, rawPayload } = await download(`/files/${previous}`);
+    expect(statusCode).toBe(200);
+    expect(rawPayload.equals(content)).toBe(true);
+    const foreign = makeToken({ current: 'another-secret-of-thirty-two-characters' }, file, NOW + 1_000);
+    expect((await download(`/files/${foreign}`)).statusCode).toBe(403);
+  });
+
+  test("leads to no other organization's file, even when it is signed", async () => {
+    const { id } = await linked();
+    const other = await service.agency();
+    const token = makeToken(service.secrets, { organizationId: other.id, attachmentId: id }, NOW + 1_000);
+    expect((await download(`/files/${token}`)).statusCode).toBe(403);
+  });
+
+  test('is dead when its quote is archived or its attachment deleted', async () => {
+    const [archived, deleted] = [await linked(), await linked()];
+    await archiveQuote(archived.agency.scope, archived.quoteId);
+    await deleteAttachment(deleted.agency.scope, service.storage, deleted.quoteId, deleted.id);
+    for (const { path } of [archived, deleted]) {
+      const { statusCode, body } = await download(path);
+      expect(statusCode).toBe(403);
+      expect(JSON.parse(body)).toEqual(INVALID_LINK);
+    }
+    expect((await attachmentsOf(deleted.agency, deleted.quoteId)).body).toEqual({ data: [] });
+  });
+
+  test('needs no key and looks at none', async () => {
+    const { path } = await linked();
+    for (const headers of [{ authorization: 'Bearer nonsense' }, { 'x-api-key': 'nonsense' }]) {
+      expect((await download(path, headers)).statusCode).toBe(200);
+    }
+  });
+
+  test('answers a HEAD with the headers alone', async () => {
+    const { path } = await linked();
+    const { statusCode, headers, body } = await download(path, {}, 'HEAD');
+    expect(statusCode).toBe(200);
+    expect(headers['content-length']).toBe('2000');
+    expect(body).toBe('');
+  });
+});
+
+describe('a range of a file', () => {
+  test.each([
+    ['bytes=0-4', 0, 4],
+    ['bytes=1990-', 1990, 1999],
+    ['bytes=-10', 1990, 1999],
+    ['bytes=1999-5000', 1999, 1999],
+    ['bytes=0-', 0, 1999],
+  ])('%s is answered with those bytes', async (range, from, to) => {
+    const { path, content } = await linked();
+    const { statusCode, headers, rawPayload } = await download(path, { range });
+    expect(statusCode).toBe(206);
+    expect(headers['content-range']).toBe(`bytes ${from}-${to}/2000`);
+    expect(rawPayload.equals(content.subarray(from, to + 1))).toBe(true);
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+  });
+
+  test.each(['bytes=2000-', 'bytes=9999-99999'])('%s is outside of the file: 400', async (range) => {
+    const { path } = await linked();
+    const { statusCode, body } = await download(path, { range });
+    expect(statusCode).toBe(400);
+    expect(JSON.parse(body)).toEqual({
+      error: {
+        code: 'VALIDATION_FAILED',
+        message: 'The request is not valid: header.range must be within the file.',
+        details: [{ path: 'header.range', message: 'must be within the file' }],
+      },
+    });
+  });
+
+  test.each(['bytes=a-b', 'lines=1-2', 'bytes', 'bytes=5-1', 'bytes=0-1,5-6', '\t'])(
+    '%j is no range: the whole file',
+    async (range) => {
+      const { path, content } = await linked();
+      const { statusCode, rawPayload } = await download(path, { range });
+      expect([200, 400]).toContain(statusCode);
+      if (statusCode === 200) expect(rawPayload.equals(content)).toBe(true);
+    },
+  );
+
+  test('only a file that is still the same is continued', async () => {
+    const { path } = await linked();
+    const etag = String((await download(path)).headers.etag);
+    expect((await download(path, { range: 'bytes=5-9', 'if-range': etag })).statusCode).toBe(206);
+    expect((await download(path, { range: 'bytes=5-9', 'if-range': '"other"' })).statusCode).toBe(200);
+    const { statusCode, body } = await download(path, { 'if-match': '"other"' });
+    expect(statusCode).toBe(412);
+    expect(JSON.parse(body).error.code).toBe('PRECONDITION_FAILED');
+  });
+});
+
+describe('the name and type of a file, whatever they are, make an answer', () => {
+  test.each([
+    'cotización.pdf',
+    'a "b" \\ c.pdf',
+    '漢字 🌋.pdf',
+    '../../etc/passwd',
+    'a\r\nSet-Cookie: x=1',
+    'C:\\x.pdf',
+    '%00',
+    ';',
+    'x'.repeat(255),
+  ])('file name %j', async (fileName) => {
+    const { path, content } = await linked({ fileName });
+    const { statusCode, headers, rawPayload } = await download(path);
+    expect(statusCode).toBe(200);
+    expect(rawPayload.equals(content)).toBe(true);
+    expect(headers).not.toHaveProperty('set-cookie');
+    expect(String(headers['content-disposition'])).toMatch(/^attachment; filename/);
+  });
+
+  test.each(['text/html', 'image/svg+xml', 'application/x; charset=utf-8'])(
+    'type %s is told as it is, and never sniffed',
+    async (mimeType) => {
+      const { path } = await linked({ mimeType });
+      const { headers } = await download(path);
+      expect(headers['content-type']).toBe(mimeType);
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(String(headers['content-disposition'])).toMatch(/^attachment;/);
+    },
+  );
+
+  test.each(['漢字', 'a\r\nSet-Cookie: x=1', '\u007f', 'é'])(
+    'type %j, which no header can hold, is told as bytes',
+    async (mimeType) => {
+      const { path, content } = await linked({ mimeType });
+      const { statusCode, headers, rawPayload } = await download(path);
+      expect(statusCode).toBe(200);
+      expect(headers['content-type']).toBe('application/octet-stream');
+      expect(rawPayload.equals(content)).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { putConversation, putMessage } from '../../src/dashboard/conversations/repository.ts';
+import { ConversationMessagePut, ConversationPut } from '../../src/dashboard/conversations/schema.ts';
+import { putOpportunity } from '../../src/dashboard/opportunities/repository.ts';
+import { OpportunityPut } from '../../src/dashboard/opportunities/schema.ts';
+import { putPipelineStage } from '../../src/dashboard/pipeline-stages/repository.ts';
+import { PipelineStagePut } from '../../src/dashboard/pipeline-stages/schema.ts';
+import { createAttachment, putQuote } from '../../src/dashboard/quotes/repository.ts';
+import { QuotePut } from '../../src/dashboard/quotes/schema.ts';
+import { putTeamMember } from '../../src/dashboard/team-members/repository.ts';
+import { TeamMemberPut } from '../../src/dashboard/team-members/schema.ts';
+import { newId } from '../../src/db/ids.ts';
+import type { Put } from '../../src/db/put.ts';
+import type { FileStorage } from '../../src/files/storage.ts';
+import type { Agency } from './service.ts';
+
+/** Records that /v1 only reads, written as the dashboard writes them. Each answers what /v1 shows. */
+
+// biome-ignore lint/suspicious/noExplicitAny: as the bodies of answers.
+type Record = any;
+type Fields = { [name: string]: unknown };
+
+const shown = async <T>(put: Promise<Put<T>>): Promise<Record> => JSON.parse((await put).body);
+
+export const stage = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
+  shown(putPipelineStage(scope, id, PipelineStagePut.parse({ key: 'new', name: 'Nuevo', ...fields })));
+
+export const member = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
+  const preset = { userId: `user ${id}`, name: 'Lucía Romero', email: 'lucia@example.com' };
+  return shown(putTeamMember(scope, id, TeamMemberPut.parse({ ...preset, ...fields })));
+};
+
+export const opportunity = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
+  shown(putOpportunity(scope, id, OpportunityPut.parse({ salesStage: 'qualified', ...fields })));
+
+export const conversation = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
+  const preset = { channel: 'whatsapp', contact: '+525512345678' };
+  return shown(putConversation(scope, id, ConversationPut.parse({ ...preset, ...fields })));
+};
+
+export const message = ({ scope }: Agency, conversationId: string, fields: Fields = {}, id = newId()) => {
+  const preset = { content: 'Hola', direction: 'inbound', messageType: 'text' };
+  return shown(putMessage(scope, conversationId, id, ConversationMessagePut.parse({ ...preset, ...fields })));
+};
+
+/** A quote; without an `opportunityId`, of an opportunity of its own. */
+export const quote = async (agency: Agency, fields: Fields = {}, id = newId()) => {
+  const opportunityId = fields.opportunityId ?? (await opportunity(agency)).id;
+  const preset = { opportunityId, title: 'Cotización', status: 'draft' };
+  return shown(putQuote(agency.scope, id, QuotePut.parse({ ...preset, ...fields })));
+};
+
+/** An attachment with its file; answers what is stored of it, and its bytes. */
+export async function attachment(
+  { scope }: Agency,
+  storage: FileStorage,
+  quoteId: string,
+  fields: { fileName?: string; kind?: string; mimeType?: string; content?: Buffer } = {},
+) {
+  const {
+    content = randomBytes(2_000),
+    fileName = 'cotización.pdf',
+    kind = 'itinerary',
+    mimeType = 'application/pdf',
+  } = fields;
+  const description = { fileName, kind, mimeType };
+  const stored = await createAttachment(scope, storage, quoteId, description, Readable.from([content]));
+  return { stored, content };
+}
+
+/** A customer, by the public API. */
+export const customer = async (agency: Agency, fields: Fields = {}): Promise<Record> => {
+  const contacts = [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }];
+  return (await agency.post('/v1/customers', { contacts, ...fields })).body;
+};
