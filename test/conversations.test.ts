@@ -1,0 +1,296 @@
+import { describe, expect, test } from 'vitest';
+import { conversation, customer, message } from './support/records.ts';
+import { type Agency, useService } from './support/service.ts';
+
+const service = useService();
+
+const CONVERSATIONS = '/v1/conversations';
+const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
+const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
+const contents = (body: { data: { content: string }[] }): string[] => body.data.map(({ content }) => content);
+const transcript = (agency: Agency, id: string, query = '') =>
+  agency.get(`${CONVERSATIONS}/${id}/messages${query}`);
+
+/** The moment, that many minutes into the day. */
+const minute = (count: number): string => new Date(Date.UTC(2026, 10, 1, 0, count)).toISOString();
+
+/** A chain of rotated threads, oldest first, on the channels given. */
+async function chain(agency: Agency, channels: string[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const channel of channels) {
+    ids.push((await conversation(agency, { channel, rotatedFrom: ids.at(-1) ?? null })).id);
+  }
+  return ids;
+}
+
+describe('listConversations', () => {
+  test('shows every field, with the name of the customer', async () => {
+    const agency = await service.agency();
+    const ana = await customer(agency, { firstName: 'Ana', lastName: 'Peña' });
+    const fields = {
+      channel: 'instagram',
+      contact: '@ana.viaja',
+      contactName: 'Anita',
+      customerId: ana.id,
+      activityState: 'waiting_for_agency',
+      controlledBy: 'agent',
+      language: 'es',
+    };
+    const { id } = await conversation(agency, fields);
+    await message(agency, id, { createdAt: minute(5) });
+    const { status, body } = await agency.get(CONVERSATIONS);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      data: [
+        { ...fields, id, customerName: 'Ana Peña', lastMessageAt: minute(5), createdAt: expect.any(String) },
+      ],
+      pagination: { limit: 25, offset: 0, total: 1 },
+    });
+  });
+
+  test('of one with a channel and a contact alone has every field, null', async () => {
+    const agency = await service.agency();
+    const { id } = await conversation(agency, { channel: 'web', contact: 'x' });
+    expect((await agency.get(CONVERSATIONS)).body.data).toEqual([
+      {
+        id,
+        channel: 'web',
+        contact: 'x',
+        contactName: null,
+        customerId: null,
+        customerName: null,
+        activityState: null,
+        controlledBy: null,
+        language: null,
+        lastMessageAt: null,
+        createdAt: expect.any(String),
+      },
+    ]);
+  });
+
+  test('shows the most recent message first, those without one last, and of one moment the highest id first', async () => {
+    const agency = await service.agency();
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index += 1) ids.push((await conversation(agency)).id);
+    const [a = '', b = '', c = '', d = '', e = ''] = ids;
+    await message(agency, b, { createdAt: minute(1) });
+    await message(agency, c, { createdAt: minute(1) });
+    await message(agency, a, { createdAt: minute(2) });
+    expect(idsOf((await agency.get(CONVERSATIONS)).body)).toEqual([a, c, b, e, d]);
+  });
+
+  test('an older message moves no conversation', async () => {
+    const agency = await service.agency();
+    const [one, two] = [await conversation(agency), await conversation(agency)];
+    await message(agency, one.id, { createdAt: minute(9) });
+    await message(agency, two.id, { createdAt: minute(8) });
+    await message(agency, one.id, { createdAt: minute(1) });
+    const { body } = await agency.get(CONVERSATIONS);
+    expect(idsOf(body)).toEqual([one.id, two.id]);
+    expect(body.data[0].lastMessageAt).toBe(minute(9));
+  });
+
+  test('filters match exactly, and total counts what they left', async () => {
+    const agency = await service.agency();
+    const ana = await customer(agency);
+    const one = await conversation(agency, { channel: 'whatsapp', activityState: 'open' });
+    const two = await conversation(agency, {
+      channel: 'instagram',
+      activityState: 'open',
+      customerId: ana.id,
+    });
+    const three = await conversation(agency, { channel: 'instagram', activityState: 'Open' });
+    for (const [filter, expected] of [
+      ['channel=instagram', [three, two]],
+      ['channel=insta', []],
+      ['activityState=open', [two, one]],
+      ['activityState=Open', [three]],
+      [`customerId=${ana.id}`, [two]],
+      ['customerId=x', []],
+      ['channel=instagram&activityState=open', [two]],
+      [`channel=whatsapp&customerId=${ana.id}`, []],
+    ] as const) {
+      const { body } = await agency.get(`${CONVERSATIONS}?${filter}`);
+      expect(idsOf(body), filter).toEqual(expected.map(({ id }) => id));
+      expect(body.pagination.total).toBe(expected.length);
+    }
+  });
+
+  test('query looks in contact name and channel identifier, and nowhere else', async () => {
+    const agency = await service.agency();
+    const word = 'zanahoria';
+    const ana = await customer(agency, { firstName: word });
+    const one = await conversation(agency, { contactName: `Doña ${word}` });
+    const two = await conversation(agency, { channel: 'instagram', contact: `@${word}.x` });
+    const other = await conversation(agency, { customerId: ana.id, activityState: word, controlledBy: word });
+    await message(agency, other.id, { content: word });
+    const { body } = await agency.get(`${CONVERSATIONS}?query=${word}`);
+    expect(idsOf(body)).toEqual([two.id, one.id]);
+  });
+
+  test('shows a chain of rotated threads as one row, its newest, with and without filters', async () => {
+    const agency = await service.agency();
+    const [first = '', second = '', third = ''] = await chain(agency, ['whatsapp', 'whatsapp', 'whatsapp']);
+    await message(agency, first, { createdAt: minute(9) });
+    const alone = await conversation(agency, { contactName: 'Otra' });
+    for (const filter of ['', '?channel=whatsapp', '?query=%2B5255']) {
+      const { body } = await agency.get(CONVERSATIONS + filter);
+      expect(idsOf(body).sort(), filter).toEqual([third, alone.id].sort());
+      expect(body.pagination.total).toBe(2);
+    }
+    expect(second).not.toBe('');
+  });
+
+  test('a list of archived customers goes on showing their conversations, with their names', async () => {
+    const agency = await service.agency();
+    const ana = await customer(agency, { firstName: 'Ana' });
+    const { id } = await conversation(agency, { customerId: ana.id });
+    await agency.delete(`/v1/customers/${ana.id}`);
+    const { body } = await agency.get(`${CONVERSATIONS}?customerId=${ana.id}`);
+    expect(body.data).toMatchObject([{ id, customerId: ana.id, customerName: 'Ana' }]);
+  });
+});
+
+describe('getConversationTranscript', () => {
+  test.each(['whatsapp', 'instagram', 'web', 'email'])(
+    'shows every field of each message on %s, oldest first',
+    async (channel) => {
+      const agency = await service.agency();
+      const { id } = await conversation(agency, { channel });
+      const late = await message(agency, id, {
+        content: ' ¿Y en\nenero? 🌋',
+        direction: 'outbound',
+        messageType: 'image',
+        senderName: 'Lucía',
+        createdAt: minute(2),
+      });
+      const early = await message(agency, id, { content: '', createdAt: minute(1) });
+      const { status, body } = await transcript(agency, id);
+      expect(status).toBe(200);
+      expect(body).toEqual({
+        data: [
+          {
+            id: early.id,
+            conversationId: id,
+            content: '',
+            createdAt: minute(1),
+            direction: 'inbound',
+            messageType: 'text',
+            senderName: null,
+          },
+          {
+            id: late.id,
+            conversationId: id,
+            content: ' ¿Y en\nenero? 🌋',
+            createdAt: minute(2),
+            direction: 'outbound',
+            messageType: 'image',
+            senderName: 'Lucía',
+          },
+        ],
+        total: 2,
+      });
+    },
+  );
+
+  test('of a conversation without messages is empty', async () => {
+    const agency = await service.agency();
+    const { id } = await conversation(agency);
+    expect((await transcript(agency, id)).body).toEqual({ data: [], total: 0 });
+  });
+
+  test('has the newest messages up to the limit, oldest first; total counts all', async () => {
+    const agency = await service.agency();
+    const { id } = await conversation(agency);
+    for (let index = 0; index < 7; index += 1) {
+      await message(agency, id, { content: `${index}`, createdAt: minute(index) });
+    }
+    const { body } = await transcript(agency, id, '?limit=3');
+    expect(contents(body)).toEqual(['4', '5', '6']);
+    expect(body.total).toBe(7);
+    expect(contents((await transcript(agency, id, '?limit=200')).body)).toEqual([...'0123456']);
+  });
+
+  test('has fifty messages when no limit is asked for', async () => {
+    const agency = await service.agency();
+    const { id } = await conversation(agency);
+    await Promise.all(
+      Array.from({ length: 55 }, (_, index) =>
+        message(agency, id, { content: `${index}`, createdAt: minute(index) }),
+      ),
+    );
+    const { body } = await transcript(agency, id);
+    expect(contents(body)).toEqual(Array.from({ length: 50 }, (_, index) => `${index + 5}`));
+    expect(body.total).toBe(55);
+  });
+
+  test('messages of one moment keep one order, that of their ids', async () => {
+    const agency = await service.agency();
+    const { id } = await conversation(agency);
+    for (const content of ['a', 'b', 'c', 'd']) await message(agency, id, { content, createdAt: minute(1) });
+    expect(contents((await transcript(agency, id)).body)).toEqual(['a', 'b', 'c', 'd']);
+    expect(contents((await transcript(agency, id, '?limit=2')).body)).toEqual(['c', 'd']);
+  });
+
+  test('joins rotated threads over both stores, by the id of any of them', async () => {
+    const agency = await service.agency();
+    const ids = await chain(agency, ['whatsapp', 'instagram', 'whatsapp', 'web']);
+    const order = [0, 1, 3, 2, 0, 3, 1];
+    for (const [index, thread] of order.entries()) {
+      await message(agency, ids[thread] ?? '', { content: `${index}`, createdAt: minute(index) });
+    }
+    const [first, ...others] = await Promise.all(ids.map((id) => transcript(agency, id)));
+    expect(contents(first?.body)).toEqual(order.map((_thread, index) => `${index}`));
+    expect(first?.body.data.map((row: { conversationId: string }) => row.conversationId)).toEqual(
+      order.map((thread) => ids[thread]),
+    );
+    expect(first?.body.total).toBe(7);
+    for (const { body } of others) expect(body).toEqual(first?.body);
+    const stores = await service.query<{ name: string; count: string }>(
+      `select 'whatsapp' as name, count(*) from whatsapp_messages where organization_id = $1
+        union all select 'channel', count(*) from channel_messages where organization_id = $1`,
+      [agency.id],
+    );
+    expect(stores).toEqual([
+      { name: 'whatsapp', count: '3' },
+      { name: 'channel', count: '4' },
+    ]);
+  });
+
+  test('the limit is of the joined transcript, not of each thread', async () => {
+    const agency = await service.agency();
+    const ids = await chain(agency, ['whatsapp', 'whatsapp', 'web']);
+    for (let index = 0; index < 9; index += 1) {
+      await message(agency, ids[index % 3] ?? '', { content: `${index}`, createdAt: minute(index) });
+    }
+    const { body } = await transcript(agency, ids[1] ?? '', '?limit=4');
+    expect(contents(body)).toEqual(['5', '6', '7', '8']);
+    expect(body.total).toBe(9);
+  });
+
+  test('of another conversation with the same contact shares nothing', async () => {
+    const agency = await service.agency();
+    const [one, two] = [await conversation(agency), await conversation(agency)];
+    await message(agency, one.id, { content: 'uno' });
+    await message(agency, two.id, { content: 'dos' });
+    expect(contents((await transcript(agency, one.id)).body)).toEqual(['uno']);
+  });
+
+  test('a message that is sent again is the same message', async () => {
+    const agency = await service.agency();
+    const { id } = await conversation(agency);
+    const sent = await message(agency, id, { content: 'uno', createdAt: minute(1) });
+    await message(agency, id, { content: 'corregido', createdAt: minute(1) }, sent.id);
+    const { body } = await transcript(agency, id);
+    expect(contents(body)).toEqual(['corregido']);
+    expect(body.total).toBe(1);
+  });
+
+  test.each([UNKNOWN, 'x', '%00'])('of an unknown conversation is 404: %s', async (id) => {
+    const agency = await service.agency();
+    const { status, body } = await transcript(agency, id);
+    expect(status).toBe(404);
+    expect(body.error.code).toBe('CONVERSATION_NOT_FOUND');
+  });
+});
