@@ -1,17 +1,51 @@
-import type { Database } from '../db/client.ts';
-import { scopeTo } from '../db/scope.ts';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Database, Transaction } from '../db/client.ts';
+import { readSecret } from '../files/secret.ts';
 import type { FileStorage } from '../files/storage.ts';
-import { issueApiKey } from '../keys/repository.ts';
-import { allOrganizations, createOrganization } from '../organizations/repository.ts';
+import { hashKey } from '../keys/api-key.ts';
+import { findKey, issueApiKey } from '../keys/repository.ts';
+import { allOrganizations } from '../organizations/repository.ts';
 
-export async function loadDemo({
-  db,
-}: {
-  db: Database;
-  storage: FileStorage;
-  dataDir: string;
-}): Promise<string> {
-  const [first] = await allOrganizations(db);
-  const org = first ?? (await createOrganization(db, 'Demo'));
-  return JSON.parse(await issueApiKey(scopeTo(db, org.id), { name: 'demo' })).key;
+export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string };
+
+/** The database as one transaction: what runs on it is there altogether, or not at all. */
+const within = (db: Database, { run }: Transaction): Database => ({
+  ...db,
+  read: run,
+  write: run,
+  transaction: (work) => work({ run }),
+});
+
+/** The key that an earlier start kept, as long as it opens this database. */
+async function keptKey(db: Database, path: string): Promise<string | undefined> {
+  const key = await readSecret(path);
+  return key && (await findKey(db, hashKey(key))) ? key : undefined;
+}
+
+async function keep(path: string, key: string): Promise<void> {
+  // A mode is given to new files only.
+  await rm(path, { force: true });
+  await writeFile(path, `${key}\n`, { mode: 0o600 });
+}
+
+/**
+ * Loads the demo agency and its neighbour into a database that has no organization, in one transaction: a load that is
+ * interrupted leaves nothing, and the next start begins anew.
+ * @returns the agency's demo key, kept in `dataDir/demo-key`; undefined for a database that has other organizations
+ */
+export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<string | undefined> {
+  const path = join(dataDir, 'demo-key');
+  if ((await allOrganizations(db)).length > 0) return keptKey(db, path);
+  await mkdir(dataDir, { recursive: true });
+  const { loadAgency, loadNeighbour } = await import('./agencies.ts');
+  return db.transaction(async (transaction) => {
+    const loading = within(db, transaction);
+    const scope = await loadAgency(loading, storage);
+    await loadNeighbour(loading);
+    const { key } = JSON.parse(await issueApiKey(scope, { name: 'Demo key' }));
+    // Before the commit: a key in the file that the database does not know is replaced by the next load.
+    await keep(path, key);
+    return key;
+  });
 }

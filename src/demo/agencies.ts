@@ -1,0 +1,100 @@
+import { Readable } from 'node:stream';
+import { createCatalogProduct } from '../catalog/repository.ts';
+import { createCustomer } from '../customers/repository.ts';
+import { putConversation, putMessages } from '../dashboard/conversations/repository.ts';
+import { putOpportunity } from '../dashboard/opportunities/repository.ts';
+import { putPipelineStage } from '../dashboard/pipeline-stages/repository.ts';
+import { updateCatalogProductMedia } from '../dashboard/products/repository.ts';
+import { openQuote, putQuote, recordAttachment, type StoredFile } from '../dashboard/quotes/repository.ts';
+import type { AttachmentDescription } from '../dashboard/quotes/schema.ts';
+import { putTeamMember } from '../dashboard/team-members/repository.ts';
+import type { Database } from '../db/client.ts';
+import type { OrganizationScope } from '../db/scope.ts';
+import { type FileStorage, storageKey } from '../files/storage.ts';
+import { createOrganization, scopeOf } from '../organizations/repository.ts';
+import { demoConversations } from './conversations.ts';
+import { demoCustomers } from './customers.ts';
+import { neighbour } from './neighbour.ts';
+import { fileNameOf, pdfOf } from './pdf.ts';
+import { demoProducts } from './products.ts';
+import { daysAgo, idOf } from './random.ts';
+import { type DemoQuote, demoOpportunities, demoQuotes } from './sales.ts';
+import { demoStages, demoTeam } from './team.ts';
+
+/** Writes the demo's two organizations, through the functions that everybody's records are written with. */
+
+async function open(db: Database, name: string, foundedDaysAgo: number): Promise<OrganizationScope> {
+  const { id } = await createOrganization(db, name, idOf(`organization ${name}`, daysAgo(foundedDaysAgo)));
+  return scopeOf(db, id);
+}
+
+type Attachment = { quoteId: string; file: StoredFile; description: AttachmentDescription };
+
+/** Makes and stores the files, under ids of the demo's own: a load begun anew writes the same file, not another one. */
+const storeFiles = (
+  { organizationId }: OrganizationScope,
+  storage: FileStorage,
+  quotes: readonly DemoQuote[],
+): Promise<Attachment[]> =>
+  Promise.all(
+    quotes.flatMap((quote) =>
+      quote.attachments.map(async ({ id, kind }) => {
+        const pdf = await pdfOf(quote, kind);
+        await storage.put(storageKey(organizationId, id), Readable.from([pdf]));
+        const description = { kind, fileName: fileNameOf(quote, kind), mimeType: 'application/pdf' };
+        return { quoteId: quote.id, file: { id, sizeBytes: pdf.length }, description };
+      }),
+    ),
+  );
+
+export async function loadAgency(db: Database, storage: FileStorage): Promise<OrganizationScope> {
+  const scope = await open(db, 'Rutas del Sur Viajes', 1_470);
+  const agency = {
+    products: demoProducts(),
+    customers: demoCustomers(),
+    team: demoTeam(),
+    stages: demoStages(),
+  };
+  const opportunities = demoOpportunities(agency);
+  const quotes = demoQuotes(opportunities);
+  // While the disk is busy with files, the database is with records; a fault of a file shows when it is waited for.
+  const files = storeFiles(scope, storage, quotes);
+  files.catch(() => undefined);
+
+  for (const { id, input } of agency.team) await putTeamMember(scope, id, input);
+  for (const { id, input } of agency.stages) await putPipelineStage(scope, id, input);
+  for (const { id, input, media } of agency.products) {
+    await createCatalogProduct(scope, input, id);
+    await updateCatalogProductMedia(scope, id, media);
+  }
+  for (const { id, input } of agency.customers) await createCustomer(scope, input, id);
+  for (const { id, input } of opportunities) await putOpportunity(scope, id, input);
+  for (const { id, input, messages } of demoConversations(agency, opportunities).flat()) {
+    await putConversation(scope, id, input);
+    await putMessages(scope, id, messages);
+  }
+  for (const { id, input, opens } of quotes) {
+    await putQuote(scope, id, input);
+    for (const moment of opens) await openQuote(scope, id, moment.toISOString());
+  }
+  for (const { quoteId, file, description } of await files) {
+    await recordAttachment(scope, storage, quoteId, file, description);
+  }
+  return scope;
+}
+
+/** A small organization beside the first: nothing of either is seen from the other. */
+export async function loadNeighbour(db: Database): Promise<void> {
+  const scope = await open(db, 'Aurora Turismo', 400);
+  const { members, stages, products, customers, opportunities, conversations, quotes } = neighbour();
+  for (const { id, input } of members) await putTeamMember(scope, id, input);
+  for (const { id, input } of stages) await putPipelineStage(scope, id, input);
+  for (const { id, input } of products) await createCatalogProduct(scope, input, id);
+  for (const { id, input } of customers) await createCustomer(scope, input, id);
+  for (const { id, input } of opportunities) await putOpportunity(scope, id, input);
+  for (const { id, input, messages } of conversations) {
+    await putConversation(scope, id, input);
+    await putMessages(scope, id, messages);
+  }
+  for (const { id, input } of quotes) await putQuote(scope, id, input);
+}

@@ -1,0 +1,202 @@
+import { contactKey, phoneNumber } from '../customers/contact-key.ts';
+import type { ContactInput } from '../customers/schema.ts';
+import type { ConversationMessageImport, ConversationPut } from '../dashboard/conversations/schema.ts';
+import type { DemoCustomer } from './customers.ts';
+import type { DemoProduct } from './products.ts';
+import { at, daysAgo, daysBetween, idOf, plusDays, plusMinutes, type Random, randomOf } from './random.ts';
+import type { Agency, DemoOpportunity } from './sales.ts';
+import { type Script, scripts } from './scripts.ts';
+import { type DemoMember, sellersOf } from './team.ts';
+import { locales } from './themes.ts';
+
+export type DemoConversation = { id: string; input: ConversationPut; messages: ConversationMessageImport[] };
+
+const ASSISTANT = 'Lía';
+
+const providers: Record<string, string> = { instagram: 'meta', messenger: 'meta', web: 'webchat' };
+
+/** The account that the customer chats from. */
+const chatOf = ({ input }: DemoCustomer): ContactInput | undefined =>
+  input.contacts.find(({ identifierType }) =>
+    ['whatsapp', 'instagram', 'messenger', 'web'].includes(identifierType),
+  );
+
+/** How the channel names the account. */
+const accountOf = ({ identifierType: type, identifierValue: value }: ContactInput): string =>
+  phoneNumber(type, value) ?? contactKey(type, value) ?? value;
+
+/** What was talked about, by how far the sale came and whether the travellers are back. */
+function partsOf(sale: DemoOpportunity | undefined): readonly Script['part'][] {
+  switch (sale?.stage) {
+    case 'quoted':
+    case 'negotiation':
+    case 'lost':
+      return ['opening', 'sequel'];
+    case 'won':
+      return returnOf(sale) < daysAgo(0) ? ['opening', 'ending', 'return'] : ['opening', 'sequel', 'ending'];
+    default:
+      return ['opening'];
+  }
+}
+
+const returnOf = ({ checkIn, product }: DemoOpportunity): Date => plusDays(checkIn, (product.days ?? 1) + 1);
+
+type Line = {
+  content: string;
+  direction: string;
+  messageType: string;
+  by: 'traveller' | 'assistant' | 'team';
+};
+
+function linesOf(script: Script, words: Record<string, string>): Line[] {
+  const filled = script.text.trim().replace(/\{(\w+)\}/g, (_, name: string) => words[name] ?? '');
+  return filled.split('\n').map((line) => {
+    const [, mark = '', kind = 'text', content = ''] = /^([<>=]) (?:\[(\w+)\] )?(.*)$/.exec(line) ?? [];
+    const by = mark === '>' ? 'traveller' : mark === '<' ? 'assistant' : 'team';
+    return { content, direction: mark === '>' ? 'inbound' : 'outbound', messageType: kind, by };
+  });
+}
+
+/** Who talks to whom, and about what. */
+type Talk = {
+  name: string;
+  random: Random;
+  customer: DemoCustomer;
+  account: ContactInput;
+  sale: DemoOpportunity | undefined;
+  product: DemoProduct;
+  seller: DemoMember;
+};
+
+function talkOf(
+  { products, team }: Agency,
+  customer: DemoCustomer,
+  account: ContactInput,
+  sale: DemoOpportunity | undefined,
+): Talk {
+  const name = `conversation of ${customer.id}`;
+  const random = randomOf(name);
+  const offers = products.filter(
+    ({ language, days, input }) => language === customer.language && days && input.type !== 'custom',
+  );
+  const product = sale?.product.input.fromPrice ? sale.product : random.pick(offers);
+  const seller = sale?.seller ?? random.pick(sellersOf(team, customer.language));
+  return { name, random, customer, account, sale, product, seller };
+}
+
+/** What stands for the names in the scripts. */
+function wordsOf({ random, customer, sale, product, seller }: Talk): Record<string, string> {
+  const locale = locales[customer.language];
+  const { firstName } = customer.input;
+  const checkIn = sale?.checkIn ?? daysAgo(-120);
+  return {
+    trip: product.input.title,
+    place: at(product.stops, 0),
+    price: `${product.input.currency} ${product.input.fromPrice?.toLocaleString(locale)}`,
+    pax: String(Math.max(2, sale?.travellers ?? 2)),
+    group: String(random.int(14, 26)),
+    date: checkIn.toLocaleDateString(locale, { day: 'numeric', month: 'long', timeZone: 'UTC' }),
+    hello: firstName ? `, ${firstName}` : '',
+    seller: seller.input.name.split(' ')[0] ?? '',
+  };
+}
+
+function deliveryOf({ account, product }: Talk, line: Line, id: string, moment: Date, isFirst: boolean) {
+  const reference = id.replaceAll('-', '');
+  const channel = account.identifierType;
+  if (channel !== 'whatsapp') {
+    // The page that a web visitor wrote from.
+    const subject = channel === 'web' && isFirst ? `/viajes/${product.code.toLowerCase()}` : null;
+    return { providerName: providers[channel] ?? null, externalId: `m_${reference}`, subject };
+  }
+  const sent = { providerMessageId: `wamid.${reference}` };
+  if (line.direction === 'inbound') return sent;
+  const templateName = line.messageType === 'template' ? 'retomar_viaje' : null;
+  return { ...sent, status: 'read', statusAt: plusMinutes(moment, 1).toISOString(), templateName };
+}
+
+/** The lines as messages: the assistant answers at once, people in their own time. */
+function messagesOf(talk: Talk, part: Script['part'], lines: readonly Line[], start: Date) {
+  const { name, random, customer, seller } = talk;
+  const senders = {
+    traveller: customer.input.firstName ?? null,
+    assistant: ASSISTANT,
+    team: seller.input.name,
+  };
+  let moment = start;
+  return lines.map(({ by, ...line }, index): ConversationMessageImport => {
+    moment = plusMinutes(moment, by === 'assistant' ? 0.1 : random.int(1, by === 'team' ? 25 : 9));
+    const id = idOf(`${name} ${part} ${index}`, moment);
+    const delivery = deliveryOf(talk, { by, ...line }, id, moment, index === 0);
+    return { id, ...line, senderName: senders[by], createdAt: moment.toISOString(), delivery };
+  });
+}
+
+type Told = { start: Date; lines: Line[]; messages: ConversationMessageImport[] };
+
+/** The parts of the talk, each some days after the one before. */
+function toldOf(talk: Talk): Told[] {
+  const { random, customer, sale } = talk;
+  const { country } = customer.input;
+  const words = wordsOf(talk);
+  const parts = partsOf(sale);
+  const begun = sale?.since ?? customer.since;
+  const days = Math.min(12, daysBetween(begun, daysAgo(0)) / parts.length);
+  return parts.map((part, place) => {
+    const fitting = scripts[customer.language].filter(
+      (script) => script.part === part && (script.country ?? country) === country,
+    );
+    const start = part === 'return' && sale ? returnOf(sale) : plusMinutes(plusDays(begun, place * days), 30);
+    const lines = linesOf(random.pick(fitting), words);
+    return { start, lines, messages: messagesOf(talk, part, lines, start) };
+  });
+}
+
+/** How the thread stands: closed with the sale or when another continues it, else whose turn it is. */
+function stateOf({ sale, seller }: Talk, lines: readonly Line[], isContinued: boolean) {
+  if (isContinued || sale?.stage === 'won' || sale?.stage === 'lost') {
+    return { activityState: 'closed', controlledBy: null };
+  }
+  return {
+    activityState: lines.at(-1)?.direction === 'outbound' ? 'waiting_for_customer' : 'waiting_for_agency',
+    controlledBy: lines.some(({ by }) => by === 'team') ? seller.id : 'agent',
+  };
+}
+
+/** The threads of one talk: one, or a chain of those that were rotated, oldest first. */
+function threadsOf(talk: Talk, index: number): DemoConversation[] {
+  const { name, account, customer } = talk;
+  const { firstName, preferredLanguage } = customer.input;
+  const told = toldOf(talk);
+  const groups = index % 3 === 1 ? [told] : told.map((part) => [part]);
+  const ids = groups.map((group, place) => idOf(`${name} thread ${place}`, at(group, 0).start));
+  return groups.map((group, place) => ({
+    id: at(ids, place),
+    input: {
+      channel: account.identifierType,
+      contact: accountOf(account),
+      contactName: firstName ?? null,
+      customerId: index % 20 === 7 ? null : customer.id,
+      ...stateOf(
+        talk,
+        group.flatMap(({ lines }) => lines),
+        place < groups.length - 1,
+      ),
+      language: preferredLanguage ?? null,
+      rotatedFrom: ids[place - 1] ?? null,
+    },
+    messages: group.flatMap(({ messages }) => messages),
+  }));
+}
+
+/** A chain of threads for every customer with a sale, and for the leads without a name. */
+export function demoConversations(agency: Agency, sales: readonly DemoOpportunity[]): DemoConversation[][] {
+  const saleOf = new Map(sales.map((sale) => [sale.customer.id, sale]));
+  return agency.customers
+    .filter(({ id, input }) => saleOf.has(id) || input.tags.includes('lead'))
+    .flatMap((customer) => {
+      const account = chatOf(customer);
+      return account ? [talkOf(agency, customer, account, saleOf.get(customer.id))] : [];
+    })
+    .map(threadsOf);
+}

@@ -1,0 +1,372 @@
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ConversationMessagesImport, ConversationPut } from '../src/dashboard/conversations/schema.ts';
+import { OpportunityPut } from '../src/dashboard/opportunities/schema.ts';
+import { PipelineStagePut } from '../src/dashboard/pipeline-stages/schema.ts';
+import { CatalogProductMediaUpdate } from '../src/dashboard/products/schema.ts';
+import { QuotePut } from '../src/dashboard/quotes/schema.ts';
+import { TeamMemberPut } from '../src/dashboard/team-members/schema.ts';
+import { scopeTo } from '../src/db/scope.ts';
+import { demoConversations } from '../src/demo/conversations.ts';
+import { demoCustomers } from '../src/demo/customers.ts';
+import { loadDemo } from '../src/demo/load.ts';
+import { demoProducts } from '../src/demo/products.ts';
+import { demoOpportunities, demoQuotes } from '../src/demo/sales.ts';
+import { demoStages, demoTeam } from '../src/demo/team.ts';
+import type { FileStorage } from '../src/files/storage.ts';
+import { issueApiKey, listApiKeys, revokeApiKey } from '../src/keys/repository.ts';
+import { type Client, type Service, startService } from './support/service.ts';
+
+type Row = Record<string, unknown>;
+
+const tables = [
+  'organizations',
+  'team_members',
+  'pipeline_stages',
+  'products',
+  'product_variants',
+  'customers',
+  'customer_contacts',
+  'opportunities',
+  'conversations',
+  'whatsapp_messages',
+  'channel_messages',
+  'quotes',
+  'quote_attachments',
+];
+
+/** All that is stored, as text. */
+const stored = ({ query }: Service): Promise<Row[]> =>
+  query(
+    [...tables, 'live_counts', 'api_keys']
+      .map(
+        (table) =>
+          `select '${table}' as name, md5(string_agg(t::text, ' ' order by t::text)) from ${table} t`,
+      )
+      .join(' union all '),
+  );
+
+/** The same without what the database makes: clock readings, secrets, and the ids of contacts and variants. */
+async function told({ query }: Service): Promise<Record<string, Row[]>> {
+  const made = "array['updated_at', 'token']";
+  const entries = tables.map(async (table) => {
+    const isPart = table === 'product_variants' || table === 'customer_contacts';
+    const isMessage = table.endsWith('_messages');
+    const left = `to_jsonb(t) - ${made} ${isMessage ? '' : "- 'created_at'"} ${isPart ? "- 'id'" : ''}`;
+    return [table, await query(`select ${left} as row from ${table} t order by (${left})::text`)] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function all(client: Client, path: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let total = 1; rows.length < total; ) {
+    const separator = path.includes('?') ? '&' : '?';
+    const { body } = await client.get(`${path}${separator}limit=100&offset=${rows.length}`);
+    rows.push(...body.data);
+    total = body.pagination.total;
+  }
+  return rows;
+}
+
+const valuesOf = (rows: readonly Row[], field: string): unknown[] =>
+  [...new Set(rows.map((row) => row[field]))].sort();
+
+let first: Service;
+let second: Service;
+let key: string;
+let client: Client;
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([startService(), startService()]);
+  key = (await loadDemo(first)) ?? '';
+  client = first.client(key);
+});
+afterAll(() => Promise.all([first?.close(), second?.close()]));
+
+/** The agency as it is made, before it is loaded. */
+function made() {
+  const products = demoProducts();
+  const agency = { products, customers: demoCustomers(), team: demoTeam(), stages: demoStages() };
+  const opportunities = demoOpportunities(agency);
+  const conversations = demoConversations(agency, opportunities).flat();
+  return { ...agency, opportunities, conversations, quotes: demoQuotes(opportunities) };
+}
+
+describe('the agency', () => {
+  test('has 60 products of every type, status, pricing mode and tier, with variants and media', async () => {
+    const products = await all(client, '/v1/catalog/products');
+    expect(products).toHaveLength(60);
+    expect(valuesOf(products, 'type')).toEqual(['custom', 'expedition', 'experience', 'package']);
+    expect(valuesOf(products, 'status')).toEqual(['active', 'draft', 'paused']);
+    expect(valuesOf(products, 'pricingMode')).toEqual(['per_group', 'per_person', 'total']);
+    expect(valuesOf(products, 'budgetTier')).toEqual(['economic', 'mid', null, 'premium']);
+    const variants = products.flatMap(({ variants }) => variants as Row[]);
+    expect(variants.length).toBeGreaterThan(100);
+    expect(valuesOf(variants, 'status')).toEqual(['active', 'draft', 'paused']);
+    for (const { coverImage, destinations, gallery } of products) {
+      expect(coverImage).toMatch(/^https:\/\//);
+      expect(gallery).toHaveLength((destinations as string[]).length);
+    }
+    expect(new Set(products.map(({ externalReferenceCode }) => externalReferenceCode)).size).toBe(60);
+  });
+
+  test('has 400 customers in three languages, with every type of contact and leads without a name', async () => {
+    const customers = await all(client, '/v1/customers');
+    expect(customers).toHaveLength(400);
+    expect(valuesOf(customers, 'preferredLanguage')).toEqual(['en', 'es', null, 'pt']);
+    expect(customers.filter(({ displayName }) => displayName === null)).toHaveLength(44);
+    const contacts = customers.flatMap(({ contacts }) => contacts as Row[]);
+    expect(valuesOf(contacts, 'identifierType')).toEqual([
+      'email',
+      'instagram',
+      'messenger',
+      'telefono',
+      'web',
+      'whatsapp',
+    ]);
+    const written = contacts.map(({ identifierValue }) => identifierValue as string);
+    const ways = [
+      /^\+52 1 /,
+      /^521/,
+      /^0052/,
+      /^\+55 \(\d\d\) 9/,
+      /^55\d\d9/,
+      /^\+55 \d\d \d{4}-/,
+      /^\+54 9 /,
+      /^549/,
+      /^\+57/,
+    ];
+    for (const way of ways)
+      expect(written.filter((value) => way.test(value)).length, String(way)).toBeGreaterThan(1);
+    expect(written.filter((value) => /^[A-Z]{2}\.\d/.test(value)).length).toBeGreaterThan(5);
+  });
+
+  test('has a team of eight and a pipeline of six stages', async () => {
+    const team = await all(client, '/v1/team');
+    expect(team).toHaveLength(8);
+    expect(valuesOf(team, 'isAssignable')).toEqual([false, true]);
+    expect(new Set(team.map(({ roles }) => (roles as string[])[0]))).toEqual(
+      new Set(['owner', 'admin', 'manager', 'agent']),
+    );
+    const opportunities = await all(client, '/v1/opportunities');
+    expect(valuesOf(opportunities, 'stage')).toEqual([
+      'contacted',
+      'lost',
+      'negotiation',
+      'new',
+      null,
+      'quoted',
+      'won',
+    ]);
+  });
+
+  test('has opportunities of every temperature, set by the agent and by the team', async () => {
+    const opportunities = await all(client, '/v1/opportunities');
+    expect(opportunities).toHaveLength(180);
+    const every = ['cold', 'discarded', 'hot', 'unknown', 'warm'];
+    expect(valuesOf(opportunities, 'temperature')).toEqual(expect.arrayContaining(every));
+    const overrides = await first.query('select distinct temperature_override as t from opportunities');
+    expect(overrides.map(({ t }) => t)).toEqual(expect.arrayContaining(every));
+    const outside = opportunities.filter(({ stageId }) => stageId === null);
+    expect(outside.length).toBeGreaterThan(0);
+    for (const { qualifiedAt, salesStage } of outside)
+      expect([qualifiedAt, salesStage]).toEqual([null, 'lead']);
+  });
+
+  test('has conversations on four channels, in both stores, and chains of two and three that read as one', async () => {
+    const conversations = await all(client, '/v1/conversations');
+    expect(conversations.length).toBeGreaterThan(120);
+    expect(valuesOf(conversations, 'channel')).toEqual(['instagram', 'messenger', 'web', 'whatsapp']);
+    expect(valuesOf(conversations, 'activityState')).toEqual([
+      'closed',
+      'waiting_for_agency',
+      'waiting_for_customer',
+    ]);
+    const [counts] = await first.query(
+      'select (select count(*)::int from whatsapp_messages) w, (select count(*)::int from channel_messages) c',
+    );
+    expect(counts?.w).toBeGreaterThan(500);
+    expect(counts?.c).toBeGreaterThan(500);
+
+    const chains = await first.query<{ ids: string[]; messages: number }>(
+      `select array_agg(id::text order by id) as ids, sum(message_count)::int as messages from conversations
+        group by organization_id, chain_id having count(*) > 1`,
+    );
+    expect(new Set(chains.map(({ ids }) => ids.length))).toEqual(new Set([2, 3]));
+    for (const { ids, messages } of chains.slice(0, 10)) {
+      const transcripts = await Promise.all(
+        ids.map((id) => client.get(`/v1/conversations/${id}/messages?limit=200`)),
+      );
+      for (const { body } of transcripts) expect(body).toEqual(transcripts[0]?.body);
+      const { data, total } = transcripts[0]?.body ?? {};
+      expect(total).toBe(messages);
+      expect(data).toHaveLength(messages);
+      expect([...new Set(data.map((message: Row) => message.conversationId))]).toEqual(ids);
+    }
+  });
+
+  test('has quotes of every status, opened and unseen', async () => {
+    const quotes = await all(client, '/v1/quotes');
+    expect(quotes).toHaveLength(150);
+    expect(valuesOf(quotes, 'status')).toEqual(['disabled', 'draft', 'published']);
+    expect(quotes.some(({ openCount }) => openCount === 0)).toBe(true);
+    for (const { status, openCount, publishedAt, firstOpenedAt, lastOpenedAt } of quotes) {
+      expect(publishedAt === null).toBe(status === 'draft');
+      expect(firstOpenedAt === null).toBe(openCount === 0);
+      if (openCount)
+        expect(
+          String(publishedAt) < String(firstOpenedAt) && String(firstOpenedAt) <= String(lastOpenedAt),
+        ).toBe(true);
+    }
+  });
+
+  test('has attachments that are PDF files of the size that is told', async () => {
+    const quotes = await all(client, '/v1/quotes');
+    const lists = await Promise.all(quotes.map(({ id }) => client.get(`/v1/quotes/${id}/attachments`)));
+    const attachments = lists.flatMap(({ body }) => body.data);
+    expect(valuesOf(attachments, 'kind')).toEqual(['itinerary', 'terms', 'voucher']);
+    expect(attachments.length).toBeGreaterThan(100);
+    for (const { url, sizeBytes, mimeType, fileName } of attachments) {
+      const { pathname, search } = new URL(url);
+      const file = await first.app.inject({ method: 'GET', url: pathname + search });
+      expect([file.statusCode, file.headers['content-type'], mimeType]).toEqual([
+        200,
+        'application/pdf',
+        'application/pdf',
+      ]);
+      expect(file.rawPayload.length).toBe(sizeBytes);
+      expect(file.rawPayload.subarray(0, 5).toString()).toBe('%PDF-');
+      expect(file.rawPayload.subarray(-6).toString().trim()).toBe('%%EOF');
+      expect(fileName).toMatch(/OP-\d{4}\.pdf$/);
+    }
+  });
+
+  test('holds to the rules that requests are held to', () => {
+    const { products, team, stages, opportunities, conversations, quotes } = made();
+    for (const { media } of products) expect(CatalogProductMediaUpdate.parse(media)).toEqual(media);
+    for (const { input } of team) expect(TeamMemberPut.parse(input)).toEqual(input);
+    for (const { input } of stages) expect(PipelineStagePut.parse(input)).toEqual(input);
+    for (const { input } of opportunities) expect(OpportunityPut.parse(input)).toEqual(input);
+    for (const { input } of quotes) expect(QuotePut.parse(input)).toEqual(input);
+    for (const { input } of conversations) expect(ConversationPut.parse(input)).toEqual(input);
+    for (const { messages } of conversations) {
+      expect(ConversationMessagesImport.parse({ data: messages }).data).toEqual(messages);
+    }
+  });
+
+  test('fills every blank, and says nothing that lies after the day of its story', () => {
+    const { opportunities, conversations, quotes } = made();
+    expect(JSON.stringify([opportunities, conversations, quotes])).not.toMatch(/undefined|NaN|\{\w+\}/);
+    const moments = [
+      ...opportunities.flatMap(({ input }) => [input.qualifiedAt, input.lastActivityAt]),
+      ...quotes.flatMap(({ input, opens }) => [input.publishedAt, ...opens.map((at) => at.toISOString())]),
+      ...conversations.flatMap(({ messages }) => messages.map(({ createdAt }) => createdAt)),
+    ];
+    expect(moments.length).toBeGreaterThan(2_000);
+    expect(moments.filter((moment) => moment && moment > '2026-11-02')).toEqual([]);
+  });
+});
+
+describe('the neighbour', () => {
+  test('sees its own records and nothing of the agency, not even of a customer whom both have', async () => {
+    const [{ id = '' } = {}] = await first.query(
+      "select id::text from organizations where name = 'Aurora Turismo'",
+    );
+    const issued = JSON.parse(await issueApiKey(scopeTo(first.db, id), { name: 'test' }));
+    const neighbour = first.client(issued.key);
+    const lists = {
+      '/v1/catalog/products': 3,
+      '/v1/customers': 5,
+      '/v1/opportunities': 1,
+      '/v1/conversations': 1,
+      '/v1/quotes': 1,
+      '/v1/team': 1,
+    };
+    for (const [path, count] of Object.entries(lists)) {
+      const own = await all(neighbour, path);
+      expect(own, path).toHaveLength(count);
+      const ids = (await all(client, path)).map((row) => row.id);
+      expect(ids.filter((other) => own.some((row) => row.id === other))).toEqual([]);
+    }
+    const [customer] = await all(client, '/v1/customers?query=Rodrigo.Fernandez0');
+    expect((await neighbour.get(`/v1/customers/${customer?.id}`)).status).toBe(404);
+    const [same] = await all(neighbour, '/v1/customers?query=Rodrigo.Fernandez0');
+    expect(same?.id).not.toBe(customer?.id);
+    await revokeApiKey(scopeTo(first.db, id), issued.id);
+  });
+});
+
+describe('loading', () => {
+  test('happens once: the next start changes nothing and returns the key, which only its owner can read', async () => {
+    const before = await stored(first);
+    expect(await loadDemo(first)).toBe(key);
+    expect(await stored(first)).toEqual(before);
+    const path = join(first.dataDir, 'demo-key');
+    expect(await readFile(path, 'utf8')).toBe(`${key}\n`);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test('that is interrupted leaves nothing, and the next one loads the same records, ids and files as ever', async () => {
+    const failing = (after: number, fail: () => Promise<unknown>): FileStorage => {
+      let files = 0;
+      return {
+        ...second.storage,
+        put: async (name, content) => {
+          files += 1;
+          if (files === after) await fail();
+          return second.storage.put(name, content);
+        },
+      };
+    };
+    const diskFull = failing(20, () => Promise.reject(new Error('The disk is full.')));
+    await expect(loadDemo({ ...second, storage: diskFull })).rejects.toThrow('The disk is full.');
+    const killed = failing(60, () =>
+      second.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid()`),
+    );
+    await expect(loadDemo({ ...second, storage: killed })).rejects.toThrow();
+    for (const table of tables)
+      expect(await second.query(`select * from ${table} limit 1`), table).toEqual([]);
+
+    const path = join(second.dataDir, 'demo-key');
+    await writeFile(path, 'tcrm_of_an_earlier_database\n', { mode: 0o644 });
+    const again = await loadDemo(second);
+    expect(again).not.toBe(key);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await second.client(again ?? '').get('/v1/team')).body.pagination.total).toBe(8);
+    expect(await told(second)).toEqual(await told(first));
+
+    const [organization = ''] = (await readdir(first.dataDir)).filter((name) => name !== 'demo-key');
+    const files = await readdir(join(first.dataDir, organization));
+    expect((await readdir(join(second.dataDir, organization))).sort()).toEqual(files.sort());
+    for (const name of files) {
+      const [one, other] = await Promise.all(
+        [first, second].map(({ dataDir }) => readFile(join(dataDir, organization, name))),
+      );
+      expect(other).toEqual(one);
+    }
+  }, 90_000);
+
+  test('returns no key that was revoked', async () => {
+    const [{ id = '' } = {}] = await second.query('select organization_id::text as id from api_keys');
+    const scope = scopeTo(second.db, id);
+    const { data } = JSON.parse(await listApiKeys(scope, { limit: 10, offset: 0 }));
+    await revokeApiKey(scope, data[0].id);
+    expect(await loadDemo(second)).toBeUndefined();
+  });
+
+  test('leaves a database alone that has an organization', async () => {
+    const service = await startService();
+    try {
+      await service.agency('Somebody');
+      const before = await stored(service);
+      expect(await loadDemo(service)).toBeUndefined();
+      expect(await stored(service)).toEqual(before);
+      expect(await readdir(service.dataDir)).toEqual([]);
+    } finally {
+      await service.close();
+    }
+  });
+});
