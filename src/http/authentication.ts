@@ -26,7 +26,7 @@ const unauthorized = (): ApiError =>
 /** The key of the request, from either header; undefined when there is none, or two that differ. */
 export function presentedKey(headers: IncomingHttpHeaders): string | undefined {
   const bearer = headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1];
-  const header = headers['x-api-key']?.toString().trim();
+  const header = headers['x-api-key']?.toString().trim() || undefined;
   if (bearer !== undefined && header !== undefined && bearer !== header) return undefined;
   return bearer ?? header;
 }

@@ -1,0 +1,164 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { presentedKey } from '../src/http/authentication.ts';
+import { makeKey } from '../src/keys/api-key.ts';
+import { issueApiKey, revokeApiKey } from '../src/keys/repository.ts';
+import { type Agency, useService } from './support/service.ts';
+import { exchange, listen, requestBytes } from './support/socket.ts';
+
+const service = useService();
+
+let port: number;
+let agency: Agency;
+beforeAll(async () => {
+  port = (await listen(service)).port;
+  agency = await service.agency();
+});
+
+const UNAUTHORIZED = {
+  error: { code: 'UNAUTHORIZED', message: 'The API key is missing or not valid.' },
+};
+
+describe('the key of a request', () => {
+  test.each<[string, Record<string, string>, string | undefined]>([
+    ['a bearer token', { authorization: 'Bearer abc' }, 'abc'],
+    ['in any case', { authorization: 'bEARER abc' }, 'abc'],
+    ['with spaces around it', { authorization: 'Bearer   abc  ' }, 'abc'],
+    ['in a header of its own', { 'x-api-key': 'abc' }, 'abc'],
+    ['in a header of its own, with spaces', { 'x-api-key': ' abc ' }, 'abc'],
+    ['twice the same', { authorization: 'Bearer abc', 'x-api-key': 'abc' }, 'abc'],
+    ['two that differ', { authorization: 'Bearer abc', 'x-api-key': 'abd' }, undefined],
+    ['two that differ in case', { authorization: 'Bearer abc', 'x-api-key': 'ABC' }, undefined],
+    ['beside the password of a proxy', { authorization: 'Basic eDp5', 'x-api-key': 'abc' }, 'abc'],
+    ['beside an empty bearer', { authorization: 'Bearer ', 'x-api-key': 'abc' }, 'abc'],
+    ['beside an empty header of its own', { authorization: 'Bearer abc', 'x-api-key': '' }, 'abc'],
+    ['only the password of a proxy', { authorization: 'Basic eDp5' }, undefined],
+    ['the key without a scheme', { authorization: 'abc' }, undefined],
+    ['another scheme', { authorization: 'Token abc' }, undefined],
+    ['a scheme that only begins so', { authorization: 'Bearerabc' }, undefined],
+    ['an empty bearer', { authorization: 'Bearer' }, undefined],
+    ['an empty header', { 'x-api-key': '' }, undefined],
+    ['none', {}, undefined],
+  ])('%s', (_name, headers, key) => {
+    expect(presentedKey(headers)).toBe(key);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['Authorization', { Authorization: 'Bearer KEY' }],
+    ['Authorization in another case', { AUTHORIZATION: 'bearer  KEY ' }],
+    ['x-api-key', { 'X-API-KEY': 'KEY' }],
+    ['both', { Authorization: 'Bearer KEY', 'x-api-key': 'KEY' }],
+    ['x-api-key beside Basic', { Authorization: 'Basic eDp5', 'x-api-key': 'KEY' }],
+  ])('opens the door: %s', async (_name, template) => {
+    const headers = Object.fromEntries(
+      Object.entries(template).map(([name, value]) => [name, value.replace('KEY', agency.key)]),
+    );
+    const answer = await exchange(port, requestBytes('GET', '/v1/team', headers));
+    expect(answer?.status).toBe(200);
+  });
+});
+
+describe('every key that is not good gets the same answer', () => {
+  const bad: [string, () => Promise<Record<string, string>>][] = [
+    ['none', async () => ({})],
+    ['an empty one', async () => ({ 'x-api-key': '' })],
+    ['a malformed one', async () => ({ 'x-api-key': 'abc' })],
+    ['one with a wrong checksum', async () => ({ 'x-api-key': `${agency.key.slice(0, -1)}!` })],
+    ['an unknown one', async () => ({ 'x-api-key': makeKey() })],
+    [
+      'a revoked one',
+      async () => {
+        const { id, key } = JSON.parse(await issueApiKey(agency.scope, { name: 'revoked' }));
+        await revokeApiKey(agency.scope, id);
+        return { 'x-api-key': key };
+      },
+    ],
+    [
+      'an expired one',
+      async () => {
+        const { id, key } = JSON.parse(await issueApiKey(agency.scope, { name: 'expired' }));
+        await service.query(`update api_keys set expires_at = now() - interval '1 second' where id = $1`, [
+          id,
+        ]);
+        return { 'x-api-key': key };
+      },
+    ],
+    ['two that differ', async () => ({ 'x-api-key': makeKey(), authorization: `Bearer ${agency.key}` })],
+    ['two in one header', async () => ({ 'x-api-key': `${agency.key}, ${agency.key}` })],
+    ['a very long one', async () => ({ 'x-api-key': `tcrm_${'0'.repeat(10_000)}` })],
+  ];
+
+  test.each(bad)('%s', async (_name, headersOf) => {
+    const answer = await exchange(port, requestBytes('GET', '/v1/team', await headersOf()));
+    expect(answer?.status).toBe(401);
+    expect(JSON.parse(answer?.text ?? '')).toEqual(UNAUTHORIZED);
+    expect(Object.keys(answer?.headers ?? {}).sort()).toEqual([
+      'connection',
+      'content-length',
+      'content-type',
+      'date',
+      'keep-alive',
+      'www-authenticate',
+      'x-request-id',
+    ]);
+    expect(answer?.headers['www-authenticate']).toBe('Bearer');
+    expect(answer?.headers['content-length']).toBe(String(JSON.stringify(UNAUTHORIZED).length));
+  });
+
+  test('a key in the address is none', async () => {
+    const { status, body } = await agency.request('GET', `/v1/team?api_key=${agency.key}`, { key: null });
+    expect(status).toBe(401);
+    expect(body).toEqual(UNAUTHORIZED);
+  });
+
+  test('before anything else of the request is judged', async () => {
+    for (const [method, url] of [
+      ['GET', '/v1/customers?limit=0'],
+      ['GET', '/v1/customers/x'],
+      ['POST', '/v1/customers'],
+    ] as const) {
+      expect((await agency.request(method, url, { key: makeKey() })).status).toBe(401);
+    }
+  });
+});
+
+describe('the directory of keys', () => {
+  test('refuses a key without the form of one without asking the database', async () => {
+    const before = service.keys.stats();
+    expect(service.keys.find('abc')).toBeUndefined();
+    expect(
+      service.keys.find(`${agency.key.slice(0, -1)}${agency.key.endsWith('0') ? '1' : '0'}`),
+    ).toBeUndefined();
+    expect(service.keys.stats()).toEqual(before);
+  });
+
+  test('knows a key that it has seen from memory', async () => {
+    await expect
+      .poll(async () => {
+        const { hits } = service.keys.stats();
+        await agency.get('/v1/team');
+        return service.keys.stats().hits - hits;
+      })
+      .toBe(1);
+  });
+
+  test('finds the organization of a key, its id and its limit, and nothing secret', async () => {
+    const { id, key } = JSON.parse(await issueApiKey(agency.scope, { name: 'x', requestsPerMinute: 7 }));
+    expect(await service.keys.find(key)).toEqual({
+      id,
+      organizationId: agency.id,
+      requestsPerMinute: 7,
+      expiresAt: null,
+    });
+  });
+});
+
+test('at rest nothing of a key can be used', async () => {
+  const [row] = await service.query('select * from api_keys where organization_id = $1 and name = $2', [
+    agency.id,
+    'test',
+  ]);
+  expect(row?.hash).toHaveLength(32);
+  expect(JSON.stringify({ ...row, hash: row?.hash.toString('latin1') })).not.toContain(
+    agency.key.slice(11, -4),
+  );
+});
