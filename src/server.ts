@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
+import { buildDashboardApp } from './dashboard/app.ts';
 import { openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { isDatabaseFault, sqlState } from './db/faults.ts';
@@ -52,9 +53,9 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
       (await keptSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32))),
     previous: config.FILE_SIGNING_SECRET_PREVIOUS,
   };
-  const demoKey = embedded
-    ? await loadDemo({ db, storage: diskStorage(filesRoot), dataDir: config.DATA_DIR })
-    : undefined;
+  const storage = diskStorage(filesRoot);
+  const links = ownLinks({ secrets, publicUrl, ttlSeconds: config.SIGNED_URL_TTL_SECONDS });
+  const demoKey = embedded ? await loadDemo({ db, storage, dataDir: config.DATA_DIR }) : undefined;
 
   const app = await buildApp({
     db,
@@ -63,15 +64,37 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
       limiter: limiterOf(config, directUrl, onConnectionError, closing),
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
     },
-    links: ownLinks({ secrets, publicUrl, ttlSeconds: config.SIGNED_URL_TTL_SECONDS }),
+    links,
     files: { root: filesRoot, secrets },
     logger,
     trustProxy: config.TRUST_PROXY,
   });
   closing(() => app.close());
   await app.listen({ host: config.HOST, port: config.PORT });
-  greet(app, config, demoKey);
+
+  // Only a service that is tried out makes its own token; elsewhere a secret comes from whoever runs it.
+  const madeToken = embedded && !config.DASHBOARD_TOKEN ? await ownDashboardToken(config) : undefined;
+  const dashboardToken = config.DASHBOARD_TOKEN ?? madeToken;
+  const dashboard = await buildDashboardApp({
+    db,
+    token: dashboardToken,
+    storage,
+    links,
+    logger,
+    trustProxy: config.TRUST_PROXY,
+  });
+  closing(() => dashboard.close());
+  await dashboard.listen({ host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
+  greet(app, config, demoKey, [
+    dashboardToken === undefined
+      ? '  Dashboard  closed: DASHBOARD_TOKEN is not set'
+      : `  Dashboard  ${addressOf(dashboard, config.DASHBOARD_HOST)}/dashboard/v1`,
+    ...(madeToken === undefined ? [] : [`  Its token  ${madeToken}`]),
+  ]);
 }
+
+const ownDashboardToken = (config: Config): Promise<string> =>
+  keptSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32));
 
 function limiterOf(
   config: Config,
@@ -85,10 +108,20 @@ function limiterOf(
   return shared.limiter;
 }
 
+function addressOf({ server }: FastifyInstance, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${['0.0.0.0', '::'].includes(host) ? 'localhost' : host}:${port}`;
+}
+
 /** What a person who started the service wants to know. */
-function greet(app: FastifyInstance, config: Config, demoKey: string | undefined): void {
+function greet(
+  app: FastifyInstance,
+  config: Config,
+  demoKey: string | undefined,
+  dashboard: readonly string[],
+): void {
   const { port } = app.server.address() as AddressInfo;
-  const address = `http://${['0.0.0.0', '::'].includes(config.HOST) ? 'localhost' : config.HOST}:${port}`;
+  const address = addressOf(app, config.HOST);
   const key = demoKey ?? '<key>';
   const lines = [
     '',
@@ -99,6 +132,7 @@ function greet(app: FastifyInstance, config: Config, demoKey: string | undefined
     demoKey === undefined
       ? '  Keys       npm run keys -- issue --organization NAME --name "my integration"'
       : `  Demo key   ${demoKey}`,
+    ...dashboard,
     '',
     'Try it:',
     '',

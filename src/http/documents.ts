@@ -1,5 +1,6 @@
 import { buildApp } from '../app.ts';
 import { Environment } from '../config.ts';
+import { buildDashboardApp } from '../dashboard/app.ts';
 import { createLogger } from './logging.ts';
 import { openApiText } from './openapi.ts';
 
@@ -27,6 +28,16 @@ export const describedApp = () =>
     db: unused('db'),
     keys: unused('keys'),
     rateLimit: { limiter: unused('limiter'), requestsPerMinute: 0 },
+    links: unused('links'),
+    logger: createLogger('silent'),
+  });
+
+/** The dashboard application in the same way. */
+export const describedDashboardApp = () =>
+  buildDashboardApp({
+    db: unused('db'),
+    token: 'unused',
+    storage: unused('storage'),
     links: unused('links'),
     logger: createLogger('silent'),
   });
@@ -65,8 +76,12 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const text = openApiText(app);
   const { paths } = JSON.parse(text) as { paths: Paths };
   await app.close();
+  const dashboard = await describedDashboardApp();
+  const dashboardText = openApiText(dashboard);
+  await dashboard.close();
   return [
     { path: 'openapi/openapi.json', render: () => text },
+    { path: 'openapi/dashboard.json', render: () => dashboardText },
     {
       path: 'README.md',
       render: (present) =>

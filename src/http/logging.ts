@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
 import { sqlState } from '../db/faults.ts';
+import type { OrganizationScope } from '../db/scope.ts';
 
 /** What a log line may hold of an error. Messages of data errors quote the data; their code and constraint say enough. */
 export function serializeError(error: Error & { constraint?: string }): Record<string, unknown> {
@@ -27,7 +28,8 @@ export function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', (request: FastifyRequest, reply, done) => {
     request.log.info(
       {
-        organizationId: request.apiKey?.organizationId,
+        // Not there before authentication, and for the dashboard's routes about no organization.
+        organizationId: (request.scope as OrganizationScope | undefined)?.organizationId,
         apiKeyId: request.apiKey?.id,
         method: request.method,
         route: request.routeOptions.url,

@@ -120,6 +120,31 @@ test('every answer carries the request id that the client sent', async () => {
   expect(headers['x-request-id']).toBe('request-0001');
 });
 
+test('the log has one line for each request, with its organization and without its address, token or body', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line) => lines.push(line) });
+  const logged = await buildDashboard(service, { logger });
+  const agency = await service.agency();
+  const id = randomUUID();
+  await logged.of(agency).put(`/conversations/${id}`, { channel: 'whatsapp', contact: '+5215512345678' });
+  await logged.of(agency).post('/api-keys', { name: 'secret name' });
+  await logged.get('/organizations', { token: `${TOKEN}x` });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    {
+      organizationId: agency.id,
+      method: 'PUT',
+      route: '/dashboard/v1/organizations/:organizationId/conversations/:conversationId',
+      status: 201,
+    },
+    { organizationId: agency.id, method: 'POST', status: 201 },
+    { method: 'GET', route: '/dashboard/v1/organizations', status: 401 },
+  ]);
+  for (const secret of [id, TOKEN, '+5215512345678', 'secret name', 'tcrm_']) {
+    expect(lines.join('')).not.toContain(secret);
+  }
+  await logged.app.close();
+});
+
 test('an unknown organization is 404 for every operation that is valid otherwise', async () => {
   const agency = await service.agency();
   await furnish(dashboard, agency);
