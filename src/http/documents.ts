@@ -33,7 +33,7 @@ export const describedApp = () =>
   });
 
 /** The dashboard application in the same way. */
-export const describedDashboardApp = () =>
+const describedDashboardApp = () =>
   buildDashboardApp({
     db: unused('db'),
     token: 'unused',

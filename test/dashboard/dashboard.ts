@@ -10,7 +10,7 @@ import { type Agency, type Reply, type Service, useService } from '../support/se
 
 export const TOKEN = 'dashboard-token-of-the-test-service-0001';
 
-export type Send = { body?: unknown; headers?: Record<string, string>; token?: string | null };
+type Send = { body?: unknown; headers?: Record<string, string>; token?: string | null };
 
 /** Calls the dashboard API as its backend does; every answer is held to its OpenAPI document. */
 export type Caller = {

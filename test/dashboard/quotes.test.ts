@@ -96,6 +96,12 @@ describe('openQuote', () => {
     expect((await call.post('/quotes/42/opens')).status).toBe(400);
   });
 
+  test('names fields that mean nothing, in a body that may be left out', async () => {
+    const { has, call } = await furnished();
+    const { status, headers } = await call.post(`/quotes/${has.quote}/opens`, { opened: true });
+    expect([status, headers['x-ignored-parameters']]).toEqual([200, 'body.opened']);
+  });
+
   test('refuses what is no moment', async () => {
     const { has, call } = await furnished();
     const { status, body } = await call.post(`/quotes/${has.quote}/opens`, { openedAt: 'yesterday' });

@@ -125,7 +125,7 @@ export async function restoreCatalogProduct(
 ): Promise<Json<CatalogProduct>> {
   const since = retainedSince(now);
   const [row] = isId(id) ? await db.write(restoreStatement, { organizationId, id, since }) : [];
-  if (row?.isLive) throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED', 'The product is not archived.');
+  if (row?.isLive) throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED', 'The catalog product is not archived.');
   if (!row?.body) throw productNotFound(id);
   return row.body;
 }

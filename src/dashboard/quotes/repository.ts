@@ -95,7 +95,7 @@ export async function openQuote(scope: OrganizationScope, id: string, at: string
 }
 
 /** The largest file that is taken, in bytes. */
-export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
+const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
 
 /** Passes bytes on and counts them; fails as soon as there are too many. */
 async function* counting(content: Readable, count: { bytes: number }): AsyncGenerator<Buffer> {
