@@ -1,0 +1,222 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { buildApp } from '../src/app.ts';
+import { readConfig } from '../src/config.ts';
+import { ownLinks } from '../src/files/links.ts';
+import { memoryLimiter, sharedLimiter } from '../src/http/limiter.ts';
+import { createLogger } from '../src/http/logging.ts';
+import type { RateLimitOptions } from '../src/http/rate-limit.ts';
+import { issueApiKey } from '../src/keys/repository.ts';
+import { type Agency, type Reply, useService } from './support/service.ts';
+
+const LIMIT = 5;
+const service = useService({ requestsPerMinute: LIMIT });
+
+const LIMIT_HEADERS = [
+  'ratelimit',
+  'ratelimit-policy',
+  'retry-after',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+];
+const limitHeaders = ({ headers }: Pick<Reply, 'headers'>) =>
+  Object.fromEntries(LIMIT_HEADERS.flatMap((name) => (name in headers ? [[name, headers[name]]] : [])));
+
+const seconds = expect.stringMatching(/^([1-9]|[1-5]\d|60)$/);
+
+/** The headers of an answer that leaves this many requests; `t` is between 1 and 60. */
+function expectRemaining(answer: Reply, limit: number, remaining: number): void {
+  expect(limitHeaders(answer)).toEqual({
+    'ratelimit-policy': `"default";q=${limit};w=60`,
+    ratelimit: expect.stringMatching(new RegExp(`^"default";r=${remaining};t=([1-9]|[1-5]\\d|60)$`)),
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': seconds,
+    ...(answer.status === 429 && { 'retry-after': seconds }),
+  });
+}
+
+const keyWith = async ({ scope }: Agency, requestsPerMinute: number | null) =>
+  service.client(JSON.parse(await issueApiKey(scope, { name: 'x', requestsPerMinute })).key);
+
+const burst = async (client: Pick<Agency, 'get'>, count: number): Promise<number[]> => {
+  const answers = await Promise.all(Array.from({ length: count }, () => client.get('/v1/team')));
+  return answers.map(({ status }) => status).sort();
+};
+
+describe('a key with a limit', () => {
+  test('is told on every answer what remains, whatever the answer', async () => {
+    const agency = await service.agency();
+    expectRemaining(await agency.get('/v1/team'), LIMIT, 4);
+    expectRemaining(await agency.get('/v1/customers/x'), LIMIT, 3);
+    expectRemaining(await agency.get('/v1/customers?limit=0'), LIMIT, 2);
+    expectRemaining(await agency.post('/v1/customers', 'x'.repeat(1024 * 1024)), LIMIT, 1);
+    expectRemaining(await agency.post('/v1/catalog/products', { title: 'Oaxaca' }), LIMIT, 0);
+    expectRemaining(await agency.get('/v1/team'), LIMIT, 0);
+  });
+
+  test('is refused with 429 beyond it, and told when to come back', async () => {
+    const agency = await service.agency();
+    await burst(agency, LIMIT);
+    const answer = await agency.get('/v1/team');
+    expect(answer.status).toBe(429);
+    expect(answer.body).toEqual({
+      error: {
+        code: 'RATE_LIMIT_EXCEEDED',
+        message: `This key may make 5 requests a minute; retry in ${answer.headers['retry-after']} s.`,
+      },
+    });
+    expect(answer.headers['retry-after']).toBe(answer.headers['x-ratelimit-reset']);
+    expectRemaining(answer, LIMIT, 0);
+  });
+
+  test('may spend all of it in one burst', async () => {
+    const agency = await service.agency();
+    expect(await burst(agency, LIMIT + 4)).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429]);
+  });
+
+  test('is refused before its request is judged, and after its key is', async () => {
+    const agency = await service.agency();
+    await burst(agency, LIMIT);
+    expect((await agency.get('/v1/customers?limit=0')).status).toBe(429);
+    expect((await agency.get('/v1/customers/x')).status).toBe(429);
+    const { status } = await agency.post('/v1/customers', { contacts: [] });
+    expect(status).toBe(429);
+    expect((await agency.get('/v1/team', { key: 'nonsense' })).status).toBe(401);
+    expect(await service.query('select from customers where organization_id = $1', [agency.id])).toEqual([]);
+  });
+
+  test('is limited alone: another key, of its own organization or another, is not', async () => {
+    const agency = await service.agency();
+    await burst(agency, LIMIT + 1);
+    const [second, other] = [await keyWith(agency, null), await service.agency()];
+    expectRemaining(await second.get('/v1/team'), LIMIT, 4);
+    expectRemaining(await other.get('/v1/team'), LIMIT, 4);
+  });
+
+  test('has its own limit before the default, higher or lower', async () => {
+    const agency = await service.agency();
+    const [high, low] = [await keyWith(agency, 1_000_000), await keyWith(agency, 1)];
+    expectRemaining(await high.get('/v1/team'), 1_000_000, 999_999);
+    expectRemaining(await low.get('/v1/team'), 1, 0);
+    expect((await low.get('/v1/team')).status).toBe(429);
+  });
+});
+
+test('a limit of 0 switches it off: nothing is refused, and no header speaks of a limit', async () => {
+  const free = await keyWith(await service.agency(), 0);
+  expect(await burst(free, 3 * LIMIT)).toEqual(Array(3 * LIMIT).fill(200));
+  expect(limitHeaders(await free.get('/v1/team'))).toEqual({});
+});
+
+test('what has no key has no limit: 401, an unknown path and the documents', async () => {
+  const agency = await service.agency();
+  for (let index = 0; index < LIMIT + 1; index += 1) {
+    for (const [url, status] of [
+      ['/v1/team', 401],
+      ['/v1/nothing', 404],
+      ['/openapi.json', 200],
+    ] as const) {
+      const answer = await agency.get(url, { key: null });
+      expect(answer.status).toBe(status);
+      expect(limitHeaders(answer)).toEqual({});
+    }
+  }
+  expectRemaining(await agency.get('/v1/team'), LIMIT, 4);
+  expect((await agency.get('/v1/nothing')).status).toBe(404);
+  expectRemaining(await agency.get('/v1/team'), LIMIT, 3);
+});
+
+/** Another instance of the service on the same database, with this limiter. */
+async function instance(
+  limiter: RateLimitOptions['limiter'],
+  lines: string[] = [],
+  requestsPerMinute = LIMIT,
+) {
+  const app = await buildApp({
+    db: service.db,
+    keys: service.keys,
+    rateLimit: { limiter, requestsPerMinute },
+    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+    logger: createLogger('info', { write: (line: string) => lines.push(line) }),
+  });
+  onTestFinished(() => app.close());
+  return {
+    get: async (url: string, key: string) => {
+      const { statusCode, headers } = await app.inject({ url, headers: { 'x-api-key': key } });
+      return { status: statusCode, headers: headers as Record<string, string | undefined> };
+    },
+  };
+}
+
+const shared = () => {
+  const { limiter, close } = sharedLimiter(service.url, () => undefined);
+  onTestFinished(close);
+  return limiter;
+};
+
+describe.each([
+  ['memory', memoryLimiter],
+  ['postgres', shared],
+])('counted in %s', (_store, limiterOf) => {
+  test('exactly as many requests pass as the limit says, however many come at once', async () => {
+    const { key } = await service.agency();
+    const { get } = await instance(limiterOf(), [], 20);
+    const answers = await Promise.all(Array.from({ length: 60 }, () => get('/v1/team', key)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
+    const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+    expect(remaining.sort((a, b) => b - a).slice(0, 20)).toEqual(
+      Array.from({ length: 20 }, (_, i) => 19 - i),
+    );
+  });
+});
+
+describe('counted in postgres', () => {
+  test('instances share one count', async () => {
+    const { key } = await service.agency();
+    const [one, other] = [await instance(shared()), await instance(shared())];
+    const statuses: number[] = [];
+    for (let index = 0; index < LIMIT + 2; index += 1) {
+      statuses.push((await (index % 2 ? one : other).get('/v1/team', key)).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  });
+
+  test('a window that ended gives the whole allowance back', async () => {
+    const { key, id } = await service.agency();
+    const { get } = await instance(shared());
+    for (let index = 0; index < LIMIT; index += 1) await get('/v1/team', key);
+    expect((await get('/v1/team', key)).status).toBe(429);
+    await service.query(
+      `update rate_limits set expire = 0 where key like '%' || (select id from api_keys where organization_id = $1)`,
+      [id],
+    );
+    const { status, headers } = await get('/v1/team', key);
+    expect(status).toBe(200);
+    expect(headers['x-ratelimit-remaining']).toBe('4');
+  });
+});
+
+test('when the store fails, requests pass without the headers, and the log says so', async () => {
+  const { key } = await service.agency();
+  const lines: string[] = [];
+  const broken = { penalty: () => Promise.reject(new Error('out of reach')), reward: () => Promise.reject() };
+  const { get } = await instance(broken, lines);
+  for (let index = 0; index < LIMIT + 1; index += 1) {
+    const answer = await get('/v1/team', key);
+    expect(answer.status).toBe(200);
+    expect(limitHeaders(answer)).toEqual({});
+  }
+  const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
+  expect(warnings).toHaveLength(LIMIT + 1);
+  expect(warnings[0]).toMatchObject({
+    msg: 'the rate limit store failed; the request passes',
+    requestId: expect.any(String),
+    err: { message: 'out of reach' },
+  });
+});
+
+test('a limit that nobody set is 6,000 a minute', () => {
+  expect(readConfig({}).RATE_LIMIT_PER_MINUTE).toBe(6_000);
+});
