@@ -65,14 +65,12 @@ export const identifierRule: Record<IdentifierType, string> = {
   web: 'must not be empty',
 };
 
-/** What a search finds of a contact: the value as sent, its key, and the digits of its number. */
+/** What a search finds of a contact: the value as sent, its key, and its number, whose digits stand without punctuation. */
 export const searchText = (contact: {
   identifierValue: string;
   contactKey: string;
   phoneNumber: string | null;
 }): string =>
-  [
-    contact.identifierValue,
-    contact.contactKey,
-    ...(contact.phoneNumber ? [contact.phoneNumber.slice(1)] : []),
-  ].join('\u001f');
+  [contact.identifierValue, contact.contactKey, ...(contact.phoneNumber ? [contact.phoneNumber] : [])].join(
+    '\u001f',
+  );
