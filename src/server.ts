@@ -9,11 +9,11 @@ import { startEmbeddedPostgres } from './db/embedded.ts';
 import { isDatabaseFault, sqlState } from './db/faults.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { loadDemo } from './demo/load.ts';
-import { ownLinks } from './files/links.ts';
+import { openFiles } from './files/open.ts';
 import { keptSecret } from './files/secret.ts';
-import { diskStorage } from './files/storage.ts';
 import { memoryLimiter, sharedLimiter } from './http/limiter.ts';
 import { createLogger } from './http/logging.ts';
+import { startJobs } from './jobs/schedule.ts';
 import { randomBase62 } from './keys/api-key.ts';
 import { openKeyDirectory } from './keys/directory.ts';
 
@@ -46,16 +46,11 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
   const keys = openKeyDirectory({ db, url: directUrl, logger });
   closing(keys.close);
 
-  const filesRoot = join(config.DATA_DIR, 'files');
-  const secrets = {
-    current:
-      config.FILE_SIGNING_SECRET ??
-      (await keptSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32))),
-    previous: config.FILE_SIGNING_SECRET_PREVIOUS,
-  };
-  const storage = diskStorage(filesRoot);
-  const links = ownLinks({ secrets, publicUrl, ttlSeconds: config.SIGNED_URL_TTL_SECONDS });
+  const files = await openFiles(config, publicUrl);
+  closing(files.close);
+  const { storage, links, serve } = files;
   const demoKey = embedded ? await loadDemo({ db, storage, dataDir: config.DATA_DIR }) : undefined;
+  closing(startJobs({ db, url: directUrl, storage, logger }).stop);
 
   const app = await buildApp({
     db,
@@ -65,7 +60,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
     },
     links,
-    files: { root: filesRoot, secrets },
+    ...(serve && { files: serve }),
     logger,
     trustProxy: config.TRUST_PROXY,
   });
