@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import pg from 'pg';
 import type { Database } from '../db/client.ts';
@@ -21,9 +22,14 @@ export type KeyDirectoryOptions = {
   now?: () => number;
 };
 
-/** What is in memory is used for this long after the channel last proved that it is open: a lost channel lengthens a key's life by no more. */
-const TRUST_MS = 1_000;
+/**
+ * What is in memory is used for this long after the channel last proved that it is open: a lost channel lengthens a
+ * key's life by no more. The rest of the promised second is PostgreSQL's, to tell of a change.
+ */
+const TRUST_MS = 900;
 const HEARTBEAT_MS = 400;
+/** A silent channel is given up by this timer too: a clock that is set back must not prolong the trust. */
+const SILENCE_MS = TRUST_MS - HEARTBEAT_MS;
 const USAGE_INTERVAL_MS = 60_000;
 const MAX_CACHED = 10_000;
 
@@ -41,7 +47,8 @@ export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirecto
   let trustedUntil = 0;
   let closed = false;
   let listener: pg.Client | undefined;
-  let timer: NodeJS.Timeout;
+  let beating: Promise<void>;
+  let timer: NodeJS.Timeout | undefined;
 
   function forget(hash?: string): void {
     changes += 1;
@@ -53,12 +60,21 @@ export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirecto
     const client = new pg.Client({
       connectionString: url,
       connectionTimeoutMillis: 3_000,
-      query_timeout: TRUST_MS,
+      query_timeout: SILENCE_MS,
+      application_name: 'travel-agency-crm-api keys',
     });
-    client.on('error', (error) => logger.warn({ err: error }, 'the key channel was lost'));
+    client.on('error', (error) => {
+      logger.warn({ err: error }, 'the key channel was lost');
+      if (client === listener) trustedUntil = 0;
+    });
     client.on('notification', ({ payload }) => forget(payload));
-    await client.connect();
-    await client.query(`listen ${KEY_CHANNEL}`);
+    try {
+      await client.connect();
+      await client.query(`listen ${KEY_CHANNEL}`);
+    } catch (error) {
+      client.end().catch(() => undefined);
+      throw error;
+    }
     forget();
     return client;
   }
@@ -77,34 +93,43 @@ export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirecto
       if (!closed) logger.debug({ err: error }, 'the key channel is not open');
       lost?.end().catch(() => undefined);
     }
-    if (!closed) timer = setTimeout(heartbeat, HEARTBEAT_MS).unref();
+  }
+
+  function beat(): void {
+    beating = heartbeat().then(() => {
+      if (!closed) timer = setTimeout(beat, HEARTBEAT_MS).unref();
+    });
   }
 
   async function saveUsage(): Promise<void> {
     if (usage.size === 0) return;
     const batch = [...usage.values()];
     usage.clear();
-    await saveKeyUsage(db, batch).catch((error) => logger.warn({ err: error }, 'key usage was not saved'));
+    try {
+      await saveKeyUsage(db, batch);
+    } catch (error) {
+      logger.warn({ err: error }, 'key usage was not saved; it will be with the next');
+      for (const entry of batch) if (!usage.has(entry.key.id)) usage.set(entry.key.id, entry);
+    }
   }
 
-  function used(key: KnownKey, at: number): KnownKey | undefined {
-    if (key.expiresAt !== null && key.expiresAt <= at) return undefined;
+  function used(key: KnownKey, at: number): KnownKey {
     usage.set(key.id, { key, at });
     return key;
   }
 
-  async function ask(hash: Buffer, name: string): Promise<KnownKey | undefined> {
+  async function ask(hash: Buffer, name: string, asked: number): Promise<KnownKey | undefined> {
     const before = changes;
-    const key = await findKey(db, hash);
+    const key = await findKey(db, hash, asked);
     if (!key) return undefined;
     if (before === changes && now() < trustedUntil) {
       if (cache.size >= MAX_CACHED) cache.clear();
       cache.set(name, key);
     }
-    return used(key, now());
+    return used(key, asked);
   }
 
-  const beating = heartbeat();
+  beat();
   const saving = setInterval(saveUsage, USAGE_INTERVAL_MS).unref();
 
   return {
@@ -114,12 +139,12 @@ export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirecto
       const name = hash.toString('hex');
       const at = now();
       const known = at < trustedUntil ? cache.get(name) : undefined;
-      if (known) {
+      if (known && (known.expiresAt === null || at < known.expiresAt)) {
         counts.hits += 1;
         return used(known, at);
       }
       counts.misses += 1;
-      return ask(hash, name);
+      return ask(hash, name, at);
     },
     stats: () => ({ ...counts }),
     async close() {
@@ -127,7 +152,8 @@ export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirecto
       clearTimeout(timer);
       clearInterval(saving);
       await beating;
-      await listener?.end();
+      // A silent server would not answer the goodbye.
+      await Promise.race([listener?.end(), pause(SILENCE_MS, undefined, { ref: false })]);
       await saveUsage();
     },
   };

@@ -31,30 +31,34 @@ const oneKey = sql`${ofOrganization} and ${apiKeys.id} = ${sql.placeholder('id')
 
 const keyNotFound = (id: string): ApiError => notFound('API_KEY_NOT_FOUND', 'API key', id);
 
-/** A key as authentication knows it. Times in milliseconds since 1970. */
+/** A key as authentication knows it. */
 export type KnownKey = {
   id: string;
   organizationId: OrganizationId;
   requestsPerMinute: number | null;
+  /** Milliseconds since 1970 by the clock of this process, however far the database's is from it. */
   expiresAt: number | null;
 };
 
-const findStatement = prepared<
-  { id: string; organizationId: OrganizationId; requestsPerMinute: number | null; expiresAt: Date | null },
-  { hash: Buffer }
->(
+const findStatement = prepared<Omit<KnownKey, 'expiresAt'> & { lifetime: number | null }, { hash: Buffer }>(
   'find_api_key',
   sql`select ${apiKeys.id} as "id", ${apiKeys.organizationId} as "organizationId",
-      ${apiKeys.requestsPerMinute} as "requestsPerMinute", ${apiKeys.expiresAt} as "expiresAt"
+      ${apiKeys.requestsPerMinute} as "requestsPerMinute",
+      (extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8 as "lifetime"
     from ${apiKeys}
     where ${apiKeys.hash} = ${sql.placeholder('hash')} and ${apiKeys.revokedAt} is null
       and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`,
 );
 
-/** The live key with this hash. */
-export async function findKey(db: Database, hash: Buffer): Promise<KnownKey | undefined> {
-  const [key] = await db.read(findStatement, { hash });
-  return key && { ...key, expiresAt: key.expiresAt?.getTime() ?? null };
+/**
+ * The live key with this hash.
+ * @param now the clock of this process: milliseconds since 1970
+ */
+export async function findKey(db: Database, hash: Buffer, now = Date.now()): Promise<KnownKey | undefined> {
+  const [row] = await db.read(findStatement, { hash });
+  if (!row) return undefined;
+  const { lifetime, ...key } = row;
+  return { ...key, expiresAt: lifetime === null ? null : now + lifetime };
 }
 
 /** The organization's keys, newest first, those revoked and expired too. */
@@ -197,12 +201,13 @@ export async function rotateApiKey(
 
 const usageStatement = prepared<unknown, { usage: string }>(
   'save_api_key_usage',
-  sql`update ${apiKeys} set last_used_at = greatest(${apiKeys.lastUsedAt}, used.at)
+  sql`update ${apiKeys} set last_used_at = used.at
     from jsonb_to_recordset(${sql.placeholder('usage')}::jsonb) as used(organization_id uuid, id uuid, at timestamptz)
-    where ${apiKeys.organizationId} = used.organization_id and ${apiKeys.id} = used.id`,
+    where ${apiKeys.organizationId} = used.organization_id and ${apiKeys.id} = used.id
+      and (${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < date_trunc('minute', used.at))`,
 );
 
-/** Saves when keys were last used, many at once. */
+/** Saves when keys were last used, many at once; of one key and minute only the first, whichever instance tells it. */
 export async function saveKeyUsage(
   db: Database,
   usage: Iterable<{ key: KnownKey; at: number }>,

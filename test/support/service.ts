@@ -43,6 +43,12 @@ export type ServiceOptions = {
   logLevel?: string;
   /** The clock of signed links. */
   now?: () => number;
+  /** Makes this one another instance on that one's database. */
+  beside?: Service;
+  /** Where the instance hears of changed keys; its database, without it. */
+  keyChannel?: string;
+  /** The clock of the keys. */
+  keyClock?: () => number;
 };
 
 export type Service = {
@@ -68,11 +74,18 @@ const SECRETS = {
 };
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const database = await createTestDatabase(inject('serverUrl'));
+  const database = options.beside
+    ? { url: options.beside.url, drop: async () => undefined }
+    : await createTestDatabase(inject('serverUrl'));
   const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
   const logger = createLogger(options.logTo ? (options.logLevel ?? 'info') : 'silent', options.logTo);
   const db = openDatabase({ url: database.url, poolSize: 10, maxWaiting: 500, statementTimeout: 10_000 });
-  const keys = openKeyDirectory({ db, url: database.url, logger });
+  const keys = openKeyDirectory({
+    db,
+    url: options.keyChannel ?? database.url,
+    logger,
+    now: options.keyClock ?? Date.now,
+  });
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => undefined);
   const now = options.now ?? Date.now;

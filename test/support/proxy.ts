@@ -1,0 +1,61 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import pg from 'pg';
+
+/** A way to the database that can be cut and frozen. */
+export type DatabaseProxy = {
+  url: string;
+  /** Connections stay open and nothing comes through any more, in neither direction; new ones hang. */
+  freeze: () => void;
+  /** Breaks every connection and refuses new ones. */
+  cut: () => void;
+  /** Lets new connections through again. */
+  mend: () => void;
+  close: () => Promise<void>;
+};
+
+export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
+  const { host, port, user, password, database } = new pg.Client({ connectionString: databaseUrl });
+  let state: 'open' | 'frozen' | 'cut' = 'open';
+  const sockets = new Set<Socket>();
+  const track = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  };
+
+  const server = createServer((client) => {
+    track(client);
+    if (state === 'cut') client.destroy();
+    if (state !== 'open') return;
+    const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+    track(upstream);
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+    client.pipe(upstream);
+    upstream.pipe(client);
+  });
+  const breakAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+
+  const credentials = password ? `${user}:${encodeURIComponent(password)}` : user;
+  return {
+    url: `postgres://${credentials}@127.0.0.1:${(server.address() as AddressInfo).port}/${database}`,
+    freeze: () => {
+      state = 'frozen';
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    cut: () => {
+      state = 'cut';
+      breakAll();
+    },
+    mend: () => {
+      state = 'open';
+      breakAll();
+    },
+    close: async () => {
+      breakAll();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
