@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { ApiError, type ErrorCode } from '../../src/errors.ts';
 import { describedApp, generatedDocuments } from '../../src/http/documents.ts';
 import { type Operation, operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { routesOf } from '../support/router.ts';
 
 const document = readDocument('openapi/openapi.json');
 const operations = operationsOf(document);
@@ -91,17 +92,9 @@ describe('the document', () => {
 
   test('has every route of the router under /v1, and the router every operation of the document', async () => {
     const app = await describedApp();
-    const routes = app
-      .printRoutes({ commonPrefix: false })
-      .split('\n')
-      .filter((line) => line.includes('('));
-    const count = routes
-      .flatMap((line) => /\((.*)\)/.exec(line)?.[1]?.split(', ') ?? [])
-      .filter((method) => ['POST', 'PATCH', 'DELETE', 'PUT'].includes(method)).length;
-    expect(count).toBe(operations.filter(({ method }) => method !== 'GET').length);
-    for (const { method, path } of operations) {
-      expect(app.hasRoute({ method: method as 'GET', url: path.replace(/\{(\w+)\}/g, ':$1') })).toBe(true);
-    }
+    // Fastify answers HEAD for every GET.
+    const routes = routesOf(app).filter((route) => route.includes(' /v1') && !route.startsWith('HEAD '));
+    expect(routes.sort()).toEqual(named.map(({ name }) => name).sort());
     await app.close();
   });
 
