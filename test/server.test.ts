@@ -12,6 +12,7 @@ import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE, type TestDatabase } from './support/databases.ts';
 import { freePort, MAIN, startProcess } from './support/process.ts';
+import { readmeExample } from './support/readme.ts';
 
 const READY = 'Try it:';
 let folder: string;
@@ -42,6 +43,13 @@ describe('a start without DATABASE_URL', () => {
     const answer = await fetch(curl.url, { headers });
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ data: [{ id: expect.any(String) }] });
+
+    const example = readmeExample();
+    const promised = JSON.parse(JSON.stringify(example.answer), (name, value) =>
+      name === 'createdAt' ? expect.any(String) : value,
+    );
+    const team = await fetch(new URL(example.path, curl.url), { headers });
+    expect(await team.json()).toEqual(promised);
 
     const created = await fetch(new URL('/v1/customers', curl.url), {
       method: 'POST',
