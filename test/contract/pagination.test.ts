@@ -1,0 +1,149 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { operationsOf, readDocument } from '../support/contract.ts';
+import { conversation, customer, member, message, opportunity, quote } from '../support/records.ts';
+import { type Agency, useService } from '../support/service.ts';
+
+const service = useService();
+
+const COUNT = 23;
+
+type List = {
+  path: string;
+  table: string;
+  /** The column that orders the list, before the id. */
+  orderedBy: string;
+  make: (agency: Agency, index: number) => Promise<unknown>;
+  /** A filter that some of the records match: those whose index is even. */
+  filter?: string;
+};
+
+const LISTS: List[] = [
+  {
+    path: '/v1/catalog/products',
+    table: 'products',
+    orderedBy: 'updated_at',
+    make: (agency, index) =>
+      agency.post('/v1/catalog/products', {
+        title: `p${index}`,
+        type: index % 2 ? 'custom' : 'package',
+        variants: [{ label: 'a' }, { label: 'b' }],
+      }),
+    filter: 'type=package',
+  },
+  {
+    path: '/v1/customers',
+    table: 'customers',
+    orderedBy: 'updated_at',
+    make: (agency, index) => customer(agency, { tags: index % 2 ? [] : ['even'] }),
+    filter: 'tag=even',
+  },
+  {
+    path: '/v1/opportunities',
+    table: 'opportunities',
+    orderedBy: 'updated_at',
+    make: (agency, index) => opportunity(agency, { salesStage: index % 2 ? 'odd' : 'even' }),
+    filter: 'salesStage=even',
+  },
+  {
+    path: '/v1/conversations',
+    table: 'conversations',
+    orderedBy: 'last_message_at',
+    make: async (agency, index) => {
+      const { id } = await conversation(agency, { channel: index % 2 ? 'web' : 'whatsapp' });
+      if (index % 3 > 0) await message(agency, id);
+    },
+    filter: 'channel=whatsapp',
+  },
+  {
+    path: '/v1/quotes',
+    table: 'quotes',
+    orderedBy: 'updated_at',
+    make: (agency, index) => quote(agency, { title: index % 2 ? 'odd' : 'even' }),
+    filter: 'query=even',
+  },
+  {
+    path: '/v1/team',
+    table: 'team_members',
+    orderedBy: 'created_at',
+    make: (agency, index) => member(agency, { name: `m${index}` }),
+  },
+];
+
+/** The ids of all pages, read one after another. */
+async function walk(agency: Agency, path: string, limit: number, filter = ''): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let offset = 0; ; offset += limit) {
+    const { status, body } = await agency.get(`${path}?limit=${limit}&offset=${offset}&${filter}`);
+    expect(status).toBe(200);
+    expect(body.pagination).toEqual({ limit, offset, total: body.pagination.total });
+    pages.push(body.data.map(({ id }: { id: string }) => id));
+    if (offset + limit >= body.pagination.total) return pages;
+  }
+}
+
+test('this file has every list of the document that has an offset', () => {
+  const withOffset = operationsOf(readDocument('openapi/openapi.json'))
+    .filter(({ operation }) => operation.parameters?.some(({ name }) => name === 'offset'))
+    .map(({ path }) => path);
+  expect(LISTS.map(({ path }) => path)).toEqual(withOffset);
+});
+
+describe.each(LISTS)('$path', ({ path, table, orderedBy, make, filter }) => {
+  let agency: Agency;
+  beforeAll(async () => {
+    agency = await service.agency();
+    for (let index = 0; index < COUNT; index += 1) await make(agency, index);
+    // Few moments for many rows: the order must come from the ids as well.
+    await service.query(
+      `update ${table} set ${orderedBy} = date_trunc('day', ${orderedBy}) + ascii(right(id::text, 1)) % 3 * interval '1 hour'
+        where organization_id = $1`,
+      [agency.id],
+    );
+    await make(await service.agency(), 0);
+  });
+
+  test.each([1, 4, 10, 23, 24, 100])(
+    'a walk by %d shows every row exactly once, in one order',
+    async (limit) => {
+      const pages = await walk(agency, path, limit);
+      expect(pages).toHaveLength(Math.ceil(COUNT / limit));
+      for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit);
+      const ids = pages.flat();
+      expect(new Set(ids).size).toBe(COUNT);
+      expect([pages.flat()]).toEqual(await walk(agency, path, 100));
+      const direction = table === 'team_members' ? 'asc' : 'desc nulls last';
+      const stored = await service.query<{ id: string }>(
+        `select id from ${table} where organization_id = $1 order by ${orderedBy} ${direction}, id ${direction}`,
+        [agency.id],
+      );
+      expect(ids).toEqual(stored.map(({ id }) => id));
+    },
+  );
+
+  test('total is exact on every page, and past the last', async () => {
+    for (const offset of [0, 5, 22, 23, 24, 1_000, 2_147_483_647]) {
+      const { body } = await agency.get(`${path}?limit=5&offset=${offset}`);
+      expect(body.pagination).toEqual({ limit: 5, offset, total: COUNT });
+      expect(body.data).toHaveLength(Math.max(0, Math.min(5, COUNT - offset)));
+    }
+  });
+
+  test('the default page has 25 rows at the most, from the first', async () => {
+    const own = await service.agency();
+    for (let index = 0; index < 27; index += 1) await make(own, index);
+    const { body } = await own.get(path);
+    expect(body.data).toHaveLength(25);
+    expect(body.pagination).toEqual({ limit: 25, offset: 0, total: 27 });
+    const whole = await own.get(`${path}?limit=100`);
+    expect(body.data).toEqual(whole.body.data.slice(0, 25));
+  });
+
+  if (filter === undefined) return;
+  test('total is of the filters sent, on every page and past the last', async () => {
+    const even = Math.ceil(COUNT / 2);
+    const pages = await walk(agency, path, 5, filter);
+    expect(new Set(pages.flat()).size).toBe(even);
+    const { body } = await agency.get(`${path}?offset=500&${filter}`);
+    expect(body).toEqual({ data: [], pagination: { limit: 25, offset: 500, total: even } });
+  });
+});
