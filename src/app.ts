@@ -6,6 +6,7 @@ import type { Database } from './db/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { fileRoutes } from './files/routes.ts';
 import { authenticate } from './http/authentication.ts';
+import type { Metrics } from './http/metrics.ts';
 import { type DocumentOptions, documentApi } from './http/openapi.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
@@ -24,6 +25,7 @@ export type AppOptions = {
   files?: { root: string; secrets: LinkSecrets; now?: () => number };
   logger: FastifyBaseLogger;
   trustProxy?: boolean | string;
+  metrics?: Pick<Metrics, 'answered'>;
 };
 
 const DOCUMENT: DocumentOptions = {
@@ -58,8 +60,8 @@ Field names that a request should not have are ignored and named in \`X-Ignored-
 
 /** The public API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, logger, trustProxy = false } = options;
-  const app = createHttpServer({ logger, trustProxy });
+  const { db, keys, rateLimit, links, files, logger, trustProxy = false, metrics } = options;
+  const app = createHttpServer({ logger, trustProxy, metrics });
   await documentApi(app, DOCUMENT);
 
   app.register(

@@ -6,12 +6,15 @@ import { type ApiError, validationFailed } from '../errors.ts';
 import { answerClientError, answerFrameworkError, handleErrors, routeNotFound } from './error-handler.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { logRequests } from './logging.ts';
+import { type Metrics, observeRequests } from './metrics.ts';
 import { validatorCompiler } from './validation.ts';
 
 export type HttpServerOptions = {
   logger: FastifyBaseLogger;
   /** Fastify's trustProxy: which proxies may say who the client is. */
   trustProxy?: boolean | string;
+  /** Counts the requests. */
+  metrics?: Pick<Metrics, 'answered'> | undefined;
 };
 
 const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
@@ -23,7 +26,7 @@ function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
 }
 
 /** The application that both APIs start from: request ids, logs, JSON bodies, validation, one error shape. */
-export function createHttpServer({ logger, trustProxy = false }: HttpServerOptions) {
+export function createHttpServer({ logger, trustProxy = false, metrics }: HttpServerOptions) {
   const app = fastify({
     loggerInstance: logger,
     trustProxy,
@@ -59,6 +62,7 @@ export function createHttpServer({ logger, trustProxy = false }: HttpServerOptio
     done(request.is404 ? routeNotFound() : undefined);
   });
   logRequests(app);
+  if (metrics) observeRequests(app, metrics);
   readJsonBodies(app);
   reportIgnoredParameters(app);
   return app;

@@ -1,0 +1,42 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { serviceUnavailable } from '../errors.ts';
+import type { Metrics } from '../http/metrics.ts';
+
+export type OperationsOptions = {
+  /** Fails while the service should get no requests. */
+  ready: () => Promise<void>;
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+};
+
+/** For those who run the service: is it alive, is it ready, how is it doing. Needs no token; tells nothing of anybody. */
+export const operationsRoutes: FastifyPluginCallbackZod<OperationsOptions> = (
+  app,
+  { ready, metrics },
+  done,
+) => {
+  // They are asked every few seconds: their requests are not logged, their faults are.
+  const options = { schema: { hide: true }, logLevel: 'warn' } as const;
+  let checking: Promise<void> | undefined;
+
+  /** One check answers all who ask at that moment. */
+  function check(): Promise<void> {
+    checking ??= ready().finally(() => {
+      checking = undefined;
+    });
+    return checking;
+  }
+
+  app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
+
+  app.get('/readyz', options, async (_request, reply) => {
+    await check().catch((error) => {
+      throw serviceUnavailable(error);
+    });
+    return reply.send({ status: 'ready' });
+  });
+
+  app.get('/metrics', options, async (_request, reply) =>
+    reply.type(metrics.contentType).send(await metrics.text()),
+  );
+  done();
+};

@@ -1,0 +1,106 @@
+import type { FastifyInstance } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Database } from '../db/client.ts';
+import type { KeyDirectory } from '../keys/directory.ts';
+
+/** What Prometheus reads of one process. No label tells an organization, a key or an address. */
+export type Metrics = {
+  /** Everything in Prometheus' text format. */
+  text: () => Promise<string>;
+  contentType: string;
+  /** Counts a request; without a route it was for a path that does not exist. */
+  answered: (answer: { method: string; route: string | undefined; status: number; seconds: number }) => void;
+  purged: (purged: { products: number; variants: number }) => void;
+  swept: (swept: { files: number }) => void;
+};
+
+/** Anybody can ask for any path with any method: these requests are one series. */
+const UNKNOWN = { method: 'any', route: 'unknown' };
+
+export function createMetrics({ db, keys }: { db: Database; keys: KeyDirectory }): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Requests answered, by route and status.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from a request to the end of its answer, by route.',
+    labelNames: ['method', 'route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'rate_limit_refusals_total',
+    help: 'Requests refused because a key exceeded its limit.',
+    registers,
+  });
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const purgedProducts = counter('purged_products_total', 'Archived products that the purge removed.');
+  const purgedVariants = counter('purged_variants_total', 'Their variants.');
+  const sweptFiles = counter('swept_files_total', 'Files without an attachment that the sweep removed.');
+
+  const read = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value());
+      },
+    });
+  read(
+    'database_connections_in_use',
+    'Pool connections that work.',
+    () => db.stats().total - db.stats().idle,
+  );
+  read('database_connections_idle', 'Pool connections that wait for work.', () => db.stats().idle);
+  read('database_requests_waiting', 'Requests that wait for a connection.', () => db.stats().waiting);
+
+  const readTotal = (name: string, help: string, value: () => number) =>
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(value());
+      },
+    });
+  readTotal('key_cache_hits_total', 'Keys found in memory.', () => keys.stats().hits);
+  readTotal('key_cache_misses_total', 'Keys looked up in the database.', () => keys.stats().misses);
+
+  return {
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+    answered({ method, route, status, seconds }) {
+      const known = route === undefined ? UNKNOWN : { method, route };
+      requests.inc({ ...known, status });
+      durations.observe(known, seconds);
+      if (status === 429) refusals.inc();
+    },
+    purged({ products, variants }) {
+      purgedProducts.inc(products);
+      purgedVariants.inc(variants);
+    },
+    swept: ({ files }) => sweptFiles.inc(files),
+  };
+}
+
+/** Counts every request of the application. */
+export function observeRequests(app: FastifyInstance, { answered }: Pick<Metrics, 'answered'>): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    answered({
+      method: request.method,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1_000,
+    });
+    done();
+  });
+}

@@ -1,0 +1,203 @@
+import { afterEach, describe, expect, inject, test } from 'vitest';
+import { buildApp } from '../src/app.ts';
+import { operationsRoutes } from '../src/dashboard/operations.ts';
+import { latestMigration } from '../src/db/migrate.ts';
+import { checkDatabase } from '../src/db/readiness.ts';
+import { ownLinks } from '../src/files/links.ts';
+import { memoryLimiter } from '../src/http/limiter.ts';
+import { createLogger } from '../src/http/logging.ts';
+import { createMetrics, type Metrics } from '../src/http/metrics.ts';
+import { createHttpServer } from '../src/http/server.ts';
+import { administer, createTestDatabase } from './support/databases.ts';
+import { startProxy } from './support/proxy.ts';
+import { useService } from './support/service.ts';
+
+const service = useService();
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const NO_METRICS = { text: async () => '', contentType: 'text/plain' };
+
+/** Asks the listener of the operators, which has nothing but their routes here. */
+async function operators(
+  ready: () => Promise<void>,
+  metrics: Pick<Metrics, 'text' | 'contentType'> = NO_METRICS,
+) {
+  const lines: string[] = [];
+  const app = createHttpServer({ logger: createLogger('info', { write: (line) => lines.push(line) }) });
+  app.register(operationsRoutes, { ready, metrics });
+  closers.push(() => app.close());
+  return { get: (url: string) => app.inject(url), lines };
+}
+
+describe('GET /readyz', () => {
+  test('is 200 while the database answers and 503 when it is gone, as soon as it is back 200 again', async () => {
+    const proxy = await startProxy(service.url);
+    closers.push(proxy.close);
+    const { get } = await operators(() => checkDatabase(proxy.url));
+    const status = async () => (await get('/readyz')).statusCode;
+    expect(await status()).toBe(200);
+    proxy.cut();
+    expect(await status()).toBe(503);
+    proxy.mend();
+    expect(await status()).toBe(200);
+    // Neither refusing nor answering: only the check's own timeout ends it.
+    proxy.freeze();
+    expect(await status()).toBe(503);
+    proxy.mend();
+    expect(await status()).toBe(200);
+  });
+
+  test('is 503 in the error shape until the newest migration is applied', async () => {
+    const database = await createTestDatabase(inject('serverUrl'));
+    closers.push(database.drop);
+    const { get } = await operators(() => checkDatabase(database.url));
+    expect((await get('/readyz')).json()).toEqual({ status: 'ready' });
+    const behind = await createTestDatabase(inject('serverUrl'), 'template0');
+    closers.push(behind.drop);
+    const answer = await (await operators(() => checkDatabase(behind.url))).get('/readyz');
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(answer.json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) } });
+  });
+
+  test('is 503 when only older migrations are applied', async () => {
+    const database = await createTestDatabase(inject('serverUrl'));
+    closers.push(database.drop);
+    await administer(database.url, (client) =>
+      client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [latestMigration]),
+    );
+    await expect(checkDatabase(database.url)).rejects.toThrow('The newest migration is not applied.');
+  });
+
+  test('asks the database once for all who ask at the same time', async () => {
+    let checks = 0;
+    const answer = Promise.withResolvers<void>();
+    const { get } = await operators(() => {
+      checks += 1;
+      return answer.promise;
+    });
+    const asked = Promise.all([get('/readyz'), get('/readyz'), get('/readyz')]);
+    await expect.poll(() => checks).toBe(1);
+    answer.resolve();
+    expect((await asked).map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+    expect(checks).toBe(1);
+    await get('/readyz');
+    expect(checks).toBe(2);
+  });
+});
+
+test('GET /livez is 200 whatever the database does, and none of these requests is logged', async () => {
+  const { get, lines } = await operators(() => Promise.reject(new Error('gone')));
+  const answer = await get('/livez');
+  expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'alive' }]);
+  await get('/metrics');
+  expect(lines).toEqual([]);
+});
+
+describe('GET /metrics', () => {
+  async function measured(requestsPerMinute = 0) {
+    const metrics = createMetrics({ db: service.db, keys: service.keys });
+    const app = await buildApp({
+      db: service.db,
+      keys: service.keys,
+      rateLimit: { limiter: memoryLimiter(), requestsPerMinute },
+      links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost:3000', ttlSeconds: 300 }),
+      logger: createLogger('silent'),
+      metrics,
+    });
+    closers.push(() => app.close());
+    const { get } = await operators(() => Promise.resolve(), metrics);
+    return { app, metrics, get, lines: async () => (await get('/metrics')).body.split('\n') };
+  }
+
+  test('counts requests by route and status, and the refusals of the rate limit', async () => {
+    const agency = await service.agency();
+    const { app, lines } = await measured(3);
+    const headers = { authorization: `Bearer ${agency.key}` };
+    for (const url of ['/v1/team', '/v1/team?limit=5', '/v1/catalog/products/nothing-there', '/v1/team'])
+      await app.inject({ url, headers });
+    const shown = await lines();
+    for (const line of [
+      'http_requests_total{method="GET",route="/v1/team",status="200"} 2',
+      'http_requests_total{method="GET",route="/v1/team",status="429"} 1',
+      'http_requests_total{method="GET",route="/v1/catalog/products/:productId",status="404"} 1',
+      'http_request_duration_seconds_count{method="GET",route="/v1/team"} 3',
+      'rate_limit_refusals_total 1',
+    ])
+      expect(shown).toContain(line);
+  });
+
+  test('keeps every path that does not exist in one series, whatever its method', async () => {
+    const { app, lines } = await measured();
+    for (const [method, url] of [
+      ['GET', '/v1/planted-path'],
+      ['PUT', '/v1/team'],
+      ['GET', '/.env'],
+      ['DELETE', '/planted-path?planted=query'],
+    ] as const)
+      await app.inject({ method, url });
+    const series = (await lines()).filter((line) => line.startsWith('http_requests_total'));
+    expect(series).toEqual(['http_requests_total{method="any",route="unknown",status="404"} 4']);
+  });
+
+  test('shows the pool, the key cache, what the jobs removed, the event loop and the process', async () => {
+    const agency = await service.agency();
+    await agency.get('/v1/team');
+    const { metrics, lines } = await measured();
+    metrics.purged({ products: 2, variants: 5 });
+    metrics.purged({ products: 1, variants: 0 });
+    metrics.swept({ files: 4 });
+    const shown = await lines();
+    const { idle, waiting } = service.db.stats();
+    const { hits, misses } = service.keys.stats();
+    for (const line of [
+      'purged_products_total 3',
+      'purged_variants_total 5',
+      'swept_files_total 4',
+      'database_connections_in_use 0',
+      `database_connections_idle ${idle}`,
+      `database_requests_waiting ${waiting}`,
+      `key_cache_hits_total ${hits}`,
+      `key_cache_misses_total ${misses}`,
+    ])
+      expect(shown).toContain(line);
+    expect(misses).toBeGreaterThan(0);
+    for (const name of [
+      'nodejs_eventloop_lag_seconds',
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+    ])
+      expect(shown.some((line) => line.startsWith(`${name} `))).toBe(true);
+  });
+
+  test('shows connections in use and requests that wait for one', async () => {
+    const { lines } = await measured();
+    const enough = Promise.withResolvers<void>();
+    const busy = Array.from({ length: 12 }, () => service.db.transaction(() => enough.promise));
+    await expect.poll(() => service.db.stats()).toMatchObject({ total: 10, idle: 0, waiting: 2 });
+    const shown = await lines();
+    enough.resolve();
+    await Promise.all(busy);
+    expect(shown).toContain('database_connections_in_use 10');
+    expect(shown).toContain('database_requests_waiting 2');
+  });
+
+  test('tells no organization and no key', async () => {
+    const agency = await service.agency();
+    const { app, get } = await measured(1);
+    for (const url of ['/v1/team', `/v1/customers/${agency.id}`, `/v1/${agency.id}`])
+      await app.inject({ url, headers: { 'x-api-key': agency.key } });
+    const { body } = await get('/metrics');
+    expect(body).toContain('http_requests_total');
+    for (const secret of [agency.id, agency.key, agency.key.slice(0, 12)]) expect(body).not.toContain(secret);
+  });
+
+  test('is of one application: another one counts for itself', async () => {
+    const [one, other] = [await measured(), await measured()];
+    await one.app.inject('/v1/team');
+    expect((await other.lines()).filter((line) => line.startsWith('http_requests_total{'))).toEqual([]);
+  });
+});
