@@ -57,8 +57,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', (client) => client.on('error', onError));
 
   async function connect(): Promise<pg.PoolClient> {
-    if (pool.waitingCount >= options.maxWaiting)
+    const isBusy = pool.idleCount === 0 && pool.totalCount >= options.poolSize;
+    if (isBusy && pool.waitingCount >= options.maxWaiting) {
       throw serviceUnavailable(new Error('The pool queue is full.'));
+    }
     return pool.connect();
   }
 
