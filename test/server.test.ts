@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
@@ -12,7 +14,7 @@ import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE, type TestDatabase } from './support/databases.ts';
 import { freePort, MAIN, startProcess } from './support/process.ts';
-import { readmeExample } from './support/readme.ts';
+import { README, readmeExample, readmeTour } from './support/readme.ts';
 
 const READY = 'Try it:';
 let folder: string;
@@ -29,6 +31,19 @@ function printedCurl(output: string): { url: string; authorization: string } {
   return { url, authorization };
 }
 
+/** Runs the README's tour in a shell, as its reader would; its output. */
+async function runTour(api: string, dashboard: string, greeting: string): Promise<string> {
+  const [, token] = /Its token +(\S+)/.exec(greeting) ?? [];
+  const script = readmeTour({
+    api: new URL('/v1', api).href,
+    dashboard: `${dashboard}/dashboard/v1`,
+    token: String(token),
+  });
+  const cwd = new URL('..', import.meta.url);
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd });
+  return stdout;
+}
+
 async function ports(): Promise<{ PORT: string; DASHBOARD_PORT: string }> {
   return { PORT: await freePort(), DASHBOARD_PORT: await freePort() };
 }
@@ -36,7 +51,9 @@ async function ports(): Promise<{ PORT: string; DASHBOARD_PORT: string }> {
 describe('a start without DATABASE_URL', () => {
   test('prints a curl that works, stops cleanly on SIGTERM, and keeps data and key for the next start', async () => {
     const dataDir = join(folder, 'embedded');
-    const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', ...(await ports()) };
+    const free = await ports();
+    const PUBLIC_URL = `http://127.0.0.1:${free.PORT}`;
+    const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', PUBLIC_URL, ...free };
     const first = startProcess(environment);
     const curl = printedCurl(await first.until(READY));
     const headers = { authorization: curl.authorization };
@@ -50,6 +67,14 @@ describe('a start without DATABASE_URL', () => {
     );
     const team = await fetch(new URL(example.path, curl.url), { headers });
     expect(await team.json()).toEqual(promised);
+
+    const output = await runTour(curl.url, `http://127.0.0.1:${environment.DASHBOARD_PORT}`, first.output());
+    expect(output).toContain('"stage":"quoted"');
+    expect(output).toContain('{"inserted":2,"updated":0}');
+    expect(output).toContain('"openCount":1');
+    expect(output).toContain('"content":"¿Tienen salidas en enero?"');
+    expect(output.endsWith(README)).toBe(true);
+    expect(output.slice(0, -README.length)).not.toContain('"error"');
 
     const created = await fetch(new URL('/v1/customers', curl.url), {
       method: 'POST',

@@ -11,3 +11,14 @@ export function readmeExample(): { path: string; answer: unknown } {
   if (path === undefined || answer === undefined) throw new Error('README.md has no example.');
   return { path, answer: JSON.parse(answer) };
 }
+
+/** The tour of the dashboard API: a shell script for a service at these addresses. */
+export function readmeTour(at: { api: string; dashboard: string; token: string }): string {
+  const part = README.slice(README.indexOf('<!-- tour -->'), README.indexOf('<!-- end of tour -->'));
+  const [, script] = /```sh\n([\s\S]+?)```/.exec(part) ?? [];
+  if (script === undefined) throw new Error('README.md has no tour.');
+  return script
+    .replace(/^API=.*$/m, `API=${at.api}`)
+    .replace(/^DASHBOARD=.*$/m, `DASHBOARD=${at.dashboard}`)
+    .replace(/^TOKEN=.*$/m, `TOKEN=${at.token}`);
+}
