@@ -29,8 +29,14 @@ function parse(bytes: Buffer): RawAnswer | undefined {
   return { status, headers, text: body.subarray(0, Number(length)).toString('utf8') };
 }
 
-/** Sends bytes over a connection of their own and resolves with the answer; undefined when it closes without one. */
-export function exchange(port: number, ...chunks: (string | Buffer)[]): Promise<RawAnswer | undefined> {
+/**
+ * Sends bytes over a connection of their own and resolves with the answer; undefined when it closes without one. A null
+ * at the end says that nothing more will come.
+ */
+export function exchange(
+  port: number,
+  ...chunks: (string | Buffer | null)[]
+): Promise<RawAnswer | undefined> {
   return new Promise((done) => {
     let received = Buffer.alloc(0);
     const socket = connect(port, '127.0.0.1');
@@ -46,7 +52,10 @@ export function exchange(port: number, ...chunks: (string | Buffer)[]): Promise<
     // A server that refuses an upload resets the connection after its answer.
     socket.on('error', () => finish(parse(received)));
     socket.on('end', () => finish(parse(received)));
-    for (const chunk of chunks) socket.write(chunk);
+    for (const chunk of chunks) {
+      if (chunk === null) socket.end();
+      else socket.write(chunk);
+    }
   });
 }
 

@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Operation, operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { conversation, customer, message, opportunity, quote } from '../support/records.ts';
+import { type Agency, useService } from '../support/service.ts';
+import { exchange, listen, requestBytes } from '../support/socket.ts';
+
+/** Whatever a request is made of, it gets an answer that the document has, and never a fault of ours. */
+
+const service = useService();
+const document = readDocument('openapi/openapi.json');
+const operations = operationsOf(document);
+
+const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
+let agency: Agency;
+const ids: Record<string, string> = {};
+beforeAll(async () => {
+  agency = await service.agency();
+  const { body } = await agency.post('/v1/catalog/products', { title: 'Oaxaca', variants: [{ label: 'x' }] });
+  const offer = await quote(agency);
+  const thread = await conversation(agency);
+  await message(agency, thread.id);
+  Object.assign(ids, {
+    productId: body.id,
+    customerId: (await customer(agency)).id,
+    opportunityId: (await opportunity(agency)).id,
+    conversationId: thread.id,
+    quoteId: offer.id,
+  });
+});
+
+/** Text of every kind: long, empty, hostile, of any characters, halves of surrogate pairs among them. */
+const text = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme' }),
+  fc
+    .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 })
+    .map((units) => String.fromCharCode(...units)),
+  fc.constantFrom(
+    '',
+    '\u0000',
+    '\ud800',
+    '%',
+    '_',
+    '\\',
+    "'",
+    '"',
+    '$1',
+    'null',
+    '0',
+    '-1',
+    '1e1',
+    'é'.repeat(300),
+  ),
+  fc.integer({ min: 0, max: 60_000 }).map((length) => 'x'.repeat(length)),
+);
+
+const number = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, -0, 1e308, 2 ** 31, 2 ** 53, 0.1));
+const json = fc.oneof(text, number, fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(null, [], {}, [[]], true));
+
+const resolve = (schema: Schema): Schema =>
+  typeof schema.$ref === 'string'
+    ? (document.components.schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {})
+    : schema;
+
+/** Values that the schema asks for, and now and then others. */
+function arbitraryOf(schemaOrReference: Schema): fc.Arbitrary<unknown> {
+  const schema = resolve(schemaOrReference);
+  const types = [schema.type].flat();
+  const good: fc.Arbitrary<unknown>[] = [];
+  if (Array.isArray(schema.enum)) good.push(fc.constantFrom(...schema.enum));
+  else if (types.includes('string')) good.push(textOf(schema));
+  if (types.includes('integer')) good.push(fc.integer({ min: 1, max: 2 ** 31 - 1 }));
+  if (types.includes('number')) good.push(fc.double({ min: 0, noDefaultInfinity: true, noNaN: true }));
+  if (types.includes('array')) good.push(fc.array(arbitraryOf(schema.items as Schema), { maxLength: 4 }));
+  if (schema.properties) good.push(objectOf(schema));
+  if (types.includes('null')) good.push(fc.constant(null));
+  return fc.oneof({ weight: 40, arbitrary: fc.oneof(...good) }, { weight: 1, arbitrary: json });
+}
+
+function textOf({ minLength, maxLength }: Schema): fc.Arbitrary<string> {
+  const bounds = { minLength: Number(minLength ?? 0), maxLength: Math.min(Number(maxLength ?? 20), 20) };
+  const plain = fc
+    .string({ unit: 'grapheme', ...bounds })
+    .map((value) => [...value].slice(0, bounds.maxLength).join(''));
+  return fc.oneof({ weight: 20, arbitrary: plain }, { weight: 1, arbitrary: text });
+}
+
+function objectOf({ properties = {}, required }: Schema): fc.Arbitrary<unknown> {
+  const fields = Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, arbitraryOf(schema)]),
+  );
+  const known = fc.record(fields, { requiredKeys: (required ?? []) as string[] });
+  const more = fc.tuple(known, fc.dictionary(text, json, { maxKeys: 3 })).map(([a, b]) => ({ ...b, ...a }));
+  const fewer = fc.record(fields, { requiredKeys: [] });
+  return fc.oneof({ weight: 8, arbitrary: known }, more, fewer);
+}
+
+const bodyOf = (operation: Operation): fc.Arbitrary<string | undefined> => {
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  const raw = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('', '{', '[]', 'null', '1e999', '\ufeff{}'),
+  );
+  if (!schema)
+    return fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: raw });
+  const written = arbitraryOf(schema).map((value) => JSON.stringify(value));
+  return fc.oneof({ weight: 9, arbitrary: written }, { weight: 1, arbitrary: raw });
+};
+
+/** A well-formed escape of any text, or bytes that are none. */
+const escaped = fc.oneof(
+  { weight: 6, arbitrary: text.map((value) => encodeURIComponent(value.slice(0, 2_000).toWellFormed())) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('%zz', '%', '%f', '%ff', '%00', '%ED%A0%80', '+', '..', '%2e%2e%2f'),
+  },
+);
+
+function queryOf(operation: Operation): fc.Arbitrary<string> {
+  const known = (operation.parameters ?? [])
+    .filter((parameter) => parameter.in === 'query')
+    .map(({ name }) => name);
+  const name = fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom('limit', ...known) },
+    { weight: 1, arbitrary: escaped },
+  );
+  const value = fc.oneof(
+    escaped,
+    fc.integer({ min: -5, max: 300 }).map(String),
+    fc.constantFrom('', 'null', '1e1', UNKNOWN, 'draft', 'active', '99999999999999999999'),
+  );
+  return fc
+    .array(
+      fc.oneof(
+        fc.tuple(name, value).map(([a, b]) => `${a}=${b}`),
+        name,
+      ),
+      { maxLength: 4 },
+    )
+    .map((parts) => parts.join('&').slice(0, 4_000));
+}
+
+const pathOf = (path: string): fc.Arbitrary<string> =>
+  fc
+    .oneof(fc.constant('ours'), fc.constantFrom(UNKNOWN, UNKNOWN.toUpperCase(), 'x', '0'), escaped)
+    .map((id) => path.replace(/\{(\w+)\}/, (_all, name) => (id === 'ours' ? (ids[name] ?? id) : id || 'x')));
+
+const headerText = fc.stringMatching(/^[\t\x20-\x7e]{0,40}$/).map((value) => value.trim());
+const headers = fc.record(
+  {
+    'content-type': fc.oneof(
+      { weight: 9, arbitrary: fc.constant('application/json') },
+      { weight: 1, arbitrary: headerText },
+    ),
+    prefer: fc.oneof(fc.constant('handling=strict'), headerText, headerText),
+    'x-request-id': headerText,
+    'x-forwarded-for': headerText,
+    'content-encoding': fc.constantFrom('identity', 'identity', 'identity', 'gzip', ''),
+    accept: headerText,
+    'if-match': headerText,
+    'if-none-match': headerText,
+    'idempotency-key': headerText,
+    'accept-encoding': headerText,
+    cookie: headerText,
+  },
+  { requiredKeys: ['content-type'] },
+);
+
+const request = fc.constantFrom(...operations).chain(({ method, path, operation }) =>
+  fc.record({
+    method: fc.constant(method),
+    url: fc
+      .tuple(pathOf(path), queryOf(operation))
+      .map(([to, query]) => (query === '' ? to : `${to}?${query}`)),
+    body: bodyOf(operation),
+    headers,
+  }),
+);
+
+const RUNS = Number(process.env.FUZZ_RUNS ?? 400);
+
+test('any request to any operation gets an answer that the document has, and none of them a 5xx', async () => {
+  const seen = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(request, async ({ method, url, body, headers }) => {
+      const answer = await agency.request(method, url, { body, headers: headers as Record<string, string> });
+      seen.add(answer.status);
+      expect(answer.status).toBeLessThan(500);
+      expect(answer.headers['x-request-id']).toMatch(/^[\w-]{8,64}$/);
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
+  // The requests are neither all good nor all bad.
+  for (const status of [200, 201, 400, 404]) expect(seen).toContain(status);
+});
+
+describe('over a connection', () => {
+  let port: number;
+  beforeAll(async () => {
+    port = (await listen(service)).port;
+  });
+
+  const expectNoFault = async (bytes: Buffer) => {
+    const answer = await exchange(port, bytes, null);
+    if (answer === undefined) return;
+    expect(answer.status).toBeLessThan(500);
+    expect(answer.headers['x-request-id']).toMatch(/^[\w-]{8,64}$/);
+    if (answer.status >= 400) expect(JSON.parse(answer.text).error.code).toMatch(/^[A-Z_]+$/);
+  };
+
+  test('any bytes are answered in the error shape, or the connection is closed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 400 }), (bytes) =>
+        expectNoFault(Buffer.from(bytes)),
+      ),
+      { numRuns: RUNS / 8, endOnFailure: true },
+    );
+  });
+
+  test('a good request with some bytes changed is one too', async () => {
+    const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
+        const body = '{"contacts":[{"identifierType":"web","identifierValue":"x"}]}';
+        const bytes = requestBytes(
+          'POST',
+          '/v1/customers?limit=5',
+          { 'x-api-key': agency.key, 'Content-Type': 'application/json' },
+          body,
+        );
+        for (const [position, value] of changes) bytes[position % bytes.length] = value;
+        await expectNoFault(bytes);
+      }),
+      { numRuns: RUNS / 8, endOnFailure: true },
+    );
+  });
+});
