@@ -30,9 +30,9 @@ const queryString = (query: [string, string][]): string =>
     .sort()
     .join('&');
 
-export const amzTime = (now: number): string => new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
+const amzTime = (now: number): string => new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
 
-export const scopeOf = (time: string, region: string): string =>
+const scopeOf = (time: string, region: string): string =>
   `${time.slice(0, 8)}/${region}/s3/aws4_request`;
 
 export function signatureOf(parts: SignedParts, secretAccessKey: string): string {
