@@ -1,0 +1,15 @@
+import { parseArgs } from 'node:util';
+import { createLogger } from '../http/logging.ts';
+import { JOB_LOCKS, withJobLock } from '../jobs/lock.ts';
+import { recountLive } from '../jobs/recount.ts';
+import { runCommand, stopSignal } from './database.ts';
+
+/** Compares the live counts with the rows, and with --fix mends them. Fails when counts are left wrong. */
+const { values } = parseArgs({ options: { fix: { type: 'boolean', default: false } } });
+await runCommand(async (db, url) => {
+  const logger = createLogger('info');
+  const recount = (signal: AbortSignal) => recountLive({ db, logger, fix: values.fix, signal });
+  const recounted = await withJobLock(url, JOB_LOCKS.recount, recount, stopSignal());
+  if (!recounted) console.log('A recount is running already, in another process.');
+  if (recounted && recounted.drifts > 0 && !values.fix) process.exitCode = 1;
+});

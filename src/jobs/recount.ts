@@ -1,0 +1,32 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { Database } from '../db/client.ts';
+import { findDrift, mendDrift } from '../db/recount.ts';
+import { scopeTo } from '../db/scope.ts';
+import { allOrganizations } from '../organizations/repository.ts';
+
+export type RecountOptions = {
+  db: Database;
+  logger: FastifyBaseLogger;
+  /** Makes the counts right as well; only under the job's lock. */
+  fix: boolean;
+  /** Ends the run after the organization that it is at. */
+  signal?: AbortSignal;
+};
+
+export type Recounted = { organizations: number; drifts: number };
+
+/** Compares every live count with its rows, one organization after another, and logs each that is wrong. */
+export async function recountLive({ db, logger, fix, signal }: RecountOptions): Promise<Recounted> {
+  const recounted = { organizations: 0, drifts: 0 };
+  const organizations = await allOrganizations(db);
+  for (const { id } of organizations) {
+    if (signal?.aborted) break;
+    const drifts = await (fix ? mendDrift : findDrift)(scopeTo(db, id));
+    for (const drift of drifts)
+      logger.warn({ organizationId: id, ...drift, fixed: fix }, 'a count was wrong');
+    recounted.organizations += 1;
+    recounted.drifts += drifts.length;
+  }
+  logger.info({ ...recounted, stopped: recounted.organizations < organizations.length }, 'recounted');
+  return recounted;
+}

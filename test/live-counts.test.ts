@@ -1,0 +1,227 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { purgeCatalogProducts } from '../src/catalog/repository.ts';
+import { archiveOpportunity, putOpportunity } from '../src/dashboard/opportunities/repository.ts';
+import { OpportunityPut } from '../src/dashboard/opportunities/schema.ts';
+import { restoreCatalogProduct } from '../src/dashboard/products/repository.ts';
+import { archiveQuote, putQuote } from '../src/dashboard/quotes/repository.ts';
+import { QuotePut } from '../src/dashboard/quotes/schema.ts';
+import { newId } from '../src/db/ids.ts';
+import { findDrift, mendDrift } from '../src/db/recount.ts';
+import { ApiError } from '../src/errors.ts';
+import { conversation } from './support/records.ts';
+import { type Agency, type Reply, useService } from './support/service.ts';
+
+const service = useService();
+
+const LISTS = {
+  products: { path: '/v1/catalog/products', visible: 'archived_at is null' },
+  customers: { path: '/v1/customers', visible: 'archived_at is null' },
+  opportunities: { path: '/v1/opportunities', visible: 'archived_at is null' },
+  conversations: { path: '/v1/conversations', visible: 'continued_by is null' },
+  quotes: { path: '/v1/quotes', visible: 'archived_at is null' },
+};
+
+type Ids = Record<keyof typeof LISTS, string[]>;
+
+/** Chooses the same every time. */
+function chooser(seed: number) {
+  let state = seed;
+  const next = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  return { next, of: <Item>(items: readonly Item[]): Item | undefined => items[next(items.length)] };
+}
+
+const expected = async (reply: Promise<Reply>): Promise<Reply> => {
+  const answer = await reply;
+  if (answer.status >= 500) throw new Error(answer.text);
+  return answer;
+};
+
+/** Everything that changes which rows a list shows; each is chosen as often as the others. */
+function operations(agency: Agency, ids: Ids, choose: ReturnType<typeof chooser>) {
+  const some = (kind: keyof Ids): string => choose.of(ids[kind]) ?? newId();
+  /** A contact that many ask for, and one of its own. */
+  const contacts = () => [
+    { identifierType: 'telefono', identifierValue: `+57300${1_000_000 + choose.next(60)}` },
+    { identifierType: 'web', identifierValue: newId() },
+  ];
+  const put = async (kind: 'opportunities' | 'quotes', make: (id: string) => Promise<unknown>) => {
+    const id = choose.next(3) === 0 ? some(kind) : newId();
+    await make(id);
+    ids[kind].push(id);
+  };
+  return [
+    async () => {
+      const variants = [{ label: 'a' }, { label: 'b' }];
+      const { body } = await expected(agency.post('/v1/catalog/products', { title: 'Lima', variants }));
+      ids.products.push(body.id);
+    },
+    () => expected(agency.delete(`/v1/catalog/products/${some('products')}`)),
+    () => restoreCatalogProduct(agency.scope, some('products'), Date.now()),
+    () => purgeCatalogProducts(service.db, new Date(Date.now() - 20).toISOString(), 1),
+    async () => {
+      const { status, body } = await expected(agency.post('/v1/customers', { contacts: contacts() }));
+      if (status === 201) ids.customers.push(body.id);
+    },
+    () => expected(agency.patch(`/v1/customers/${some('customers')}`, { contacts: contacts() })),
+    () => expected(agency.delete(`/v1/customers/${some('customers')}`)),
+    () =>
+      put('opportunities', (id) =>
+        putOpportunity(agency.scope, id, OpportunityPut.parse({ salesStage: String(choose.next(9)) })),
+      ),
+    () => archiveOpportunity(agency.scope, some('opportunities')),
+    () =>
+      put('quotes', (id) => {
+        const record = { opportunityId: some('opportunities'), title: 'Propuesta', status: 'draft' };
+        return putQuote(agency.scope, id, QuotePut.parse(record));
+      }),
+    () => archiveQuote(agency.scope, some('quotes')),
+    async () => {
+      const id = choose.next(3) === 0 ? some('conversations') : newId();
+      const rotatedFrom = choose.next(2) === 0 ? some('conversations') : null;
+      await conversation(agency, { rotatedFrom }, id);
+      ids.conversations.push(id);
+    },
+  ];
+}
+
+/** Refusals are part of it; anything else that goes wrong is not. */
+async function tolerating(operation: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await operation();
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) return false;
+    throw error;
+  }
+}
+
+const LANES = 16;
+const OPERATIONS_PER_LANE = 250;
+
+/** Runs random operations on two agencies at once. */
+async function churn(agencies: readonly Agency[], seed: number): Promise<number> {
+  let done = 0;
+  const lane = async (number: number): Promise<void> => {
+    const choose = chooser(seed + number);
+    const agency = agencies[number % agencies.length] as Agency;
+    const all = operations(agency, known.get(agency.id) as Ids, choose);
+    for (let count = 0; count < OPERATIONS_PER_LANE; count += 1) {
+      const operation = choose.of(all);
+      if (operation && (await tolerating(operation))) done += 1;
+    }
+  };
+  const known = new Map<string, Ids>(
+    agencies.map(({ id }) => [
+      id,
+      { products: [], customers: [], opportunities: [], conversations: [], quotes: [] },
+    ]),
+  );
+  await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));
+  return done;
+}
+
+async function totals(agency: Agency): Promise<Record<string, number>> {
+  const entries = Object.entries(LISTS).map(async ([resource, { path }]) => {
+    const { body } = await agency.get(`${path}?limit=1`);
+    return [resource, body.pagination.total] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function rows(agency: Agency): Promise<Record<string, number>> {
+  const entries = Object.entries(LISTS).map(async ([resource, { visible }]) => {
+    const [row] = await service.query<{ count: number }>(
+      `select count(*)::int as count from ${resource} where organization_id = $1 and ${visible}`,
+      [agency.id],
+    );
+    return [resource, row?.count ?? 0] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+describe('totals without a count', () => {
+  test('are true after thousands of concurrent creates, archives, restores, purges and rotations, and in between', async () => {
+    const agencies = [await service.agency(), await service.agency()];
+    const running = { over: false };
+    const watching = (async () => {
+      while (!running.over) {
+        for (const { scope } of agencies) expect(await findDrift(scope)).toEqual([]);
+      }
+    })();
+    const done = await churn(agencies, 20_261_121).finally(() => {
+      running.over = true;
+    });
+    await watching;
+    expect(done).toBeGreaterThan(2_000);
+    for (const agency of agencies) {
+      const counted = await rows(agency);
+      expect(await totals(agency)).toEqual(counted);
+      for (const resource of Object.keys(LISTS)) expect(counted[resource], resource).toBeGreaterThan(10);
+    }
+  }, 120_000);
+});
+
+const wrong = (agency: Agency, resource: string, by: number): Promise<unknown> =>
+  service.query(
+    `insert into live_counts (organization_id, resource, slot, live) values ($1, $2, 15, $3)
+     on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live`,
+    [agency.id, resource, by],
+  );
+
+describe('npm run recount', () => {
+  const run = async (...options: string[]): Promise<{ failed: boolean; lines: unknown[] }> => {
+    const { error, stdout } = await promisify(execFile)(
+      process.execPath,
+      ['src/cli/recount.ts', ...options],
+      { env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, PATH: process.env.PATH } },
+    ).then(
+      ({ stdout }) => ({ error: undefined, stdout }),
+      (failure: Error & { stdout: string }) => ({ error: failure, stdout: failure.stdout }),
+    );
+    const lines = stdout.trim().split('\n');
+    return { failed: error !== undefined, lines: lines.map((line) => JSON.parse(line)) };
+  };
+
+  test('tells which counts are wrong and fails; with --fix it mends them; then it finds nothing', async () => {
+    const agency = await service.agency();
+    const neighbour = await service.agency();
+    await agency.post('/v1/catalog/products', { title: 'Lima' });
+    await neighbour.post('/v1/catalog/products', { title: 'Quito' });
+    await wrong(agency, 'products', 3);
+    await wrong(agency, 'quotes', 2);
+    const found = [
+      { organizationId: agency.id, resource: 'products', counted: 4, rows: 1 },
+      { organizationId: agency.id, resource: 'quotes', counted: 2, rows: 0 },
+    ];
+
+    const told = await run();
+    expect(told.failed).toBe(true);
+    expect(told.lines).toMatchObject([...found, { drifts: 2, stopped: false }]);
+    expect((await totals(agency)).products).toBe(4);
+
+    const mended = await run('--fix');
+    expect(mended.failed).toBe(false);
+    expect(mended.lines).toMatchObject([...found, { drifts: 2 }]);
+    expect(await totals(agency)).toMatchObject({ products: 1, quotes: 0 });
+    expect(await totals(neighbour)).toMatchObject({ products: 1 });
+
+    expect(await run()).toMatchObject({ failed: false, lines: [{ drifts: 0 }] });
+  });
+
+  test('mends beside writes without losing one', async () => {
+    const agency = await service.agency();
+    await wrong(agency, 'products', 1_000);
+    const creating = Promise.all(
+      Array.from({ length: 100 }, () => agency.post('/v1/catalog/products', { title: 'Lima' })),
+    );
+    await mendDrift(agency.scope);
+    await creating;
+    expect(await totals(agency)).toMatchObject({ products: 100 });
+    expect(await findDrift(agency.scope)).toEqual([]);
+  });
+});
