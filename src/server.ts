@@ -8,11 +8,13 @@ import { openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { isDatabaseFault, sqlState } from './db/faults.ts';
 import { migrateDatabase } from './db/migrate.ts';
+import { checkDatabase } from './db/readiness.ts';
 import { loadDemo } from './demo/load.ts';
 import { openFiles } from './files/open.ts';
 import { keptSecret } from './files/secret.ts';
 import { memoryLimiter, sharedLimiter } from './http/limiter.ts';
 import { createLogger } from './http/logging.ts';
+import { createMetrics } from './http/metrics.ts';
 import { startJobs } from './jobs/schedule.ts';
 import { randomBase62 } from './keys/api-key.ts';
 import { openKeyDirectory } from './keys/directory.ts';
@@ -50,7 +52,16 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
   closing(files.close);
   const { storage, links, serve } = files;
   const demoKey = embedded ? await loadDemo({ db, storage, dataDir: config.DATA_DIR }) : undefined;
-  closing(startJobs({ db, url: directUrl, storage, logger }).stop);
+  const metrics = createMetrics({ db, keys });
+  const jobs = startJobs({
+    db,
+    url: directUrl,
+    storage,
+    logger,
+    onPurged: metrics.purged,
+    onSwept: metrics.swept,
+  });
+  closing(jobs.stop);
 
   const app = await buildApp({
     db,
@@ -63,6 +74,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     ...(serve && { files: serve }),
     logger,
     trustProxy: config.TRUST_PROXY,
+    metrics,
   });
   closing(() => app.close());
   await app.listen({ host: config.HOST, port: config.PORT });
@@ -77,6 +89,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     links,
     logger,
     trustProxy: config.TRUST_PROXY,
+    operations: { ready: () => checkDatabase(directUrl), metrics },
   });
   closing(() => dashboard.close());
   await dashboard.listen({ host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });

@@ -7,6 +7,7 @@ import { createHttpServer } from '../http/server.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { authenticateDashboard, openOrganization } from './authentication.ts';
 import { conversationRoutes } from './conversations/routes.ts';
+import { type OperationsOptions, operationsRoutes } from './operations.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { pipelineStageRoutes } from './pipeline-stages/routes.ts';
@@ -26,6 +27,8 @@ export type DashboardOptions = {
   trustProxy?: boolean | string;
   /** The clock: milliseconds since 1970. */
   now?: () => number;
+  /** For liveness, readiness and metrics, which need no token. */
+  operations?: OperationsOptions;
 };
 
 const DOCUMENT: DocumentOptions = {
@@ -79,6 +82,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
     },
     { prefix: '/dashboard/v1' },
   );
+  if (options.operations) app.register(operationsRoutes, options.operations);
   await app.ready();
   return app;
 }
