@@ -3,7 +3,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
 import type { FileLinks } from './links.ts';
-import { type FileStorage, storageKey, storedEntry } from './storage.ts';
+import { type FileStorage, storageKey, storedEntry, storing } from './storage.ts';
 
 export type S3Options = {
   bucket: string;
@@ -39,22 +39,15 @@ export async function openS3(
   await client.config.credentials();
 
   const storage: FileStorage = {
-    async put(key, content) {
-      let broken: Error | undefined;
-      content.once('error', (error) => {
-        broken = error;
-      });
+    put: (key, content) =>
       // One part of 5 MiB at a time: an upload takes no more memory than that, however large it is.
-      const upload = new Upload({
-        client,
-        params: { Bucket: bucket, Key: prefix + key, Body: content },
-        queueSize: 1,
-      });
-      // When the source breaks, that is the fault to tell, not what the store said to the abort.
-      await upload.done().catch((error) => {
-        throw broken ?? error;
-      });
-    },
+      storing(content, () =>
+        new Upload({
+          client,
+          params: { Bucket: bucket, Key: prefix + key, Body: content },
+          queueSize: 1,
+        }).done(),
+      ),
     async remove(key) {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: prefix + key }));
     },

@@ -4,11 +4,15 @@ import { mkdir, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { serviceUnavailable } from '../errors.ts';
 import type { LinkedFile } from './links.ts';
 
 /** Where the bytes of attachments are kept. Keys are `organizationId/attachmentId`. */
 export type FileStorage = {
-  /** Stores the whole stream under the key, or nothing at all. */
+  /**
+   * Stores the whole stream under the key, or nothing at all.
+   * @throws what broke the stream; SERVICE_UNAVAILABLE when it was the storage that failed
+   */
   put: (key: string, content: Readable) => Promise<void>;
   /** Removes the file; a missing one is no error. */
   remove: (key: string) => Promise<void>;
@@ -37,20 +41,33 @@ export function storedEntry(key: string, modifiedAt: Date): StoredEntry | undefi
   return { key, modifiedAt, file: partial === undefined ? { organizationId, attachmentId } : undefined };
 }
 
+/** Runs the storing of a stream, and tells a fault of the stream from one of the storage. */
+export async function storing(content: Readable, work: () => Promise<unknown>): Promise<void> {
+  let broken: Error | undefined;
+  content.once('error', (error) => {
+    broken = error;
+  });
+  await work().catch((error) => {
+    throw broken ?? serviceUnavailable(error);
+  });
+}
+
 /** Files in a folder. A file appears under its name only when all of it is on the disk. */
 export const diskStorage = (root: string): FileStorage => ({
-  async put(key, content) {
-    const path = join(root, key);
-    await mkdir(dirname(path), { recursive: true });
-    const partial = `${path}.${randomUUID()}.partial`;
-    try {
-      await pipeline(content, createWriteStream(partial, { flush: true, mode: 0o600 }));
-      await rename(partial, path);
-    } catch (error) {
-      await rm(partial, { force: true });
-      throw error;
-    }
-  },
+  put: (key, content) =>
+    storing(content, async () => {
+      const path = join(root, key);
+      const partial = `${path}.${randomUUID()}.partial`;
+      try {
+        await mkdir(dirname(path), { recursive: true });
+        await pipeline(content, createWriteStream(partial, { flush: true, mode: 0o600 }));
+        await rename(partial, path);
+      } catch (error) {
+        content.destroy();
+        await rm(partial, { force: true }).catch(() => undefined);
+        throw error;
+      }
+    }),
   async remove(key) {
     await rm(join(root, key), { force: true });
   },

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/ids.ts';
-import { type FileStorage, storageKey } from '../../src/files/storage.ts';
+import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
 import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
 
 const MIB = 1024 * 1024;
@@ -101,4 +101,14 @@ describe.each([
     }
     expect(await stored()).toEqual([key]);
   });
+});
+
+test('a disk that cannot take a file makes the upload fail with a 503 and stops reading it', async () => {
+  const content = Readable.from(blocks(2));
+  // A file stands where the folder would have to be.
+  const storage = diskStorage('/dev/null');
+  await expect(storage.put(storageKey(newId(), newId()), content)).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+  });
+  expect(content.destroyed).toBe(true);
 });

@@ -20,6 +20,7 @@ const NOON = Date.parse('2026-11-21T12:00:00.000Z');
 const service = useService();
 const opened: { close: () => Promise<void> }[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const each of opened.splice(0).reverse()) await each.close();
 });
 
