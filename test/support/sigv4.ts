@@ -32,8 +32,7 @@ const queryString = (query: [string, string][]): string =>
 
 const amzTime = (now: number): string => new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
 
-const scopeOf = (time: string, region: string): string =>
-  `${time.slice(0, 8)}/${region}/s3/aws4_request`;
+const scopeOf = (time: string, region: string): string => `${time.slice(0, 8)}/${region}/s3/aws4_request`;
 
 export function signatureOf(parts: SignedParts, secretAccessKey: string): string {
   const { method, path, query, headers, payloadHash, time, region } = parts;
