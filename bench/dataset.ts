@@ -161,6 +161,13 @@ const STEPS: readonly Step[] = [
       cross join lateral (select status <> 'draft' as published) state`,
   },
   {
+    what: 'attachments',
+    sql: `insert into quote_attachments (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes, created_at)
+      select ${id('organization', 'org')}, bench.id(32, org, n), ${id('quote')}, 'propuesta-' || n || '.pdf', 'itinerary', 'application/pdf',
+        10000 + bench.noise(org, n, 129) % 900000, bench.born(n)
+      ${rows('quotes')} where n % 3 = 0`,
+  },
+  {
     what: 'conversations',
     sql: `insert into conversations (organization_id, id, channel, contact, contact_name, customer_id, activity_state, controlled_by,
         language, rotated_from, continued_by, chain_id, message_count, last_message_at, created_at, updated_at)
@@ -217,7 +224,8 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-const LOADED = `customers customer_contacts products product_variants opportunities quotes conversations
+const LOADED =
+  `customers customer_contacts products product_variants opportunities quotes quote_attachments conversations
   whatsapp_messages channel_messages`.split(/\s+/);
 
 type Index = { name: string; definition: string };

@@ -43,7 +43,7 @@ export type LiveIds = (
 ) => Promise<string[]>;
 
 /** What a repository function asks of the database, without asking. */
-async function statementOf(
+export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
 ): Promise<QueryConfig> {

@@ -1,0 +1,206 @@
+import pg, { type QueryConfig } from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { loadDataSet, recordId, rotatedConversation, TERMS } from '../bench/dataset.ts';
+import { statementOf } from '../bench/workloads.ts';
+import { getCatalogProduct, listCatalogProducts, purgeCatalogProducts } from '../src/catalog/repository.ts';
+import { getTranscript, listConversations } from '../src/conversations/repository.ts';
+import { getCustomer, listCustomers } from '../src/customers/repository.ts';
+import { listArchivedCatalogProducts } from '../src/dashboard/products/repository.ts';
+import type { OrganizationScope } from '../src/db/scope.ts';
+import { getOpportunity, listOpportunities } from '../src/opportunities/repository.ts';
+import { listAttachments, listQuotes } from '../src/quotes/repository.ts';
+import { listTeamMembers } from '../src/team/repository.ts';
+import { createTestDatabase, type TestDatabase } from './support/databases.ts';
+
+/** The plans of every read over loaded data: no scan does what an index can find, no sort what an index can order. */
+
+const AGENCY = 1;
+const LIMIT = 25;
+
+const LARGE = {
+  customers: 20_000,
+  products: 20_000,
+  opportunities: 20_000,
+  conversations: 6_000,
+  quotes: 20_000,
+};
+const NEIGHBOUR = { customers: 50, products: 400, opportunities: 50, conversations: 50, quotes: 50 };
+/** So many that reading a whole table is never right: not the team's, nor the products' for filters that most of them pass. */
+const NEIGHBOURS = 100;
+
+const IN_2025 = Date.parse('2025-01-15T00:00:00Z');
+
+type Query = { limit: number; offset: number };
+type List = (scope: OrganizationScope, query: Query) => Promise<unknown>;
+
+/** Every list, with a value for each filter that it can be sent. */
+const LISTS: Record<string, { list: List; filters: Record<string, string> }> = {
+  listCatalogProducts: {
+    list: listCatalogProducts,
+    filters: { budgetTier: 'mid', query: TERMS.common, status: 'active', type: 'package' },
+  },
+  listCustomers: { list: listCustomers, filters: { query: TERMS.common, tag: 'luna de miel' } },
+  listOpportunities: {
+    list: listOpportunities,
+    filters: { query: TERMS.common, salesStage: 'qualified', stageId: recordId('stage', AGENCY, 4) },
+  },
+  listConversations: {
+    list: listConversations,
+    filters: {
+      activityState: 'closed',
+      channel: 'whatsapp',
+      customerId: recordId('customer', AGENCY, 5),
+      query: TERMS.common,
+    },
+  },
+  listQuotes: {
+    list: listQuotes,
+    filters: {
+      opportunityId: recordId('opportunity', AGENCY, 5),
+      query: TERMS.common,
+      status: 'published',
+    },
+  },
+  listTeamMembers: { list: listTeamMembers, filters: {} },
+  listArchivedCatalogProducts: {
+    list: (scope, query) => listArchivedCatalogProducts(scope, query, IN_2025),
+    filters: {},
+  },
+};
+
+/** Their indexes know which rows match, and nothing of an order. */
+const UNORDERED = new Set(['query', 'tag']);
+
+const OTHERS: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
+  getCatalogProduct: (scope) => getCatalogProduct(scope, recordId('product', AGENCY, 5)),
+  getCustomer: (scope) => getCustomer(scope, recordId('customer', AGENCY, 5)),
+  getOpportunity: (scope) => getOpportunity(scope, recordId('opportunity', AGENCY, 5)),
+  getConversationTranscript: (scope) =>
+    getTranscript(scope, recordId('conversation', AGENCY, rotatedConversation(0)), 50),
+  listQuoteAttachments: (scope) => listAttachments(scope, recordId('quote', AGENCY, 6)),
+};
+
+/** Over all organizations, as nothing else is. */
+const purge = ({ db }: OrganizationScope) => purgeCatalogProducts(db, new Date(IN_2025).toISOString(), LIMIT);
+
+type Node = {
+  'Node Type': string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Index Cond'?: string;
+  Plans?: Node[];
+};
+
+const holder: { database?: TestDatabase; client?: pg.Client } = {};
+
+beforeAll(async () => {
+  const database = await createTestDatabase(inject('serverUrl'));
+  const client = new pg.Client({ connectionString: database.url });
+  Object.assign(holder, { database, client });
+  await client.connect();
+  await loadDataSet(client, [LARGE, ...Array.from({ length: NEIGHBOURS }, () => NEIGHBOUR)]);
+}, 120_000);
+afterAll(async () => {
+  await holder.client?.end();
+  await holder.database?.drop();
+});
+
+/** The nodes of the plan, the outermost first. A prepared statement is planned both ways that the server may choose. */
+async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[][]> {
+  const { client } = holder;
+  if (!client) throw new Error('The data are loaded before the first test.');
+  const modes = name === undefined ? ['custom'] : ['custom', 'generic'];
+  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(String(value))));
+  await client.query(`prepare planned as ${text}`);
+  const plans: Node[][] = [];
+  for (const mode of modes) {
+    await client.query('begin');
+    await client.query(`set local plan_cache_mode = force_${mode}_plan`);
+    const { rows } = await client.query(
+      `explain (analyze, timing off, format json) execute planned${literals.length > 0 ? `(${literals})` : ''}`,
+    );
+    plans.push(nodesOf(rows[0]['QUERY PLAN'][0].Plan));
+    await client.query('rollback');
+  }
+  await client.query('deallocate planned');
+  return plans;
+}
+
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+const scans = (nodes: readonly Node[]): string[] =>
+  nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => `${node['Relation Name']}`);
+
+const indexesWithoutOrganization = (nodes: readonly Node[]): string[] =>
+  nodes
+    .filter((node) => node['Index Name'] && !node['Index Cond']?.includes('organization_id'))
+    .map((node) => `${node['Index Name']}`);
+
+/** The most rows that a sort of the plan is given. */
+const mostSorted = (nodes: readonly Node[]): number =>
+  Math.max(
+    0,
+    ...nodes
+      .filter((node) => node['Node Type'].includes('Sort'))
+      .map(({ Plans: [input] = [] }) => (input ? input['Actual Rows'] * input['Actual Loops'] : 0)),
+  );
+
+function subsets<Item>([first, ...others]: readonly Item[]): Item[][] {
+  if (first === undefined) return [[]];
+  return subsets(others).flatMap((set) => [set, [first, ...set]]);
+}
+
+const cases = Object.entries(LISTS).flatMap(([operation, { list, filters }]) =>
+  subsets(Object.keys(filters)).map((sent) => ({ operation, list, sent, filters })),
+);
+
+const used = new Set<string>();
+
+function remember(nodes: readonly Node[]): void {
+  for (const node of nodes) if (node['Index Name']) used.add(node['Index Name']);
+}
+
+describe('every list, with every filter', () => {
+  test.each(cases)('$operation $sent', async ({ list, sent, filters }) => {
+    const chosen = Object.fromEntries(sent.map((filter) => [filter, filters[filter]]));
+    const query = { limit: LIMIT, offset: 0, ...chosen };
+    for (const nodes of await plansOf(await statementOf(AGENCY, (scope) => list(scope, query)))) {
+      remember(nodes);
+      expect(scans(nodes), 'read in whole').toEqual([]);
+      expect(indexesWithoutOrganization(nodes), 'searched without the organization').toEqual([]);
+      if (!sent.some((filter) => UNORDERED.has(filter))) expect(mostSorted(nodes)).toBeLessThanOrEqual(LIMIT);
+    }
+  });
+});
+
+describe('every other read', () => {
+  test.each(Object.entries(OTHERS))('%s', async (_operation, read) => {
+    for (const nodes of await plansOf(await statementOf(AGENCY, read))) {
+      remember(nodes);
+      expect(scans(nodes), 'read in whole').toEqual([]);
+      expect(indexesWithoutOrganization(nodes), 'searched without the organization').toEqual([]);
+      // A transcript sorts what it takes from each thread and store.
+      expect(mostSorted(nodes)).toBeLessThanOrEqual(50 * 3);
+    }
+  });
+});
+
+test('the purge', async () => {
+  for (const nodes of await plansOf(await statementOf(AGENCY, purge))) {
+    remember(nodes);
+    expect(scans(nodes), 'read in whole').toEqual([]);
+    expect(mostSorted(nodes)).toBeLessThanOrEqual(2 * LIMIT);
+  }
+});
+
+test('no index is there that none of these uses', async () => {
+  const { rows } = (await holder.client?.query<{ name: string }>(
+    `select indexrelid::regclass::text as name from pg_index
+     where not indisunique and indrelid in (
+       select attrelid from pg_attribute where attname = 'organization_id') and indrelid <> 'api_keys'::regclass`,
+  )) ?? { rows: [] };
+  expect(rows.length).toBeGreaterThan(20);
+  expect(rows.map(({ name }) => name).filter((name) => !used.has(name))).toEqual([]);
+});
