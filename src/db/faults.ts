@@ -52,12 +52,12 @@ export function isSafeToRepeat(error: unknown): boolean {
 }
 
 /**
- * True for faults that are the database's and not the request's: out of reach, out of connections, out of disk, too
- * slow, locked, read-only. They are answered with a 503.
+ * True for faults that are the database's and not the request's: out of reach, closed to us, out of connections, out of
+ * disk, too slow, locked, read-only. They are answered with a 503.
  */
 export function isDatabaseFault(error: unknown): boolean {
   const state = sqlState(error);
   if (state === undefined)
     return isConnectionFault(error) || /^query read timeout$/i.test(text(error, 'message') ?? '');
-  return /^(08|40|53|57|58)|^55P03$|^25006$|^XX/.test(state);
+  return /^(08|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
 }

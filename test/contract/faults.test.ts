@@ -1,0 +1,294 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { type DatabaseOptions, openDatabase } from '../../src/db/client.ts';
+import { ownLinks } from '../../src/files/links.ts';
+import { memoryLimiter } from '../../src/http/limiter.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { administer } from '../support/databases.ts';
+import { startProxy } from '../support/proxy.ts';
+import { type Agency, useService } from '../support/service.ts';
+
+/** The database fails under the service: nothing acknowledged is lost, and it recovers without a restart. */
+
+const service = useService();
+
+const UNAVAILABLE = {
+  error: { code: 'SERVICE_UNAVAILABLE', message: 'The service cannot answer right now; retry shortly.' },
+};
+
+type Answer = { status: number; retryAfter: unknown; body: unknown };
+
+/** An instance with a pool of its own. Its keys are the service's, so that only the pool under test fails. */
+async function instance(agency: Agency, options: Partial<DatabaseOptions> = {}) {
+  const db = openDatabase({
+    url: service.url,
+    poolSize: 4,
+    maxWaiting: 500,
+    statementTimeout: 5_000,
+    ...options,
+  });
+  const app = await buildApp({
+    db,
+    keys: service.keys,
+    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
+    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+    logger: createLogger('silent'),
+  });
+  onTestFinished(async () => {
+    await app.close();
+    await db.close();
+  });
+  const send = async (
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    url: string,
+    payload?: object,
+  ): Promise<Answer> => {
+    const { statusCode, headers, body } = await app.inject({
+      method,
+      url,
+      headers: { 'x-api-key': agency.key },
+      ...(payload && { payload }),
+    });
+    return { status: statusCode, retryAfter: headers['retry-after'], body: JSON.parse(body) };
+  };
+  return { db, send };
+}
+
+function expectUnavailable({ status, retryAfter, body }: Answer): void {
+  expect(body).toEqual(UNAVAILABLE);
+  expect(status).toBe(503);
+  expect(retryAfter).toMatch(/^[1-9]\d*$/);
+}
+
+const idOf = ({ body }: Answer): string => (body as { id: string }).id;
+
+const contacts = (name: string) =>
+  [`${name}-a`, `${name}-b`].map((identifierValue) => ({ identifierType: 'web', identifierValue }));
+
+/** Ends every connection of the service's pools; how many there were. */
+const killConnections = async (): Promise<number> =>
+  (
+    await service.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'travel-agency-crm-api' and datname = current_database()`,
+    )
+  ).length;
+
+/** Goes on killing connections while the work runs; how many were killed. */
+async function whileKilling(work: () => Promise<void>): Promise<number> {
+  let killed = 0;
+  let done = false;
+  const killing = (async () => {
+    while (!done) {
+      killed += await killConnections();
+      await pause(60);
+    }
+  })();
+  try {
+    await work();
+  } finally {
+    done = true;
+    await killing;
+  }
+  return killed;
+}
+
+/** Holds a lock on the table until it is let go. */
+async function lock(table: string): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = administer(service.url, async (client) => {
+    await client.query(`begin; lock table ${table} in access exclusive mode`);
+    held.resolve();
+    await release.promise;
+    await client.query('rollback');
+  });
+  await Promise.race([held.promise, holding]);
+  let isHeld = true;
+  const letGo = async () => {
+    if (!isHeld) return;
+    isHeld = false;
+    release.resolve();
+    await holding;
+  };
+  onTestFinished(letGo);
+  return letGo;
+}
+
+describe('while connections are killed', () => {
+  test('every read succeeds', async () => {
+    const agency = await service.agency();
+    const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
+    const { send } = await instance(agency);
+    const killed = await whileKilling(async () => {
+      for (let round = 0; round < 40; round += 1) {
+        const answers = await Promise.all(
+          Array.from({ length: 12 }, (_, index) =>
+            index % 2 ? send('GET', '/v1/customers') : send('GET', `/v1/customers/${customer.id}`),
+          ),
+        );
+        for (const [index, { status, body }] of answers.entries()) {
+          expect(status).toBe(200);
+          expect(index % 2 ? (body as { data: unknown[] }).data : [body]).toEqual([customer]);
+        }
+      }
+    });
+    expect(killed).toBeGreaterThan(10);
+  });
+
+  test('every write succeeds or answers 503; none that was acknowledged is lost, and none is half done', async () => {
+    const agency = await service.agency();
+    const { send } = await instance(agency);
+    const created: string[] = [];
+    const patched = new Map<string, string>();
+    const refused: Answer[] = [];
+    const killed = await whileKilling(async () => {
+      for (let round = 0; round < 20; round += 1) {
+        await Promise.all(
+          Array.from({ length: 8 }, async (_, index) => {
+            const name = `${round}-${index}`;
+            const answer = await send('POST', '/v1/customers', { contacts: contacts(name) });
+            if (answer.status !== 201) return refused.push(answer);
+            created.push(idOf(answer));
+            const change = await send('PATCH', `/v1/customers/${idOf(answer)}`, {
+              firstName: name,
+              contacts: contacts(`new ${name}`),
+            });
+            if (change.status !== 200) return refused.push(change);
+            return patched.set(idOf(answer), name);
+          }),
+        );
+      }
+    });
+    expect(killed).toBeGreaterThan(10);
+    expect(created.length).toBeGreaterThan(0);
+    for (const answer of refused) expectUnavailable(answer);
+
+    const stored = await service.query<{ id: string; name: string | null; contacts: string[] }>(
+      `select c.id, first_name as name, array_agg(identifier_value order by position) as contacts
+        from customers c left join customer_contacts k on k.customer_id = c.id
+        where c.organization_id = $1 group by c.id, first_name`,
+      [agency.id],
+    );
+    const byId = new Map(stored.map((row) => [row.id, row]));
+    for (const id of created) expect(byId.has(id)).toBe(true);
+    for (const [id, name] of patched) {
+      expect(byId.get(id)).toEqual({ id, name, contacts: [`new ${name}-a`, `new ${name}-b`] });
+    }
+    for (const row of stored) expect(row.contacts).toHaveLength(2);
+    const { body } = await agency.get('/v1/customers?limit=1');
+    expect(body.pagination.total).toBe(stored.length);
+  });
+});
+
+describe('when all connections are taken', () => {
+  test('requests queue up to the limit; the next is refused at once with 503, and the queue is served', async () => {
+    const agency = await service.agency();
+    const { db, send } = await instance(agency, { poolSize: 1, maxWaiting: 3 });
+    expect((await send('GET', '/v1/team')).status).toBe(200);
+    const release = await lock('team_members');
+    const waiting = Array.from({ length: 4 }, () => send('GET', '/v1/team'));
+    await expect.poll(() => db.stats().waiting).toBe(3);
+    for (const answer of await Promise.all([send('GET', '/v1/team'), send('GET', '/v1/customers')])) {
+      expectUnavailable(answer);
+    }
+    expectUnavailable(await send('POST', '/v1/catalog/products', { title: 'Oaxaca' }));
+    await release();
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
+    expect((await send('GET', '/v1/team')).status).toBe(200);
+    expect(await service.query('select from products where organization_id = $1', [agency.id])).toEqual([]);
+  });
+
+  test('a queue of no length refuses only what finds no free connection', async () => {
+    const agency = await service.agency();
+    const { send } = await instance(agency, { poolSize: 1, maxWaiting: 0 });
+    for (let index = 0; index < 5; index += 1) expect((await send('GET', '/v1/team')).status).toBe(200);
+  });
+});
+
+describe('a statement that takes too long', () => {
+  test('is ended and answered with 503, for reads and writes, and leaves nothing behind', async () => {
+    const agency = await service.agency();
+    const { body: product } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
+    const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
+    const { send } = await instance(agency, { statementTimeout: 150 });
+    const letGo = [await lock('products'), await lock('customers')];
+    const answers = await Promise.all([
+      send('GET', '/v1/catalog/products'),
+      send('GET', `/v1/catalog/products/${product.id}`),
+      send('POST', '/v1/catalog/products', { title: 'Otro' }),
+      send('PATCH', `/v1/catalog/products/${product.id}`, { title: 'Otro' }),
+      send('DELETE', `/v1/catalog/products/${product.id}`),
+      send('POST', '/v1/customers', { contacts: contacts('y') }),
+      send('PATCH', `/v1/customers/${customer.id}`, { contacts: contacts('y') }),
+      send('DELETE', `/v1/customers/${customer.id}`),
+    ]);
+    for (const answer of answers) expectUnavailable(answer);
+    for (const release of letGo) await release();
+    const [products, customers] = [
+      await send('GET', '/v1/catalog/products'),
+      await send('GET', '/v1/customers'),
+    ];
+    expect(products.body).toMatchObject({ data: [product], pagination: { total: 1 } });
+    expect(customers.body).toMatchObject({ data: [customer], pagination: { total: 1 } });
+  });
+});
+
+describe('when the database cannot be reached', () => {
+  const behindProxy = async (agency: Agency, options: Partial<DatabaseOptions> = {}) => {
+    const proxy = await startProxy(service.url);
+    const { send, db } = await instance(agency, { url: proxy.url, ...options });
+    onTestFinished(proxy.close);
+    return { proxy, send, db };
+  };
+
+  test('writes are refused with 503; reads wait for it, and all is well when it is back', async () => {
+    const agency = await service.agency();
+    const { proxy, send } = await behindProxy(agency);
+    expect((await send('POST', '/v1/catalog/products', { title: 'Antes' })).status).toBe(201);
+    proxy.cut();
+    const read = send('GET', '/v1/catalog/products');
+    expectUnavailable(await send('POST', '/v1/catalog/products', { title: 'Durante' }));
+    proxy.mend();
+    expect(await read).toMatchObject({ status: 200, body: { pagination: { total: 1 } } });
+    expect((await send('POST', '/v1/catalog/products', { title: 'Después' })).status).toBe(201);
+    const { body } = await agency.get('/v1/catalog/products');
+    expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
+  });
+
+  test('a server that is frozen is given up, and no connection to it is used again', async () => {
+    const agency = await service.agency();
+    const { proxy, send } = await behindProxy(agency, { statementTimeout: 100 });
+    expect((await send('GET', '/v1/team')).status).toBe(200);
+    proxy.freeze();
+    expectUnavailable(await send('GET', '/v1/team'));
+    proxy.mend();
+    expect((await send('GET', '/v1/team')).status).toBe(200);
+    expect((await send('POST', '/v1/catalog/products', { title: 'Oaxaca' })).status).toBe(201);
+  });
+
+  test('a server that only reads, as a replica after a switch, answers reads and refuses writes with 503', async () => {
+    const agency = await service.agency();
+    await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
+    const { send } = await instance(agency, {
+      url: `${service.url}${service.url.includes('?') ? '&' : '?'}options=-c%20default_transaction_read_only%3Don`,
+    });
+    expect(await send('GET', '/v1/catalog/products')).toMatchObject({
+      status: 200,
+      body: { pagination: { total: 1 } },
+    });
+    expectUnavailable(await send('POST', '/v1/catalog/products', { title: 'Otro' }));
+    expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(1);
+  });
+});
+
+test('connections that died while nobody used them harm no request', async () => {
+  const agency = await service.agency();
+  const { send, db } = await instance(agency);
+  await Promise.all(Array.from({ length: 4 }, () => send('GET', '/v1/team')));
+  await killConnections();
+  await expect.poll(() => db.stats().total).toBe(0);
+  expect((await send('POST', '/v1/catalog/products', { title: 'Oaxaca' })).status).toBe(201);
+  expect((await send('GET', '/v1/team')).status).toBe(200);
+});
