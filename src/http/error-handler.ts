@@ -9,7 +9,7 @@ import { faultsOf, ValidationError } from './validation.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   return reply
     .code(error.status)
     .headers(error.headers)

@@ -123,13 +123,7 @@ export const pageQuery = () => ({ limit: limit(100, 25), offset: offset() });
 export const textFilter = (description: string) =>
   text({ min: 1, max: 200 }).optional().describe(description);
 
-export const page = <Item extends z.ZodType>(item: Item) =>
-  z.object({
-    data: z.array(item),
-    pagination: Pagination,
-  });
-
-export const Pagination = z
+const Pagination = z
   .object({
     limit: z
       .int32()
@@ -144,3 +138,9 @@ export const Pagination = z
       .meta({ examples: [60] }),
   })
   .meta({ id: 'Pagination', description: 'Another page exists while offset plus limit is below total.' });
+
+export const page = <Item extends z.ZodType>(item: Item) =>
+  z.object({
+    data: z.array(item),
+    pagination: Pagination,
+  });

@@ -4,7 +4,7 @@ import { sqlState } from '../db/faults.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 
 /** What a log line may hold of an error. Messages of data errors quote the data; their code and constraint say enough. */
-export function serializeError(error: Error & { constraint?: string }): Record<string, unknown> {
+function serializeError(error: Error & { constraint?: string }): Record<string, unknown> {
   const state = sqlState(error);
   const quotesData = state !== undefined && /^2[23]/.test(state);
   return {

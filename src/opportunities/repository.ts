@@ -41,7 +41,7 @@ export const opportunityJoins = sql`
   left join ${teamMembers} on ${teamMembers.organizationId} = ${opportunities.organizationId} and ${teamMembers.id} = ${opportunities.sellerMemberId}
   left join ${pipelineStages} on ${pipelineStages.organizationId} = ${opportunities.organizationId} and ${pipelineStages.id} = ${opportunities.stageId}`;
 
-export const liveOpportunity = sql`${opportunities.archivedAt} is null`;
+const liveOpportunity = sql`${opportunities.archivedAt} is null`;
 
 const list = defineList<Opportunity, 'query' | 'salesStage' | 'stageId'>({
   name: 'list_opportunities',

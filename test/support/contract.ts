@@ -5,8 +5,8 @@ import formatsPlugin from 'ajv-formats';
 /** Holds answers to an OpenAPI document: an operation, status or field that the document does not have is an error. */
 
 export type Schema = Record<string, unknown> & { properties?: Record<string, Schema> };
-export type Media = { schema: Schema; example?: unknown };
-export type Parameter = {
+type Media = { schema: Schema; example?: unknown };
+type Parameter = {
   name: string;
   in: string;
   required?: boolean;

@@ -49,13 +49,19 @@ async function startEmbedded(): Promise<Server> {
   };
 }
 
+const LOGIN = { POSTGRES_USER: 'crm', POSTGRES_PASSWORD: 'crm', POSTGRES_DB: 'crm' };
+
 async function startContainer(): Promise<Server> {
-  const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
+  const { GenericContainer } = await import('testcontainers');
   const command = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const container = await new PostgreSqlContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18')
+  // The image's own initialisation does not listen on the port: once it is open, the server is the final one.
+  const container = await new GenericContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18')
+    .withEnvironment(LOGIN)
+    .withExposedPorts(5432)
     .withCommand(['postgres', ...command])
     .start();
-  return { url: container.getConnectionUri(), stop: () => container.stop() };
+  const address = `${container.getHost()}:${container.getMappedPort(5432)}`;
+  return { url: `postgres://crm:crm@${address}/crm`, stop: () => container.stop() };
 }
 
 declare module 'vitest' {

@@ -22,7 +22,7 @@ type Body = any;
 
 export type Reply = { status: number; headers: Record<string, string | undefined>; body: Body; text: string };
 
-export type RequestOptions = { body?: unknown; headers?: Record<string, string>; key?: string | null };
+type RequestOptions = { body?: unknown; headers?: Record<string, string>; key?: string | null };
 
 /** Calls the API as an integrator with a key does; every answer is held to the OpenAPI document. */
 export type Client = {
