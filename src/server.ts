@@ -89,7 +89,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     links,
     logger,
     trustProxy: config.TRUST_PROXY,
-    operations: { ready: () => checkDatabase(directUrl), metrics },
+    operations: { ready: () => checkDatabase(url), metrics },
   });
   closing(() => dashboard.close());
   await dashboard.listen({ host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/client.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
+import type { Metrics } from '../http/metrics.ts';
 import { type DocumentOptions, documentApi } from '../http/openapi.ts';
 import { createHttpServer } from '../http/server.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
@@ -28,7 +29,7 @@ export type DashboardOptions = {
   /** The clock: milliseconds since 1970. */
   now?: () => number;
   /** For liveness, readiness and metrics, which need no token. */
-  operations?: OperationsOptions;
+  operations?: { ready: OperationsOptions['ready']; metrics: Metrics };
 };
 
 const DOCUMENT: DocumentOptions = {
@@ -57,7 +58,7 @@ twice changes nothing. Errors, pagination, request ids and strictness are as in 
 /** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildDashboardApp(options: DashboardOptions) {
   const { db, token, storage, links, logger, trustProxy = false, now = Date.now } = options;
-  const app = createHttpServer({ logger, trustProxy });
+  const app = createHttpServer({ logger, trustProxy, metrics: options.operations?.metrics });
   await documentApi(app, DOCUMENT);
 
   app.register(
