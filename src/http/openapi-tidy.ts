@@ -113,19 +113,25 @@ const HEADERS = {
 };
 
 /** The headers that answers of a status carry. */
-const headersOf = (status: string): (keyof typeof HEADERS)[] => [
+const headersOf = (status: string, isLimited: boolean): (keyof typeof HEADERS)[] => [
   'X-Request-Id',
-  ...(status === '401' ? (['WWW-Authenticate'] as const) : (['RateLimit-Policy', 'RateLimit'] as const)),
+  ...(status === '401' ? (['WWW-Authenticate'] as const) : []),
+  ...(isLimited && status !== '401' ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
   ...(status.startsWith('2') || status === '400' ? (['X-Ignored-Parameters'] as const) : []),
   ...(status === '429' || status === '503' ? (['Retry-After'] as const) : []),
 ];
 
+/** Only the keys of /v1 have a limit; what other operations cannot answer is not declared for them. */
 function withHeaders(document: OpenApiDocument): OpenApiDocument {
-  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
-    for (const [status, response] of Object.entries(operation.responses)) {
-      response.headers = Object.fromEntries(
-        headersOf(status).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-      );
+  for (const [path, operations] of Object.entries(document.paths)) {
+    const isLimited = path.startsWith('/v1/');
+    for (const { responses } of Object.values(operations)) {
+      if (!isLimited) delete responses[429];
+      for (const [status, response] of Object.entries(responses)) {
+        response.headers = Object.fromEntries(
+          headersOf(status, isLimited).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+        );
+      }
     }
   }
   return { ...document, components: { ...document.components, headers: HEADERS } };

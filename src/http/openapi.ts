@@ -43,7 +43,7 @@ const ErrorResponse = z
 
 const DESCRIPTIONS = {
   400: 'The request is not valid; nothing was changed.',
-  401: 'The API key is missing or not valid.',
+  401: 'The key or token is missing or not valid.',
   404: 'The record does not exist in this organization.',
   409: 'Conflict with the current state of the resource.',
   412: 'The record is no longer the one that If-Match names.',
