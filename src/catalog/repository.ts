@@ -4,7 +4,8 @@ import { isId, newId } from '../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst, searchFilter } from '../db/list.ts';
 import { countLive, liveTotal } from '../db/live-count.ts';
-import { names, namesOf, recordFrom, recordsFrom, toRecord, touched, writable } from '../db/record.ts';
+import { patchStatement } from '../db/patch.ts';
+import { names, namesOf, recordFrom, recordsFrom, toRecord, writable } from '../db/record.ts';
 import { products, productVariants } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 import { planned, prepared } from '../db/statement.ts';
@@ -210,25 +211,13 @@ export async function createCatalogProduct(
   return row.body;
 }
 
-const updateStatement = prepared<
-  { body: Json<CatalogProduct> },
-  { organizationId: string; id: string; patch: string }
->(
-  'update_catalog_product',
-  sql`with stored as (select ${products} as record from ${products} where ${oneProduct} for update),
-    patched as (select input.* from stored, jsonb_populate_record(stored.record, ${sql.placeholder('patch')}::jsonb) input),
-    changed as (
-      update ${products} set (${names(patchable)}) = row(${namesOf('patched', patchable)}),
-        updated_at = ${touched(products.updatedAt)}
-      from stored, patched
-      where ${oneProduct} and row(${namesOf('(stored.record)', patchable)}) is distinct from row(${namesOf('patched', patchable)})
-      returning ${products}.*)
-    ${jsonRows(
-      productFields,
-      sql`from (select * from changed union all
-        select (record).* from stored where not exists (select from changed)) products`,
-    )}`,
-);
+const updateStatement = patchStatement<CatalogProduct>({
+  name: 'update_catalog_product',
+  table: products,
+  fields: productFields,
+  columns: patchable,
+  where: oneProduct,
+});
 
 /**
  * Changes the fields that the body has; null clears one. Values equal to the stored ones change nothing.

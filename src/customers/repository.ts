@@ -4,7 +4,8 @@ import { isId, newId } from '../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst, searchFilter } from '../db/list.ts';
 import { countLive, liveTotal } from '../db/live-count.ts';
-import { names, namesOf, recordFrom, recordsFrom, toRecord, touched, writable } from '../db/record.ts';
+import { type PatchValues, patchStatement } from '../db/patch.ts';
+import { names, namesOf, recordFrom, recordsFrom, toRecord, writable } from '../db/record.ts';
 import { customerContacts, customers } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 import { prepared } from '../db/statement.ts';
@@ -235,26 +236,14 @@ const lockStatement = prepared<{ id: string }, { organizationId: string; id: str
   sql`select ${customers.id} as id from ${customers} where ${oneCustomer} for update`,
 );
 
-const updateStatement = prepared<
-  { body: Json<Customer> },
-  { organizationId: string; id: string; patch: string; contactsChanged: boolean }
->(
-  'update_customer',
-  sql`with stored as (select ${customers} as record from ${customers} where ${oneCustomer} for update),
-    patched as (select input.* from stored, jsonb_populate_record(stored.record, ${sql.placeholder('patch')}::jsonb) input),
-    changed as (
-      update ${customers} set (${names(customerColumns)}) = row(${namesOf('patched', customerColumns)}),
-        updated_at = ${touched(customers.updatedAt)}
-      from stored, patched
-      where ${oneCustomer} and (${sql.placeholder('contactsChanged')}
-        or row(${namesOf('(stored.record)', customerColumns)}) is distinct from row(${namesOf('patched', customerColumns)}))
-      returning ${customers}.*)
-    ${jsonRows(
-      customerFields,
-      sql`from (select * from changed union all
-        select (record).* from stored where not exists (select from changed)) customers`,
-    )}`,
-);
+const updateStatement = patchStatement<Customer, PatchValues & { contactsChanged: boolean }>({
+  name: 'update_customer',
+  table: customers,
+  fields: customerFields,
+  columns: customerColumns,
+  where: oneCustomer,
+  touchedIf: sql`${sql.placeholder('contactsChanged')}`,
+});
 
 const replaceContactsStatement = prepared<
   { changes: number },

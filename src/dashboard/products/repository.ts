@@ -6,7 +6,8 @@ import { isId } from '../../db/ids.ts';
 import { isoTime, type Json, jsonRows } from '../../db/json.ts';
 import { defineList, newestFirst, type Page, searchFilter } from '../../db/list.ts';
 import { countLive } from '../../db/live-count.ts';
-import { names, namesOf, toRecord, touched, writable } from '../../db/record.ts';
+import { patchStatement } from '../../db/patch.ts';
+import { toRecord, writable } from '../../db/record.ts';
 import { products } from '../../db/schema/index.ts';
 import type { OrganizationScope } from '../../db/scope.ts';
 import { prepared } from '../../db/statement.ts';
@@ -59,25 +60,13 @@ const mediaColumns = writable({
   destinations: products.destinations,
 });
 
-const updateMediaStatement = prepared<
-  { body: Json<CatalogProduct> },
-  { organizationId: string; id: string; patch: string }
->(
-  'update_catalog_product_media',
-  sql`with stored as (select ${products} as record from ${products} where ${oneProduct} and ${liveProduct} for update),
-    patched as (select input.* from stored, jsonb_populate_record(stored.record, ${sql.placeholder('patch')}::jsonb) input),
-    changed as (
-      update ${products} set (${names(mediaColumns)}) = row(${namesOf('patched', mediaColumns)}),
-        updated_at = ${touched(products.updatedAt)}
-      from stored, patched
-      where ${oneProduct} and row(${namesOf('(stored.record)', mediaColumns)}) is distinct from row(${namesOf('patched', mediaColumns)})
-      returning ${products}.*)
-    ${jsonRows(
-      productFields,
-      sql`from (select * from changed union all
-        select (record).* from stored where not exists (select from changed)) products`,
-    )}`,
-);
+const updateMediaStatement = patchStatement<CatalogProduct>({
+  name: 'update_catalog_product_media',
+  table: products,
+  fields: productFields,
+  columns: mediaColumns,
+  where: sql`${oneProduct} and ${liveProduct}`,
+});
 
 /**
  * Changes the media fields that the body has; null clears one. Values equal to the stored ones change nothing.
