@@ -257,6 +257,23 @@ describe('when the database cannot be reached', () => {
     expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
   });
 
+  test('a write whose answer is lost is answered with 503 and never sent twice, though it may have been done', async () => {
+    const agency = await service.agency();
+    const { proxy, send } = await behindProxy(agency);
+    const release = await lock('products');
+    const lost = send('POST', '/v1/catalog/products', { title: 'Oaxaca' });
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    await expect.poll(() => service.query(waiting)).toHaveLength(1);
+    proxy.cut();
+    proxy.mend();
+    // A second attempt would wait for the lock like the first.
+    await expect.poll(async () => (await Promise.race([lost, pause(1)]))?.status).toBe(503);
+    expectUnavailable(await lost);
+    await release();
+    await expect.poll(() => service.query(waiting)).toEqual([]);
+    await expect.poll(async () => (await agency.get('/v1/catalog/products')).body.pagination.total).toBe(1);
+  });
+
   test('a server that is frozen is given up, and no connection to it is used again', async () => {
     const agency = await service.agency();
     const { proxy, send } = await behindProxy(agency, { statementTimeout: 100 });
