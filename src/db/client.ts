@@ -43,6 +43,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: 3_000,
+    // A new connection costs more than an idle one, and prepares every statement again.
+    idleTimeoutMillis: 300_000,
     keepAlive: true,
     statement_timeout: options.statementTimeout,
     lock_timeout: options.statementTimeout,

@@ -20,27 +20,26 @@ const limitHeaders = (limit: number, remaining: number, reset: number): Record<s
   'x-ratelimit-reset': String(reset),
 });
 
+const exceeded = (limit: number, reset: number): ApiError =>
+  new ApiError('RATE_LIMIT_EXCEEDED', `This key may make ${limit} requests a minute; retry in ${reset} s.`, {
+    headers: { 'retry-after': String(reset) },
+  });
+
 /** Limits each key's requests; refused ones count no further. Needs an authenticated request. */
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const key = request.apiKey;
     const limit = key?.requestsPerMinute ?? requestsPerMinute;
-    if (!key || limit === 0) return;
-    const window = await limiter.penalty(key.id).catch((error: Error): RateLimiterRes | undefined => {
+    if (!key || limit === 0) return done();
+    const counted = ({ consumedPoints, msBeforeNext }: RateLimiterRes): void => {
+      const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
+      reply.headers(limitHeaders(limit, Math.max(0, limit - consumedPoints), reset));
+      done(consumedPoints > limit ? exceeded(limit, reset) : undefined);
+    };
+    const failed = (error: Error): void => {
       request.log.warn({ err: error }, 'the rate limit store failed; the request passes');
-      return undefined;
-    });
-    if (!window) return;
-    const reset = Math.max(1, Math.ceil(window.msBeforeNext / 1_000));
-    reply.headers(limitHeaders(limit, Math.max(0, limit - window.consumedPoints), reset));
-    if (window.consumedPoints > limit) {
-      throw new ApiError(
-        'RATE_LIMIT_EXCEEDED',
-        `This key may make ${limit} requests a minute; retry in ${reset} s.`,
-        {
-          headers: { 'retry-after': String(reset) },
-        },
-      );
-    }
+      done();
+    };
+    limiter.penalty(key.id).then(counted, failed);
   });
 }
