@@ -295,7 +295,7 @@ const ofCustomers = (customers: number): OrganizationSize => ({
 
 export const SCALES: Record<'small' | 'full', DataSet> = {
   small: [
-    { customers: 120_000, products: 10_000, opportunities: 20_000, conversations: 12_000, quotes: 12_000 },
+    { customers: 105_000, products: 10_000, opportunities: 20_000, conversations: 8_000, quotes: 12_000 },
     ...Array.from({ length: SMALL_ORGANIZATIONS }, () => ofCustomers(1_000)),
     ...Array.from({ length: MIDDLE_ORGANIZATIONS }, () => ofCustomers(2_000)),
   ],

@@ -21,7 +21,7 @@ export const USAGE = `npm run bench -- [options]
   --json FILE         write the result as JSON too
   --data DIR          keep the loaded data there, and use it the next time`;
 
-const DEFAULT_SECONDS: Record<Scale, number> = { small: 0.3, full: 2 };
+const DEFAULT_SECONDS: Record<Scale, number> = { small: 0.25, full: 2 };
 
 /** @throws when an option is unknown or has a value that means nothing */
 export function readOptions(args: readonly string[]): Options {
