@@ -33,6 +33,9 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
   if (error instanceof ValidationError) {
     return validationFailed([...faultsOf(error, request), ...request.strictFaults]);
   }
+  // A client that breaks off its request fails with the same code as a broken database connection.
+  if (request.raw.errored === error)
+    return new ApiError('VALIDATION_FAILED', 'The request was broken off.', { cause: error });
   if (isDatabaseFault(error)) return serviceUnavailable(error);
   const known = 'code' in error ? FRAMEWORK[error.code] : undefined;
   if (known) return known();
