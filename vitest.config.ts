@@ -5,6 +5,10 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
+    // Loading the modules takes longer than most files: a worker loads them once for all of its files.
+    isolate: false,
+    // A worker waits for PostgreSQL half of the time: one for every core keeps them busy.
+    maxWorkers: '100%',
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
