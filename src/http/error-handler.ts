@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseFault } from '../db/faults.ts';
 import { ApiError, errorBody, serviceUnavailable, validationFailed } from '../errors.ts';
@@ -81,10 +82,18 @@ export function answerClientError(
     socket.destroy();
     return;
   }
-  const answer = new ApiError(
-    'VALIDATION_FAILED',
-    error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is no valid HTTP.',
-  );
+  const message =
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is no valid HTTP.';
+  writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
+}
+
+/** For CONNECT: Node hands over the bare socket, which from then on is ours. */
+export function answerTunnel(socket: Duplex, requestId: string): void {
+  socket.on('error', () => socket.destroy());
+  writeError(socket, routeNotFound(), requestId);
+}
+
+function writeError(socket: Duplex, answer: ApiError, requestId: string): void {
   const body = JSON.stringify(errorBody(answer));
   socket.end(
     [
@@ -96,5 +105,6 @@ export function answerClientError(
       '',
       body,
     ].join('\r\n'),
+    () => socket.destroy(),
   );
 }

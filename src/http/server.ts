@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
-import { answerClientError, answerFrameworkError, handleErrors, routeNotFound } from './error-handler.ts';
+import {
+  answerClientError,
+  answerFrameworkError,
+  answerTunnel,
+  handleErrors,
+  routeNotFound,
+} from './error-handler.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { logRequests } from './logging.ts';
 import { type Metrics, observeRequests } from './metrics.ts';
@@ -53,6 +60,10 @@ export function createHttpServer({ logger, trustProxy = false, metrics }: HttpSe
   });
 
   closeWhatFinishes(app);
+  app.server.on('connect', (request: IncomingMessage, socket: Duplex) =>
+    answerTunnel(socket, requestId(request)),
+  );
+
   handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);

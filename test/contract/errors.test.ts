@@ -51,6 +51,9 @@ describe('a request that never reaches an operation is answered in the error sha
     ['an unknown path outside of /v1', 404, NO_ROUTE, () => [requestBytes('GET', '/')]],
     ['a known path with another method', 404, NO_ROUTE, () => [requestBytes('PUT', '/v1/customers/x')]],
     ['a method that no operation has', 404, NO_ROUTE, () => [requestBytes('PROPFIND', '/v1/customers')]],
+    ['QUERY', 404, NO_ROUTE, () => [requestBytes('QUERY', '/v1/customers')]],
+    ['TRACE', 404, NO_ROUTE, () => [requestBytes('TRACE', '/v1/customers')]],
+    ['CONNECT', 404, NO_ROUTE, () => [requestBytes('CONNECT', 'example.com:443')]],
     ['OPTIONS', 404, NO_ROUTE, () => [requestBytes('OPTIONS', '/v1/customers')]],
     ['OPTIONS of the server', 404, NO_ROUTE, () => [requestBytes('OPTIONS', '*')]],
     ['a doubled slash', 404, NO_ROUTE, () => [requestBytes('GET', '//v1/customers')]],
@@ -65,6 +68,15 @@ describe('a request that never reaches an operation is answered in the error sha
     ['a method that HTTP does not know', 400, NO_HTTP, () => [requestBytes('FETCH', '/v1/customers')]],
     ['a space in the path', 400, NO_HTTP, () => [requestBytes('GET', '/v1/cust omers')]],
     ['another protocol', 400, NO_HTTP, () => ['GET /v1/customers FTP/1.1\r\nHost: x\r\n\r\n']],
+    ['a line that ends in LF alone', 400, NO_HTTP, () => ['GET /v1/customers HTTP/1.1\nHost: x\n\n']],
+    ['a folded header', 400, NO_HTTP, () => ['GET /v1/team HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\n\r\n']],
+    [
+      'a path that is no ASCII',
+      400,
+      NO_HTTP,
+      () => [Buffer.from('GET /v1/customers/ñ HTTP/1.1\r\nHost: x\r\n\r\n')],
+    ],
+    ['HTTP/2', 400, NO_HTTP, () => ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n']],
     ['a header without a name', 400, NO_HTTP, () => ['GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n']],
     ['a NUL in a header', 400, NO_HTTP, () => [requestBytes('GET', '/v1/team', { 'X-A': 'a\0b' })]],
     [
@@ -120,6 +132,21 @@ describe('a request that never reaches an operation is answered in the error sha
     expectError(await exchange(port, ...bytes()), status, body);
   });
 
+  test('a known path needs no more than HTTP/1.0, may be absolute, and may come with an upgrade or a body that nobody asked for', async () => {
+    const key = { 'x-api-key': agency.key };
+    for (const bytes of [
+      Buffer.from(`GET /v1/team HTTP/1.0\r\nx-api-key: ${agency.key}\r\n\r\n`),
+      requestBytes('GET', 'http://example.com/v1/team', key),
+      requestBytes('GET', '/v1/team', { ...key, Connection: 'Upgrade', Upgrade: 'websocket' }),
+      requestBytes('GET', '/v1/team', { ...key, ...JSON_HEADERS }, '{'),
+      requestBytes('GET', '/v1/team', { ...key, 'Content-Type': 'text/plain' }, 'x'),
+    ]) {
+      const answer = await exchange(port, bytes);
+      expect(answer?.status).toBe(200);
+      expect(JSON.parse(answer?.text ?? '').data).toEqual([]);
+    }
+  });
+
   test('a path parameter of any length is an unknown id, not a path too long', async () => {
     const id = 'x'.repeat(15_000);
     expectError(
@@ -158,6 +185,18 @@ describe('a request that never reaches an operation is answered in the error sha
       }
     }
   });
+});
+
+test('checks follow one another: key, request, record, conflict', async () => {
+  const own = await service.agency();
+  await own.post('/v1/customers', JSON.parse(VALID_CUSTOMER));
+  const unknown = '/v1/customers/01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+  const taken = JSON.parse(VALID_CUSTOMER);
+  const statusOf = async (body: object, key?: string) =>
+    (await own.patch(unknown, body, key ? { key } : {})).status;
+  expect(await statusOf({ ...taken, tags: null }, 'nonsense')).toBe(401);
+  expect(await statusOf({ ...taken, tags: null })).toBe(400);
+  expect(await statusOf(taken)).toBe(404);
 });
 
 describe('an expectation', () => {

@@ -97,6 +97,7 @@ describe('a run of every kind of request', () => {
     });
 
     expect(entries.length).toBeGreaterThan(25);
+    for (const { requestId } of entries) expect(requestId).toMatch(/^[\w-]{8,64}$/);
     const statuses = new Set(entries.map(({ status }) => status));
     for (const status of [200, 201, 400, 401, 403, 404, 409]) expect(statuses).toContain(status);
     expectNoSecret(
