@@ -288,7 +288,7 @@ CREATE INDEX "products_live_idx" ON "products" USING btree ("organization_id","u
 CREATE INDEX "products_status_idx" ON "products" USING btree ("organization_id","status","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "products_type_idx" ON "products" USING btree ("organization_id","type","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "products_budget_tier_idx" ON "products" USING btree ("organization_id","budget_tier","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
-CREATE INDEX "products_search_idx" ON "products" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "products_search_idx" ON "products" USING gin ("organization_id","search" gin_trgm_ops) WITH (fastupdate=false) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "products_archived_idx" ON "products" USING btree ("organization_id","archived_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is not null;--> statement-breakpoint
 CREATE INDEX "products_purge_idx" ON "products" USING btree ("archived_at") WHERE archived_at is not null;--> statement-breakpoint
 CREATE INDEX "channel_messages_transcript_idx" ON "channel_messages" USING btree ("organization_id","conversation_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
@@ -298,17 +298,17 @@ CREATE INDEX "conversations_newest_idx" ON "conversations" USING btree ("organiz
 CREATE INDEX "conversations_channel_idx" ON "conversations" USING btree ("organization_id","channel","last_message_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE continued_by is null;--> statement-breakpoint
 CREATE INDEX "conversations_activity_state_idx" ON "conversations" USING btree ("organization_id","activity_state","last_message_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE continued_by is null;--> statement-breakpoint
 CREATE INDEX "conversations_customer_idx" ON "conversations" USING btree ("organization_id","customer_id","last_message_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE continued_by is null;--> statement-breakpoint
-CREATE INDEX "conversations_search_idx" ON "conversations" USING gin ("organization_id","search" gin_trgm_ops) WHERE continued_by is null;--> statement-breakpoint
+CREATE INDEX "conversations_search_idx" ON "conversations" USING gin ("organization_id","search" gin_trgm_ops) WITH (fastupdate=false) WHERE continued_by is null;--> statement-breakpoint
 CREATE INDEX "whatsapp_messages_transcript_idx" ON "whatsapp_messages" USING btree ("organization_id","conversation_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
 CREATE UNIQUE INDEX "customer_contacts_live_key" ON "customer_contacts" USING btree ("organization_id","identifier_type","contact_key") WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "customer_contacts_customer_idx" ON "customer_contacts" USING btree ("organization_id","customer_id","position");--> statement-breakpoint
 CREATE INDEX "customers_live_idx" ON "customers" USING btree ("organization_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
-CREATE INDEX "customers_search_idx" ON "customers" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
-CREATE INDEX "customers_tags_idx" ON "customers" USING gin ("organization_id","tags") WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "customers_search_idx" ON "customers" USING gin ("organization_id","search" gin_trgm_ops) WITH (fastupdate=false) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "customers_tags_idx" ON "customers" USING gin ("organization_id","tags") WITH (fastupdate=false) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "opportunities_live_idx" ON "opportunities" USING btree ("organization_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "opportunities_sales_stage_idx" ON "opportunities" USING btree ("organization_id","sales_stage","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "opportunities_stage_idx" ON "opportunities" USING btree ("organization_id","stage_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
-CREATE INDEX "opportunities_search_idx" ON "opportunities" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "opportunities_search_idx" ON "opportunities" USING gin ("organization_id","search" gin_trgm_ops) WITH (fastupdate=false) WHERE archived_at is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "api_keys_hash_key" ON "api_keys" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "rate_limits_expire_idx" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
 CREATE INDEX "quote_attachments_quote_idx" ON "quote_attachments" USING btree ("organization_id","quote_id","created_at","id");--> statement-breakpoint
@@ -316,5 +316,5 @@ CREATE UNIQUE INDEX "quotes_token_key" ON "quotes" USING btree ("organization_id
 CREATE INDEX "quotes_live_idx" ON "quotes" USING btree ("organization_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "quotes_status_idx" ON "quotes" USING btree ("organization_id","status","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "quotes_opportunity_idx" ON "quotes" USING btree ("organization_id","opportunity_id","updated_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE archived_at is null;--> statement-breakpoint
-CREATE INDEX "quotes_search_idx" ON "quotes" USING gin ("organization_id","search" gin_trgm_ops) WHERE archived_at is null;--> statement-breakpoint
+CREATE INDEX "quotes_search_idx" ON "quotes" USING gin ("organization_id","search" gin_trgm_ops) WITH (fastupdate=false) WHERE archived_at is null;--> statement-breakpoint
 CREATE INDEX "team_members_live_idx" ON "team_members" USING btree ("organization_id","created_at","id") WHERE archived_at is null;

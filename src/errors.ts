@@ -44,7 +44,11 @@ export class ApiError extends Error {
     message: string,
     options: { details?: readonly ErrorDetail[]; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
+    // Most are answers and no faults, and a stack costs more than the rest of such an answer; faults have theirs in the cause.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.details = options.details;
     this.headers = options.headers ?? {};

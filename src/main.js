@@ -6,4 +6,17 @@ if (major < 22 || (major === 22 && minor < 18)) {
   );
   process.exit(1);
 }
+
+// As ES modules, each of Drizzle's many files makes Node read its large package.json anew: half of the start and 100 MiB.
+// As CommonJS, the same package loads in a tenth of the time.
+const { createRequire, registerHooks } = await import('node:module');
+const { pathToFileURL } = await import('node:url');
+const { resolve } = createRequire(import.meta.url);
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier.startsWith('drizzle-orm') && !context.conditions.includes('require')
+      ? { url: pathToFileURL(resolve(specifier)).href, format: 'commonjs', shortCircuit: true }
+      : next(specifier, context),
+});
+
 await import('./server.ts');

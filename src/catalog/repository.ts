@@ -148,6 +148,7 @@ export const listCatalogProducts = defineList<CatalogProduct, 'budgetTier' | 'qu
     status: sql`${products.status} = ${sql.placeholder('status')}`,
     type: sql`${products.type} = ${sql.placeholder('type')}`,
   },
+  plannedFor: ['query'],
   total: liveTotal('products'),
 });
 

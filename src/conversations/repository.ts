@@ -44,6 +44,7 @@ const list = defineList<Conversation, 'activityState' | 'channel' | 'customerId'
     customerId: sql`${conversations.customerId} = ${sql.placeholder('customerId')}`,
     query: searchFilter(conversations.search),
   },
+  plannedFor: ['query'],
   total: liveTotal('conversations'),
 });
 

@@ -171,6 +171,7 @@ export const listCustomers = defineList<Customer, 'query' | 'tag'>({
     query: searchFilter(customers.search),
     tag: sql`${customers.tags} @> array[${sql.placeholder('tag')}]::text[]`,
   },
+  plannedFor: ['query', 'tag'],
   total: liveTotal('customers'),
 });
 

@@ -21,6 +21,8 @@ type ListOptions<T, Filter extends string> = {
   order: SQL[];
   /** The condition of each filter; its value is `sql.placeholder` of the same name. */
   filters?: Record<Filter, SQL>;
+  /** Filters whose value decides which plan is good: a search term, a tag. Lists filtered by one are planned anew each time. */
+  plannedFor?: Filter[];
   /** Of the unfiltered list; without it, the rows are counted. */
   total?: SQL;
 };
@@ -67,9 +69,9 @@ export function defineList<T, Filter extends string = never>(options: ListOption
       '],"pagination":{"limit":', ${sql.placeholder('limit')}::int,
       ',"offset":', ${sql.placeholder('offset')}::int,
       ',"total":', (${total}), '}}') as body`;
-    // The plan for a search term depends on how rare it is; every other plan is good for all values.
     const names = sent.map(([filter]) => filter);
-    return names.includes('query' as Filter) ? planned(query) : prepared([name, ...names].join(' '), query);
+    const isPlanned = names.some((filter) => options.plannedFor?.includes(filter));
+    return isPlanned ? planned(query) : prepared([name, ...names].join(' '), query);
   }
 
   return async (

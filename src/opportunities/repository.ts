@@ -55,6 +55,7 @@ const list = defineList<Opportunity, 'query' | 'salesStage' | 'stageId'>({
     salesStage: sql`${opportunities.salesStage} = ${sql.placeholder('salesStage')}`,
     stageId: sql`${opportunities.stageId} = ${sql.placeholder('stageId')}`,
   },
+  plannedFor: ['query'],
   total: liveTotal('opportunities'),
 });
 

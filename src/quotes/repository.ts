@@ -49,6 +49,7 @@ const list = defineList<Quote, 'opportunityId' | 'query' | 'status'>({
     query: searchFilter(quotes.search),
     status: sql`${quotes.status} = ${sql.placeholder('status')}`,
   },
+  plannedFor: ['query'],
   total: liveTotal('quotes'),
 });
 

@@ -11,7 +11,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, folded, organizationId, updatedAt } from './columns.ts';
+import { archivedAt, createdAt, folded, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
 
 const noTexts = sql`'{}'::text[]`;
@@ -77,6 +77,7 @@ export const products = pgTable(
     // The list filtered by query.
     index('products_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .with(NO_PENDING_LIST)
       .where(sql`archived_at is null`),
     // The dashboard's archive, latest first.
     index('products_archived_idx')

@@ -23,3 +23,6 @@ export const folded = (...parts: SQL[]): SQL =>
     parts.map((part) => sql`coalesce(${part}, '')`),
     sql` || ${SEPARATOR} || `,
   )})`;
+
+/** For GIN indexes: a write goes into the index at once, not onto a list that the next searches would have to read through. */
+export const NO_PENDING_LIST = { fastupdate: false };

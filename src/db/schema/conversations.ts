@@ -10,7 +10,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { createdAt, folded, moment, organizationId, updatedAt } from './columns.ts';
+import { createdAt, folded, moment, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { customers } from './customers.ts';
 import { organizations } from './organizations.ts';
 
@@ -79,6 +79,7 @@ export const conversations = pgTable(
     // The list filtered by query.
     index('conversations_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .with(NO_PENDING_LIST)
       .where(sql`continued_by is null`),
   ],
 );

@@ -9,7 +9,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, folded, organizationId, updatedAt } from './columns.ts';
+import { archivedAt, createdAt, folded, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
 
 export const customers = pgTable(
@@ -53,10 +53,12 @@ export const customers = pgTable(
     // The list filtered by query.
     index('customers_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .with(NO_PENDING_LIST)
       .where(sql`archived_at is null`),
     // The list filtered by tag.
     index('customers_tags_idx')
       .using('gin', table.organizationId, table.tags)
+      .with(NO_PENDING_LIST)
       .where(sql`archived_at is null`),
   ],
 );

@@ -1,6 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, numeric, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, folded, moment, organizationId, updatedAt } from './columns.ts';
+import {
+  archivedAt,
+  createdAt,
+  folded,
+  moment,
+  NO_PENDING_LIST,
+  organizationId,
+  updatedAt,
+} from './columns.ts';
 import { customers } from './customers.ts';
 import { organizations } from './organizations.ts';
 import { pipelineStages, teamMembers } from './team.ts';
@@ -73,6 +81,7 @@ export const opportunities = pgTable(
     // The list filtered by query.
     index('opportunities_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .with(NO_PENDING_LIST)
       .where(sql`archived_at is null`),
   ],
 );

@@ -11,7 +11,15 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, folded, moment, organizationId, updatedAt } from './columns.ts';
+import {
+  archivedAt,
+  createdAt,
+  folded,
+  moment,
+  NO_PENDING_LIST,
+  organizationId,
+  updatedAt,
+} from './columns.ts';
 import { customers } from './customers.ts';
 import { opportunities } from './opportunities.ts';
 import { organizations } from './organizations.ts';
@@ -72,6 +80,7 @@ export const quotes = pgTable(
     // The list filtered by query.
     index('quotes_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .with(NO_PENDING_LIST)
       .where(sql`archived_at is null`),
   ],
 );
