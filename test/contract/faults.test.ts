@@ -276,10 +276,11 @@ describe('when the database cannot be reached', () => {
 
   test('a server that is frozen is given up, and no connection to it is used again', async () => {
     const agency = await service.agency();
-    const { proxy, send } = await behindProxy(agency, { statementTimeout: 100 });
+    const { proxy, send, db } = await behindProxy(agency, { statementTimeout: 100 });
     expect((await send('GET', '/v1/team')).status).toBe(200);
     proxy.freeze();
     expectUnavailable(await send('GET', '/v1/team'));
+    expect(db.stats()).toEqual({ total: 0, idle: 0, waiting: 0 });
     proxy.mend();
     expect((await send('GET', '/v1/team')).status).toBe(200);
     expect((await send('POST', '/v1/catalog/products', { title: 'Oaxaca' })).status).toBe(201);
