@@ -42,6 +42,12 @@ describe('the key of a request', () => {
     expect(presentedKey(headers)).toBe(key);
   });
 
+  test('is read in a time that grows no faster than the header', () => {
+    const authorization = `Bearer a${' '.repeat(300_000)}b`;
+    expect(presentedKey({ authorization })).toBe(authorization.slice(7));
+    expect(presentedKey({ authorization: `Bearer${' '.repeat(300_000)}` })).toBeUndefined();
+  });
+
   test.each<[string, Record<string, string>]>([
     ['Authorization', { Authorization: 'Bearer KEY' }],
     ['Authorization in another case', { AUTHORIZATION: 'bearer  KEY ' }],

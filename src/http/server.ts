@@ -96,10 +96,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (
-      request.headers['content-encoding'] !== undefined &&
-      request.headers['content-encoding'] !== 'identity'
-    ) {
+    if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
       return done(validationFailed([{ path: 'body', message: 'must not be compressed' }]));
     }
     // A DELETE with a content type and no body is a DELETE without a body.

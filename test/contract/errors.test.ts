@@ -254,6 +254,13 @@ describe('a body that cannot be read is answered in the error shape, and changes
       { ...JSON_HEADERS, 'Content-Encoding': 'gzip' },
       gzipSync(VALID_CUSTOMER),
     ],
+    [
+      'a body compressed twice',
+      400,
+      badBody('must not be compressed'),
+      { ...JSON_HEADERS, 'Content-Encoding': 'identity, br' },
+      VALID_CUSTOMER,
+    ],
     ['an array', 400, NO_OBJECT, JSON_HEADERS, '[]'],
     ['a string', 400, NO_OBJECT, JSON_HEADERS, '"contacts"'],
     ['a number', 400, NO_OBJECT, JSON_HEADERS, '1'],
@@ -306,6 +313,13 @@ describe('a body that cannot be read is answered in the error shape, and changes
     const answer = await exchange(port, requestBytes('POST', '/v1/customers', headers, bytes));
     expectError(answer, 401, failed('UNAUTHORIZED', 'The API key is missing or not valid.'));
   });
+});
+
+test.each(['identity', 'Identity', ''])('a body in the encoding %j is one as it is', async (encoding) => {
+  const { key } = await service.agency();
+  const headers = { ...JSON_HEADERS, 'x-api-key': key, 'Content-Encoding': encoding };
+  const answer = await exchange(port, requestBytes('POST', '/v1/customers', headers, VALID_CUSTOMER));
+  expect(answer?.status).toBe(201);
 });
 
 describe('a DELETE', () => {

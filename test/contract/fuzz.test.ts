@@ -197,6 +197,27 @@ test('any request to any operation gets an answer that the document has, and non
   for (const status of [200, 201, 400, 404]) expect(seen).toContain(status);
 });
 
+test('any path, of any method, outside of the document too, gets an answer that is no 5xx', async () => {
+  const segment = fc.oneof(
+    escaped,
+    fc.constantFrom('v1', 'docs', 'files', 'static', 'customers', 'openapi.json', '..'),
+  );
+  const path = fc.array(segment, { maxLength: 4 }).map((segments) => `/${segments.join('/')}`);
+  const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS');
+  const range = fc.constantFrom('bytes=0-1', 'bytes=9-', 'x');
+  await fc.assert(
+    fc.asyncProperty(method, path, headers, range, async (method, url, headers, range) => {
+      const { statusCode } = await service.app.inject({
+        method: method as 'GET',
+        url,
+        headers: { ...headers, range } as Record<string, string>,
+      });
+      expect(statusCode).toBeLessThan(500);
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
+});
+
 describe('over a connection', () => {
   let port: number;
   beforeAll(async () => {
