@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { latestMigration, migrateDatabase } from '../../src/db/migrate.ts';
 import * as schema from '../../src/db/schema/index.ts';
-import { administer, createTestDatabase } from '../support/databases.ts';
+import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
@@ -24,7 +24,7 @@ const UNSCOPED_INDEXES = [
 ];
 
 async function emptyDatabase(): Promise<string> {
-  const database = await createTestDatabase(inject('serverUrl'), 'template0');
+  const database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
   onTestFinished(database.drop);
   return database.url;
 }
@@ -33,7 +33,7 @@ async function emptyDatabase(): Promise<string> {
 let migrated: string;
 let dropMigrated: () => Promise<void>;
 beforeAll(async () => {
-  const database = await createTestDatabase(inject('serverUrl'), 'template0');
+  const database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
   migrated = database.url;
   dropMigrated = database.drop;
   await migrateDatabase(migrated);
@@ -94,6 +94,18 @@ describe('migrateDatabase', () => {
     await migrateDatabase(url);
     expect(await describeSchema(url)).toEqual(before);
     expect(await rows(url, 'select name from organizations')).toEqual([{ name: 'Agency' }]);
+  });
+
+  test('refuses a database of another encoding, and leaves it as it was', async () => {
+    const database = await createTestDatabase(
+      inject('serverUrl'),
+      `template0 encoding 'SQL_ASCII' locale 'C'`,
+    );
+    onTestFinished(database.drop);
+    await expect(migrateDatabase(database.url)).rejects.toThrow('must have the encoding UTF8, not SQL_ASCII');
+    expect(
+      await rows(database.url, `select from pg_tables where schemaname in ('public', 'drizzle')`),
+    ).toEqual([]);
   });
 
   test('leaves no lock behind', async () => {
