@@ -27,7 +27,9 @@ const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or h
 
 export const Environment = z.object({
   HOST: z.string().default('0.0.0.0').describe('Address that the API listens on.'),
-  PORT: integer(0, 65_535).default(3000).describe('Port of the API; 0 takes a free one.'),
+  PORT: integer(0, 65_535)
+    .default(3000)
+    .describe('Port of the API; 0 takes a free one, and signed links then need `PUBLIC_URL`.'),
   PUBLIC_URL: httpUrl()
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
