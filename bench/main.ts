@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { openDatabase } from '../src/db/client.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
+import { parseJson } from '../src/db/json.ts';
 import { migrateDatabase } from '../src/db/migrate.ts';
 import { scopeTo } from '../src/db/scope.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
@@ -79,7 +80,7 @@ async function issueKeys(url: string): Promise<Map<number, string>> {
     const input = { name: 'bench', requestsPerMinute: REQUESTS_PER_MINUTE };
     keys.set(
       organization,
-      JSON.parse(await issueApiKey(scopeTo(db, organizationId(organization)), input)).key,
+      parseJson(await issueApiKey(scopeTo(db, organizationId(organization)), input)).key,
     );
   }
   await db.close();

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { parseJson } from '../src/db/json.ts';
 import { presentedKey } from '../src/http/authentication.ts';
 import { makeKey } from '../src/keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../src/keys/repository.ts';
@@ -73,7 +74,7 @@ describe('every key that is not good gets the same answer', () => {
     [
       'a revoked one',
       async () => {
-        const { id, key } = JSON.parse(await issueApiKey(agency.scope, { name: 'revoked' }));
+        const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'revoked' }));
         await revokeApiKey(agency.scope, id);
         return { 'x-api-key': key };
       },
@@ -81,7 +82,7 @@ describe('every key that is not good gets the same answer', () => {
     [
       'an expired one',
       async () => {
-        const { id, key } = JSON.parse(await issueApiKey(agency.scope, { name: 'expired' }));
+        const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'expired' }));
         await service.query(`update api_keys set expires_at = now() - interval '1 second' where id = $1`, [
           id,
         ]);
@@ -148,7 +149,7 @@ describe('the directory of keys', () => {
   });
 
   test('finds the organization of a key, its id and its limit, and nothing secret', async () => {
-    const { id, key } = JSON.parse(await issueApiKey(agency.scope, { name: 'x', requestsPerMinute: 7 }));
+    const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'x', requestsPerMinute: 7 }));
     expect(await service.keys.find(key)).toEqual({
       id,
       organizationId: agency.id,

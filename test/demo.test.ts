@@ -7,6 +7,7 @@ import { PipelineStagePut } from '../src/dashboard/pipeline-stages/schema.ts';
 import { CatalogProductMediaUpdate } from '../src/dashboard/products/schema.ts';
 import { QuotePut } from '../src/dashboard/quotes/schema.ts';
 import { TeamMemberPut } from '../src/dashboard/team-members/schema.ts';
+import { parseJson } from '../src/db/json.ts';
 import { scopeTo } from '../src/db/scope.ts';
 import { demoConversations } from '../src/demo/conversations.ts';
 import { demoCustomers } from '../src/demo/customers.ts';
@@ -274,7 +275,7 @@ describe('the neighbour', () => {
     const [{ id = '' } = {}] = await first.query(
       "select id::text from organizations where name = 'Aurora Turismo'",
     );
-    const issued = JSON.parse(await issueApiKey(scopeTo(first.db, id), { name: 'test' }));
+    const issued = parseJson(await issueApiKey(scopeTo(first.db, id), { name: 'test' }));
     const neighbour = first.client(issued.key);
     const lists = {
       '/v1/catalog/products': 3,
@@ -352,8 +353,8 @@ describe('loading', () => {
   test('returns no key that was revoked', async () => {
     const [{ id = '' } = {}] = await second.query('select organization_id::text as id from api_keys');
     const scope = scopeTo(second.db, id);
-    const { data } = JSON.parse(await listApiKeys(scope, { limit: 10, offset: 0 }));
-    await revokeApiKey(scope, data[0].id);
+    const { data } = parseJson(await listApiKeys(scope, { limit: 10, offset: 0 }));
+    await revokeApiKey(scope, data[0]?.id ?? '');
     expect(await loadDemo(second)).toBeUndefined();
   });
 

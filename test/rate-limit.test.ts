@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
+import { parseJson } from '../src/db/json.ts';
 import { ownLinks } from '../src/files/links.ts';
 import { memoryLimiter, sharedLimiter } from '../src/http/limiter.ts';
 import { createLogger } from '../src/http/logging.ts';
@@ -37,7 +38,7 @@ function expectRemaining(answer: Reply, limit: number, remaining: number): void 
 }
 
 const keyWith = async ({ scope }: Agency, requestsPerMinute: number | null) =>
-  service.client(JSON.parse(await issueApiKey(scope, { name: 'x', requestsPerMinute })).key);
+  service.client(parseJson(await issueApiKey(scope, { name: 'x', requestsPerMinute })).key);
 
 const burst = async (client: Pick<Agency, 'get'>, count: number): Promise<number[]> => {
   const answers = await Promise.all(Array.from({ length: count }, () => client.get('/v1/team')));

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { openDatabase } from '../src/db/client.ts';
+import { parseJson } from '../src/db/json.ts';
 import { scopeTo } from '../src/db/scope.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
@@ -144,8 +145,8 @@ describe('a start with DATABASE_URL', () => {
     const base = `http://127.0.0.1:${environment.PORT}`;
     const db = openDatabase({ url: database.url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
     const scope = scopeTo(db, (await createOrganization(db, 'Agency')).id);
-    const { key } = JSON.parse(await issueApiKey(scope, { name: 'test' }));
-    const { id } = JSON.parse(
+    const { key } = parseJson(await issueApiKey(scope, { name: 'test' }));
+    const { id } = parseJson(
       await createCatalogProduct(scope, CatalogProductCreate.parse({ title: 'Before' })),
     );
     await db.close();

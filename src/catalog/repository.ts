@@ -8,7 +8,7 @@ import { patchStatement } from '../db/patch.ts';
 import { names, namesOf, recordFrom, recordsFrom, toRecord, writable } from '../db/record.ts';
 import { products, productVariants } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { planned, prepared } from '../db/statement.ts';
+import { lookup, planned, rendered } from '../db/statement.ts';
 import { type ApiError, notFound } from '../errors.ts';
 import type {
   ArchivedCatalogProduct,
@@ -152,7 +152,7 @@ export const listCatalogProducts = defineList<CatalogProduct, 'budgetTier' | 'qu
   total: liveTotal('products'),
 });
 
-const getStatement = prepared<{ body: Json<CatalogProduct> }, { organizationId: string; id: string }>(
+const getStatement = lookup<CatalogProduct, { organizationId: string; id: string }>(
   'get_catalog_product',
   jsonRows(productFields, sql`from ${products} where ${oneProduct}`),
 );
@@ -167,8 +167,8 @@ export async function getCatalogProduct(
   return row.body;
 }
 
-const createStatement = prepared<
-  { body: Json<CatalogProduct> },
+const createStatement = rendered<
+  CatalogProduct,
   { organizationId: string; id: string; product: string; variants: string }
 >(
   'create_catalog_product',
@@ -235,10 +235,7 @@ export async function updateCatalogProduct(
   return row.body;
 }
 
-const archiveStatement = prepared<
-  { body: Json<ArchivedCatalogProduct> },
-  { organizationId: string; id: string }
->(
+const archiveStatement = rendered<ArchivedCatalogProduct, { organizationId: string; id: string }>(
   'archive_catalog_product',
   sql`with products as (
       update ${products} set archived_at = now() where ${oneProduct} returning *),

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
-import { sendJson } from '../http/reply.ts';
 import {
   archiveCatalogProduct,
   createCatalogProduct,
@@ -33,7 +33,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: responses({ status: 200, schema: CatalogProductList, description: 'A page of products.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await listCatalogProducts(request.scope, request.query)),
+    async (request, reply) => json(reply, await listCatalogProducts(request.scope, request.query)),
   );
 
   app.post(
@@ -48,7 +48,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }, 413),
       },
     },
-    async (request, reply) => sendJson(reply, await createCatalogProduct(request.scope, request.body), 201),
+    async (request, reply) => json(reply, await createCatalogProduct(request.scope, request.body), 201),
   );
 
   app.get(
@@ -63,8 +63,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
+    async (request, reply) => json(reply, await getCatalogProduct(request.scope, request.params.productId)),
   );
 
   app.patch(
@@ -85,7 +84,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
       },
     },
     async (request, reply) =>
-      sendJson(reply, await updateCatalogProduct(request.scope, request.params.productId, request.body)),
+      json(reply, await updateCatalogProduct(request.scope, request.params.productId, request.body)),
   );
 
   app.delete(
@@ -106,7 +105,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
       },
     },
     async (request, reply) =>
-      sendJson(reply, await archiveCatalogProduct(request.scope, request.params.productId)),
+      json(reply, await archiveCatalogProduct(request.scope, request.params.productId)),
   );
   done();
 };

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Database } from '../db/client.ts';
+import { type Json, parseJson } from '../db/json.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../keys/repository.ts';
 import { type ApiKey, ApiKeyCreate } from '../keys/schema.ts';
@@ -57,8 +58,8 @@ async function organizationOf(db: Database, options: Options): Promise<Organizat
   return scopeTo(db, organization.id);
 }
 
-function printNewKey(text: string): void {
-  const { key, id, expiresAt } = JSON.parse(text) as ApiKey & { key: string };
+function printNewKey(issued: Json<ApiKey & { key: string }>): void {
+  const { key, id, expiresAt } = parseJson(issued);
   console.log(`Key (shown this once): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
 }
 
@@ -86,9 +87,7 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   },
   list: async (db, options) => {
     const scope = await organizationOf(db, options);
-    const { data } = JSON.parse(await listApiKeys(scope, { limit: 2_147_483_647, offset: 0 })) as {
-      data: ApiKey[];
-    };
+    const { data } = parseJson(await listApiKeys(scope, { limit: 2_147_483_647, offset: 0 }));
     for (const key of data) {
       const state = key.revokedAt ? `revoked ${key.revokedAt}` : `expires ${key.expiresAt ?? 'never'}`;
       console.log(
@@ -105,8 +104,8 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
     printNewKey(await rotateApiKey(await organizationOf(db, options), required(options, 'id'), overlap));
   },
   revoke: async (db, options) => {
-    const text = await revokeApiKey(await organizationOf(db, options), required(options, 'id'));
-    console.log(`Revoked at ${(JSON.parse(text) as ApiKey).revokedAt}`);
+    const revoked = await revokeApiKey(await organizationOf(db, options), required(options, 'id'));
+    console.log(`Revoked at ${parseJson(revoked).revokedAt}`);
   },
 };
 

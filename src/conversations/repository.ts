@@ -6,7 +6,7 @@ import { defineList, newestFirst, searchFilter } from '../db/list.ts';
 import { liveTotal } from '../db/live-count.ts';
 import { channelMessages, conversations, customers, whatsappMessages } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { prepared } from '../db/statement.ts';
+import { rendered } from '../db/statement.ts';
 import { notFound } from '../errors.ts';
 import type { Conversation, ConversationMessage, ConversationTranscript } from './schema.ts';
 
@@ -73,8 +73,8 @@ export const messageFields: Fields<ConversationMessage> = {
   senderName: sql`message.sender_name`,
 };
 
-const transcriptStatement = prepared<
-  { body: Json<ConversationTranscript> | null },
+const transcriptStatement = rendered<
+  ConversationTranscript,
   { organizationId: string; id: string; limit: number }
 >(
   'get_conversation_transcript',

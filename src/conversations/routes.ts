@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
-import { sendJson } from '../http/reply.ts';
 import { getTranscript, listConversations } from './repository.ts';
 import {
   ConversationList,
@@ -30,7 +30,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         }),
       },
     },
-    async (request, reply) => sendJson(reply, await listConversations(request.scope, request.query)),
+    async (request, reply) => json(reply, await listConversations(request.scope, request.query)),
   );
 
   app.get(
@@ -48,7 +48,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
       },
     },
     async (request, reply) =>
-      sendJson(reply, await getTranscript(request.scope, request.params.conversationId, request.query.limit)),
+      json(reply, await getTranscript(request.scope, request.params.conversationId, request.query.limit)),
   );
   done();
 };

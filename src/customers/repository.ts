@@ -8,7 +8,7 @@ import { type PatchValues, patchStatement } from '../db/patch.ts';
 import { names, namesOf, recordFrom, recordsFrom, toRecord, writable } from '../db/record.ts';
 import { customerContacts, customers } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { prepared } from '../db/statement.ts';
+import { lookup, prepared, rendered } from '../db/statement.ts';
 import { ApiError, notFound, serviceUnavailable } from '../errors.ts';
 import { contactKey, phoneNumber, searchText } from './contact-key.ts';
 import type {
@@ -175,7 +175,7 @@ export const listCustomers = defineList<Customer, 'query' | 'tag'>({
   total: liveTotal('customers'),
 });
 
-const getStatement = prepared<{ body: Json<Customer> }, { organizationId: string; id: string }>(
+const getStatement = lookup<Customer, { organizationId: string; id: string }>(
   'get_customer',
   jsonRows(customerFields, sql`from ${customers} where ${oneCustomer}`),
 );
@@ -190,8 +190,8 @@ export async function getCustomer(
   return row.body;
 }
 
-const createStatement = prepared<
-  { body: Json<Customer> },
+const createStatement = rendered<
+  Customer,
   { organizationId: string; id: string; customer: string; contacts: string }
 >(
   'create_customer',
@@ -326,7 +326,7 @@ export async function updateCustomer(
   return row.body;
 }
 
-const archiveStatement = prepared<{ body: Json<ArchivedCustomer> }, { organizationId: string; id: string }>(
+const archiveStatement = rendered<ArchivedCustomer, { organizationId: string; id: string }>(
   'archive_customer',
   sql`with customers as (
       update ${customers} set archived_at = now() where ${oneCustomer} returning *),

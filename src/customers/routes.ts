@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
-import { sendJson } from '../http/reply.ts';
 import { archiveCustomer, createCustomer, getCustomer, listCustomers, updateCustomer } from './repository.ts';
 import {
   ArchivedCustomer,
@@ -27,7 +27,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await listCustomers(request.scope, request.query)),
+    async (request, reply) => json(reply, await listCustomers(request.scope, request.query)),
   );
 
   app.post(
@@ -43,7 +43,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: responses({ status: 201, schema: Customer, description: 'The customer.' }, 413),
       },
     },
-    async (request, reply) => sendJson(reply, await createCustomer(request.scope, request.body), 201),
+    async (request, reply) => json(reply, await createCustomer(request.scope, request.body), 201),
   );
 
   app.get(
@@ -58,7 +58,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: responses({ status: 200, schema: Customer, description: 'The customer.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await getCustomer(request.scope, request.params.customerId)),
+    async (request, reply) => json(reply, await getCustomer(request.scope, request.params.customerId)),
   );
 
   app.patch(
@@ -79,7 +79,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
       },
     },
     async (request, reply) =>
-      sendJson(reply, await updateCustomer(request.scope, request.params.customerId, request.body)),
+      json(reply, await updateCustomer(request.scope, request.params.customerId, request.body)),
   );
 
   app.delete(
@@ -99,8 +99,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         }),
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await archiveCustomer(request.scope, request.params.customerId)),
+    async (request, reply) => json(reply, await archiveCustomer(request.scope, request.params.customerId)),
   );
   done();
 };

@@ -1,6 +1,8 @@
-import pg from 'pg';
+import pg, { type QueryConfig } from 'pg';
 import { serviceUnavailable } from '../errors.ts';
+import { atEndOfTurn } from '../turn.ts';
 import { isSafeToRepeat, isTransient, sqlState } from './faults.ts';
+import { type Column, canShare, queryRendered, RenderingClient } from './rendered.ts';
 import { bind, type Statement } from './statement.ts';
 
 export type DatabaseOptions = {
@@ -30,6 +32,17 @@ export type Database = {
   close: () => Promise<void>;
 };
 
+/** A read that waits for the end of the turn. */
+type Reading = {
+  query: QueryConfig;
+  isLookup: boolean;
+  done: (column: Column) => void;
+  fail: (error: unknown) => void;
+};
+
+/** So many in one round trip: more would leave the server's other cores idle. */
+const LOOKUPS_TOGETHER = 4;
+
 const RETRY_BUDGET_MS = 5_000;
 const DEADLOCK_RETRIES = 3;
 
@@ -38,8 +51,22 @@ const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(do
 /** 50 to 400 ms, growing, with jitter so that the waiting do not return as one. */
 const backoff = (attempt: number): number => Math.min(400, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
+async function run<Row, Values>(
+  client: pg.Client,
+  statement: Statement<Row, Values>,
+  values: Values,
+): Promise<Row[]> {
+  const query = bind(statement, values);
+  if (statement.kind === 'rows') return (await client.query(query)).rows;
+  const [column] = await queryRendered(client, [query]);
+  return rowsOf(column);
+}
+
+const rowsOf = <Row>(body: Column): Row[] => (body === undefined ? [] : [{ body } as Row]);
+
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
+    Client: RenderingClient,
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: 3_000,
@@ -67,23 +94,65 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /** pg-pool's own query() drops the connection after every error, a unique violation included. */
-  async function once<Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> {
+  async function withClient<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
     const client = await connect();
     try {
-      const { rows } = await client.query(bind(statement, values));
+      const result = await work(client);
       client.release();
-      return rows as Row[];
+      return result;
     } catch (error) {
       client.release(sqlState(error) === undefined || isTransient(error));
       throw error;
     }
   }
 
+  const once = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> =>
+    withClient((client) => run(client, statement, values));
+
+  let gathered: Reading[] = [];
+
+  /** What was gathered in this turn, sent together: lookups in few round trips, everything else in one of its own. */
+  function send(): void {
+    const readings = gathered;
+    gathered = [];
+    const lookups = readings.filter(({ isLookup }) => isLookup);
+    for (let start = 0; start < lookups.length; start += LOOKUPS_TOGETHER)
+      answer(lookups.slice(start, start + LOOKUPS_TOGETHER));
+    for (const reading of readings) if (!reading.isLookup) answer([reading]);
+  }
+
+  async function answer(readings: readonly Reading[]): Promise<void> {
+    const queries = readings.map(({ query }) => query);
+    try {
+      const columns = await withClient(async (client) => {
+        if (canShare(client, queries)) return queryRendered(client, queries);
+        const one: Column[] = [];
+        for (const query of queries) one.push(...(await queryRendered(client, [query])));
+        return one;
+      });
+      for (const [index, { done }] of readings.entries()) done(columns[index]);
+    } catch (error) {
+      // Nobody answers for the fault of another: together, they are asked again one by one.
+      if (readings.length > 1) for (const reading of readings) answer([reading]);
+      else readings[0]?.fail(error);
+    }
+  }
+
+  async function gather<Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> {
+    const query = bind(statement, values);
+    const isLookup = statement.kind === 'lookup';
+    const column = await new Promise<Column>((done, fail) => {
+      if (gathered.push({ query, isLookup, done, fail }) === 1) atEndOfTurn(send);
+    });
+    return rowsOf(column);
+  }
+
   async function read<Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> {
+    const attemptOnce = statement.kind === 'rows' ? once : gather;
     const deadline = Date.now() + RETRY_BUDGET_MS;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await once(statement, values);
+        return await attemptOnce(statement, values);
       } catch (error) {
         if (!isTransient(error) || Date.now() > deadline) throw error;
         await pause(backoff(attempt));
@@ -101,7 +170,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       await client.query('begin');
       const result = await work({
-        run: async (statement, values) => (await client.query(bind(statement, values))).rows,
+        run: (statement, values) => run(client, statement, values),
       });
       await client.query('commit');
       return result;

@@ -1,8 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 
-/** JSON text made by PostgreSQL, sent to the client as it is. `T` is the shape that it has. */
-export type Json<T> = string & { readonly _json?: T };
+/** JSON made by PostgreSQL, as text or as its bytes, sent to the client as it is. `T` is the shape that it has. */
+export type Json<T> = (string | Buffer) & { readonly _json?: T };
+
+/** What it says, for the few that need to know. */
+export const parseJson = <T>(json: Json<T>): T => JSON.parse(String(json));
 
 /** The fields of a response object and where each comes from. */
 export type Fields<T> = { [Name in keyof T]-?: PgColumn | SQL };

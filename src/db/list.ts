@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { type Fields, type Json, jsonRows } from './json.ts';
 import type { OrganizationScope } from './scope.ts';
-import { planned, prepared, type Statement } from './statement.ts';
+import { rendered, type Statement } from './statement.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
@@ -71,7 +71,10 @@ export function defineList<T, Filter extends string = never>(options: ListOption
       ',"total":', (${total}), '}}') as body`;
     const names = sent.map(([filter]) => filter);
     const isPlanned = names.some((filter) => options.plannedFor?.includes(filter));
-    return isPlanned ? planned(query) : prepared([name, ...names].join(' '), query);
+    return rendered<Page<T>, Record<string, unknown>>(
+      isPlanned ? undefined : [name, ...names].join(' '),
+      query,
+    );
   }
 
   return async (
@@ -80,8 +83,7 @@ export function defineList<T, Filter extends string = never>(options: ListOption
   ): Promise<Json<Page<T>>> => {
     const sent = filters.filter(([filter]) => query[filter] !== undefined);
     const key = sent.map(([filter]) => filter).join();
-    const statement =
-      statements.get(key) ?? (compose(sent) as Statement<{ body: Json<Page<T>> }, Record<string, unknown>>);
+    const statement = statements.get(key) ?? compose(sent);
     statements.set(key, statement);
     const [row] = await scope.db.read(statement, { ...query, organizationId: scope.organizationId });
     if (!row) throw new Error(`${name} returned no row.`);

@@ -1,8 +1,8 @@
 import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { type Fields, type Json, jsonRows } from './json.ts';
+import { type Fields, jsonRows } from './json.ts';
 import { names, namesOf, touched, type Writable } from './record.ts';
-import { prepared } from './statement.ts';
+import { rendered } from './statement.ts';
 
 export type PatchValues = { organizationId: string; id: string; patch: string };
 
@@ -24,7 +24,7 @@ type PatchOptions<T> = {
  */
 export function patchStatement<T, Values extends PatchValues = PatchValues>(options: PatchOptions<T>) {
   const { name, table, fields, columns, where, touchedIf = sql`false` } = options;
-  return prepared<{ body: Json<T> }, Values>(
+  return rendered<T, Values>(
     name,
     sql`with stored as (select ${table} as record from ${table} where ${where} for update),
       patched as (select input.* from stored, jsonb_populate_record(stored.record, ${sql.placeholder('patch')}::jsonb) input),

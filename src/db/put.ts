@@ -7,7 +7,7 @@ import { type Fields, isoTime, type Json, jsonRows } from './json.ts';
 import { type CountedResource, countLive } from './live-count.ts';
 import { names, namesOf, toRecord, touched, type Writable } from './record.ts';
 import type { OrganizationScope } from './scope.ts';
-import { columnName, prepared } from './statement.ts';
+import { columnName, prepared, rendered } from './statement.ts';
 
 /** Records that their owner keeps under ids of its own making: put whole, and archived. */
 
@@ -188,7 +188,7 @@ type ArchiveOptions = {
 /** Makes the function that archives a record; one that is archived already does not exist. */
 export function defineArchive({ table, counted, missing }: ArchiveOptions) {
   const name = sql.identifier(getTableName(table));
-  const statement = prepared<{ body: Json<Archived> }, { organizationId: string; id: string }>(
+  const statement = rendered<Archived, { organizationId: string; id: string }>(
     `archive_${getTableName(table)}`,
     sql`with ${name} as (
         update ${table} set archived_at = now() where ${oneRow(table)} and ${table.archivedAt} is null returning *)

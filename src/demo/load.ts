@@ -1,6 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database, Transaction } from '../db/client.ts';
+import { parseJson } from '../db/json.ts';
 import { readSecret } from '../files/secret.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { hashKey } from '../keys/api-key.ts';
@@ -43,7 +44,7 @@ export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<s
     const loading = within(db, transaction);
     const scope = await loadAgency(loading, storage);
     await loadNeighbour(loading);
-    const { key } = JSON.parse(await issueApiKey(scope, { name: 'Demo key' }));
+    const { key } = parseJson(await issueApiKey(scope, { name: 'Demo key' }));
     // Before the commit: a key in the file that the database does not know is replaced by the next load.
     await keep(path, key);
     return key;

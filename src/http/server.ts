@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
+import { atEndOfTurn } from '../turn.ts';
 import {
   answerClientError,
   answerFrameworkError,
@@ -72,11 +73,17 @@ export function createHttpServer({ logger, trustProxy = false, metrics }: HttpSe
     // An unknown path is unknown whatever else the request has; its body is not read.
     done(request.is404 ? routeNotFound() : undefined);
   });
+  sendTogether(app);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);
   readJsonBodies(app);
   reportIgnoredParameters(app);
   return app;
+}
+
+/** Answers leave together, at the end of each turn of the event loop. */
+function sendTogether(app: FastifyInstance): void {
+  app.addHook('onSend', (_request, _reply, payload, done) => atEndOfTurn(() => done(null, payload)));
 }
 
 /** While closing: a connection whose last request has ended would otherwise stay open until its keep-alive runs out. */

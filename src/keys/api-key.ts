@@ -20,7 +20,13 @@ function base62(value: bigint, length: number): string {
   return text;
 }
 
-const checksum = (text: string): string => base62(BigInt(crc32(text)), CHECKSUM_LENGTH);
+/** In base62 as `base62` writes it; every request needs one, and numbers of this size need no BigInt. */
+function checksum(body: string): string {
+  let text = '';
+  for (let rest = crc32(body); text.length < CHECKSUM_LENGTH; rest = Math.floor(rest / 62))
+    text = ALPHABET.charAt(rest % 62) + text;
+  return text;
+}
 
 /** Text of random base62 characters that stands for `bytes` random bytes. */
 export const randomBase62 = (bytes: number): string =>

@@ -5,7 +5,7 @@ import { type Fields, isoTime, type Json, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst } from '../db/list.ts';
 import { apiKeys } from '../db/schema/index.ts';
 import type { OrganizationId, OrganizationScope } from '../db/scope.ts';
-import { prepared } from '../db/statement.ts';
+import { prepared, rendered } from '../db/statement.ts';
 import { ApiError, notFound, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import type { ApiKey, ApiKeyCreate } from './schema.ts';
@@ -78,7 +78,7 @@ function newKey(): NewKey {
 
 /** The stored key with the key itself, the one time that it is shown. */
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
-  `${body.slice(0, -1)},"key":${JSON.stringify(key)}}`;
+  `${String(body).slice(0, -1)},"key":${JSON.stringify(key)}}`;
 
 const issueStatement = prepared<
   { body: Json<ApiKey> },
@@ -126,7 +126,7 @@ export async function issueApiKey(
 
 const notifyChanged = sql`select pg_notify(${sql.raw(`'${KEY_CHANNEL}'`)}, encode(hash, 'hex')) from changed`;
 
-const revokeStatement = prepared<{ body: Json<ApiKey> }, { organizationId: string; id: string }>(
+const revokeStatement = rendered<ApiKey, { organizationId: string; id: string }>(
   'revoke_api_key',
   sql`with stored as (select ${apiKeys} as record from ${apiKeys} where ${oneKey} for update),
     changed as (

@@ -6,7 +6,7 @@ import { defineList, newestFirst, searchFilter } from '../db/list.ts';
 import { liveTotal } from '../db/live-count.ts';
 import { customers, opportunities, pipelineStages, teamMembers } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { prepared } from '../db/statement.ts';
+import { lookup } from '../db/statement.ts';
 import { notFound } from '../errors.ts';
 import type { Opportunity } from './schema.ts';
 
@@ -62,7 +62,7 @@ const list = defineList<Opportunity, 'query' | 'salesStage' | 'stageId'>({
 export const listOpportunities: typeof list = (scope, query) =>
   list(scope, { ...query, stageId: idOrNone(query.stageId) });
 
-const getStatement = prepared<{ body: Json<Opportunity> }, { organizationId: string; id: string }>(
+const getStatement = lookup<Opportunity, { organizationId: string; id: string }>(
   'get_opportunity',
   jsonRows(
     opportunityFields,

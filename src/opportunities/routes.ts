@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
-import { sendJson } from '../http/reply.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
 
@@ -23,7 +23,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         }),
       },
     },
-    async (request, reply) => sendJson(reply, await listOpportunities(request.scope, request.query)),
+    async (request, reply) => json(reply, await listOpportunities(request.scope, request.query)),
   );
 
   app.get(
@@ -38,8 +38,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         response: responses({ status: 200, schema: Opportunity, description: 'The opportunity.' }),
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await getOpportunity(request.scope, request.params.opportunityId)),
+    async (request, reply) => json(reply, await getOpportunity(request.scope, request.params.opportunityId)),
   );
   done();
 };

@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { FileLinks } from '../files/links.ts';
+import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
-import { sendJson } from '../http/reply.ts';
 import { listAttachments, listQuotes } from './repository.ts';
 import { QuoteAttachmentList, QuoteList, QuoteListQuery, QuoteParams } from './schema.ts';
 
@@ -20,7 +20,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         response: responses({ status: 200, schema: QuoteList, description: 'A page of quotes.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await listQuotes(request.scope, request.query)),
+    async (request, reply) => json(reply, await listQuotes(request.scope, request.query)),
   );
 
   app.get(
@@ -44,7 +44,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
           url: await links.sign(request.scope, attachment),
         })),
       );
-      return sendJson(reply, JSON.stringify({ data }));
+      return json(reply, JSON.stringify({ data }));
     },
   );
   done();

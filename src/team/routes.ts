@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
-import { sendJson } from '../http/reply.ts';
 import { listTeamMembers } from './repository.ts';
 import { TeamMemberList, TeamMemberListQuery } from './schema.ts';
 
@@ -17,7 +17,7 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
         response: responses({ status: 200, schema: TeamMemberList, description: 'A page of team members.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await listTeamMembers(request.scope, request.query)),
+    async (request, reply) => json(reply, await listTeamMembers(request.scope, request.query)),
   );
   done();
 };

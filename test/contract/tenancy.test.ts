@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { parseJson } from '../../src/db/json.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { makeKey } from '../../src/keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../../src/keys/repository.ts';
@@ -145,7 +146,7 @@ describe('without a good key every operation gives one and the same answer', () 
     [
       'a revoked key',
       async () => {
-        const { id, key } = JSON.parse(await issueApiKey(theirs.scope, { name: 'revoked' }));
+        const { id, key } = parseJson(await issueApiKey(theirs.scope, { name: 'revoked' }));
         await revokeApiKey(theirs.scope, id);
         return key;
       },
@@ -153,7 +154,7 @@ describe('without a good key every operation gives one and the same answer', () 
     [
       'an expired key',
       async () => {
-        const { id, key } = JSON.parse(await issueApiKey(theirs.scope, { name: 'expired' }));
+        const { id, key } = parseJson(await issueApiKey(theirs.scope, { name: 'expired' }));
         await service.query(`update api_keys set expires_at = now() - interval '1 second' where id = $1`, [
           id,
         ]);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { parseJson } from '../../src/db/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { hashKey } from '../../src/keys/api-key.ts';
 import { openKeyDirectory } from '../../src/keys/directory.ts';
@@ -59,7 +60,7 @@ async function anotherKey(
   { scope }: Agency,
   expiresAt: string | null = null,
 ): Promise<{ id: string; key: string }> {
-  return JSON.parse(await issueApiKey(scope, { name: 'another', expiresAt }));
+  return parseJson(await issueApiKey(scope, { name: 'another', expiresAt }));
 }
 
 /** What only the database's clock does: its hour comes, and nobody is told. */
@@ -220,7 +221,7 @@ describe('a rotated key', () => {
     const other = await instance({ keyClock: () => now });
     await remembered(other, old.key);
 
-    const { key } = JSON.parse(await rotateApiKey(agency.scope, old.id, 3_600));
+    const { key } = parseJson(await rotateApiKey(agency.scope, old.id, 3_600));
     expect(await statusAt(other, key)).toBe(200);
     // The notification makes the instance ask again; only then does it know of the end.
     const { misses } = other.keys.stats();
@@ -241,7 +242,7 @@ describe('a rotated key', () => {
     const old = await anotherKey(agency);
     const other = await instance({ keyClock: () => NOON });
     await remembered(other, old.key);
-    const { key } = JSON.parse(await rotateApiKey(agency.scope, old.id, 0));
+    const { key } = parseJson(await rotateApiKey(agency.scope, old.id, 0));
     await refused(other, old.key);
     await remembered(other, key);
   });

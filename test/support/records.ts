@@ -11,6 +11,7 @@ import { QuotePut } from '../../src/dashboard/quotes/schema.ts';
 import { putTeamMember } from '../../src/dashboard/team-members/repository.ts';
 import { TeamMemberPut } from '../../src/dashboard/team-members/schema.ts';
 import { newId } from '../../src/db/ids.ts';
+import { parseJson } from '../../src/db/json.ts';
 import type { Put } from '../../src/db/put.ts';
 import type { FileStorage } from '../../src/files/storage.ts';
 import type { Agency } from './service.ts';
@@ -21,7 +22,7 @@ import type { Agency } from './service.ts';
 type Record = any;
 type Fields = { [name: string]: unknown };
 
-const shown = async <T>(put: Promise<Put<T>>): Promise<Record> => JSON.parse((await put).body);
+const shown = async <T>(put: Promise<Put<T>>): Promise<Record> => parseJson((await put).body);
 
 export const stage = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
   shown(putPipelineStage(scope, id, PipelineStagePut.parse({ key: 'new', name: 'Nuevo', ...fields })));

@@ -6,6 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
+import { parseJson } from '../../src/db/json.ts';
 import { type OrganizationScope, scopeTo } from '../../src/db/scope.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { diskStorage, type FileStorage } from '../../src/files/storage.ts';
@@ -110,7 +111,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     agency: async (name = 'Agency') => {
       const { id } = await createOrganization(db, name);
       const scope = scopeTo(db, id);
-      const { key } = JSON.parse(await issueApiKey(scope, { name: 'test' }));
+      const { key } = parseJson(await issueApiKey(scope, { name: 'test' }));
       return { ...client(key), id, scope };
     },
     query: async (text, values) => (await pool.query(text, values)).rows,

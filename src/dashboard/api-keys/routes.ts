@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { sendJson } from '../../http/reply.ts';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../keys/repository.ts';
 import { ApiKey, ApiKeyCreate } from '../../keys/schema.ts';
 import { OrganizationParams } from '../params.ts';
@@ -25,7 +25,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         ),
       },
     },
-    async (request, reply) => sendJson(reply, await issueApiKey(request.scope, request.body, now()), 201),
+    async (request, reply) => json(reply, await issueApiKey(request.scope, request.body, now()), 201),
   );
 
   app.get(
@@ -41,7 +41,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: responses({ status: 200, schema: ApiKeyList, description: 'A page of keys.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await listApiKeys(request.scope, request.query)),
+    async (request, reply) => json(reply, await listApiKeys(request.scope, request.query)),
   );
 
   app.post(
@@ -64,7 +64,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     async (request, reply) => {
       const { apiKeyId } = request.params;
       const issued = await rotateApiKey(request.scope, apiKeyId, request.body.overlapSeconds);
-      return sendJson(reply, issued, 201);
+      return json(reply, issued, 201);
     },
   );
 
@@ -81,7 +81,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: responses({ status: 200, schema: ApiKey, description: 'The revoked key.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await revokeApiKey(request.scope, request.params.apiKeyId)),
+    async (request, reply) => json(reply, await revokeApiKey(request.scope, request.params.apiKeyId)),
   );
   done();
 };

@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { Conversation, ConversationMessage } from '../../conversations/schema.ts';
+import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { sendJson } from '../../http/reply.ts';
 import { uuidParams } from '../params.ts';
 import { putConversation, putMessage, putMessages } from './repository.ts';
 import {
@@ -38,7 +38,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
     async (request, reply) => {
       const { conversationId } = request.params;
       const { created, body } = await putConversation(request.scope, conversationId, request.body);
-      return sendJson(reply, body, created ? 201 : 200);
+      return json(reply, body, created ? 201 : 200);
     },
   );
 
@@ -65,7 +65,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
     async (request, reply) => {
       const { conversationId, messageId } = request.params;
       const { created, body } = await putMessage(request.scope, conversationId, messageId, request.body);
-      return sendJson(reply, body, created ? 201 : 200);
+      return json(reply, body, created ? 201 : 200);
     },
   );
 
@@ -89,7 +89,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
     async (request, reply) => {
       const { conversationId } = request.params;
       const imported = await putMessages(request.scope, conversationId, request.body.data);
-      return sendJson(reply, JSON.stringify(imported));
+      return json(reply, JSON.stringify(imported));
     },
   );
   done();

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { sendJson } from '../../http/reply.ts';
 import { Opportunity } from '../../opportunities/schema.ts';
 import { ArchivedRecord, uuidParams } from '../params.ts';
 import { archiveOpportunity, putOpportunity } from './repository.ts';
@@ -36,7 +36,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         request.params.opportunityId,
         request.body,
       );
-      return sendJson(reply, body, created ? 201 : 200);
+      return json(reply, body, created ? 201 : 200);
     },
   );
 
@@ -57,7 +57,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
       },
     },
     async (request, reply) =>
-      sendJson(reply, await archiveOpportunity(request.scope, request.params.opportunityId)),
+      json(reply, await archiveOpportunity(request.scope, request.params.opportunityId)),
   );
   done();
 };

@@ -4,7 +4,7 @@ import { isId } from '../../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonRows } from '../../db/json.ts';
 import type { Page } from '../../db/list.ts';
 import { organizations } from '../../db/schema/index.ts';
-import { prepared } from '../../db/statement.ts';
+import { rendered } from '../../db/statement.ts';
 import { notFound } from '../../errors.ts';
 import type { Organization } from './schema.ts';
 
@@ -14,7 +14,7 @@ const organizationFields: Fields<Organization> = {
   createdAt: isoTime(organizations.createdAt),
 };
 
-const listStatement = prepared<{ body: Json<Page<Organization>> }, { limit: number; offset: number }>(
+const listStatement = rendered<Page<Organization>, { limit: number; offset: number }>(
   'list_organizations',
   sql`select concat(
     '{"data":[',
@@ -37,7 +37,7 @@ export async function listOrganizations(
   return row.body;
 }
 
-const getStatement = prepared<{ body: Json<Organization> }, { id: string }>(
+const getStatement = rendered<Organization, { id: string }>(
   'get_organization',
   jsonRows(
     organizationFields,

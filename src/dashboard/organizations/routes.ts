@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { Database } from '../../db/client.ts';
+import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { sendJson } from '../../http/reply.ts';
 import { createOrganization } from '../../organizations/repository.ts';
 import { OrganizationParams } from '../params.ts';
 import { getOrganization, listOrganizations } from './repository.ts';
@@ -24,7 +24,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
     },
     async (request, reply) => {
       const organization = await createOrganization(db, request.body.name);
-      return sendJson(reply, JSON.stringify(organization), 201);
+      return json(reply, JSON.stringify(organization), 201);
     },
   );
 
@@ -44,7 +44,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         }),
       },
     },
-    async (request, reply) => sendJson(reply, await listOrganizations(db, request.query)),
+    async (request, reply) => json(reply, await listOrganizations(db, request.query)),
   );
 
   app.get(
@@ -59,7 +59,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         response: responses({ status: 200, schema: Organization, description: 'The organization.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await getOrganization(db, request.params.organizationId)),
+    async (request, reply) => json(reply, await getOrganization(db, request.params.organizationId)),
   );
   done();
 };

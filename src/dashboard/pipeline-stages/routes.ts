@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { sendJson } from '../../http/reply.ts';
 import { ArchivedRecord, uuidParams } from '../params.ts';
 import { archivePipelineStage, putPipelineStage } from './repository.ts';
 import { PipelineStage, PipelineStagePut } from './schema.ts';
@@ -35,7 +35,7 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
         request.params.pipelineStageId,
         request.body,
       );
-      return sendJson(reply, body, created ? 201 : 200);
+      return json(reply, body, created ? 201 : 200);
     },
   );
 
@@ -52,7 +52,7 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
       },
     },
     async (request, reply) =>
-      sendJson(reply, await archivePipelineStage(request.scope, request.params.pipelineStageId)),
+      json(reply, await archivePipelineStage(request.scope, request.params.pipelineStageId)),
   );
   done();
 };

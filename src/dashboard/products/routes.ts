@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { CatalogProduct } from '../../catalog/schema.ts';
+import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { sendJson } from '../../http/reply.ts';
 import { OrganizationParams } from '../params.ts';
 import {
   listArchivedCatalogProducts,
@@ -37,7 +37,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
     },
     async (request, reply) => {
       const { archived: _, ...query } = request.query;
-      return sendJson(reply, await listArchivedCatalogProducts(request.scope, query, now()));
+      return json(reply, await listArchivedCatalogProducts(request.scope, query, now()));
     },
   );
 
@@ -59,7 +59,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
       },
     },
     async (request, reply) =>
-      sendJson(reply, await updateCatalogProductMedia(request.scope, request.params.productId, request.body)),
+      json(reply, await updateCatalogProductMedia(request.scope, request.params.productId, request.body)),
   );
 
   app.post(
@@ -76,7 +76,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
       },
     },
     async (request, reply) =>
-      sendJson(reply, await restoreCatalogProduct(request.scope, request.params.productId, now())),
+      json(reply, await restoreCatalogProduct(request.scope, request.params.productId, now())),
   );
   done();
 };

@@ -7,7 +7,7 @@ import { defineArchive, definePut, type Put } from '../../db/put.ts';
 import { writable } from '../../db/record.ts';
 import { customers, opportunities, quoteAttachments, quotes } from '../../db/schema/index.ts';
 import type { OrganizationScope } from '../../db/scope.ts';
-import { prepared } from '../../db/statement.ts';
+import { prepared, rendered } from '../../db/statement.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { type FileStorage, storageKey } from '../../files/storage.ts';
 import { randomBase62 } from '../../keys/api-key.ts';
@@ -69,10 +69,7 @@ const oneQuote = sql`${quotes.organizationId} = ${organizationId} and ${quotes.i
 
 const openedAt = sql`${sql.placeholder('openedAt')}::timestamptz`;
 
-const openStatement = prepared<
-  { body: Json<Quote> },
-  { organizationId: string; quoteId: string; openedAt: string }
->(
+const openStatement = rendered<Quote, { organizationId: string; quoteId: string; openedAt: string }>(
   'open_quote',
   sql`with quotes as (
       update ${quotes} set open_count = ${quotes.openCount} + 1,

@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-ty
 import type { z } from 'zod';
 import type { FileLinks } from '../../files/links.ts';
 import { type FileStorage, storageKey } from '../../files/storage.ts';
+import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { sendJson } from '../../http/reply.ts';
 import { validatorCompiler } from '../../http/validation.ts';
 import { Quote, QuoteAttachment } from '../../quotes/schema.ts';
 import { ArchivedRecord, uuidParams } from '../params.ts';
@@ -48,7 +48,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
     },
     async (request, reply) => {
       const { created, body } = await putQuote(request.scope, request.params.quoteId, request.body);
-      return sendJson(reply, body, created ? 201 : 200);
+      return json(reply, body, created ? 201 : 200);
     },
   );
 
@@ -64,7 +64,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
         response: responses({ status: 200, schema: ArchivedRecord, description: 'The quote was archived.' }),
       },
     },
-    async (request, reply) => sendJson(reply, await archiveQuote(request.scope, request.params.quoteId)),
+    async (request, reply) => json(reply, await archiveQuote(request.scope, request.params.quoteId)),
   );
 
   app.post(
@@ -83,7 +83,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
     },
     async (request, reply) => {
       const openedAt = request.body.openedAt ?? new Date(now()).toISOString();
-      return sendJson(reply, await openQuote(request.scope, request.params.quoteId, openedAt));
+      return json(reply, await openQuote(request.scope, request.params.quoteId, openedAt));
     },
   );
 
@@ -105,7 +105,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
     },
     async (request, reply) => {
       const { quoteId, attachmentId } = request.params;
-      return sendJson(reply, await deleteAttachment(request.scope, storage, quoteId, attachmentId));
+      return json(reply, await deleteAttachment(request.scope, storage, quoteId, attachmentId));
     },
   );
 
@@ -145,7 +145,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       const description = { kind: upload.kind, ...upload.file };
       const attachment = await recordAttachment(scope, storage, params.quoteId, stored, description);
       const url = await links.sign(scope, attachment);
-      return sendJson(reply, JSON.stringify({ ...attachment, url }), 201);
+      return json(reply, JSON.stringify({ ...attachment, url }), 201);
     },
   );
 };

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { sendJson } from '../../http/reply.ts';
 import { TeamMember } from '../../team/schema.ts';
 import { ArchivedRecord, uuidParams } from '../params.ts';
 import { archiveTeamMember, putTeamMember } from './repository.ts';
@@ -32,7 +32,7 @@ export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) 
     },
     async (request, reply) => {
       const { created, body } = await putTeamMember(request.scope, request.params.teamMemberId, request.body);
-      return sendJson(reply, body, created ? 201 : 200);
+      return json(reply, body, created ? 201 : 200);
     },
   );
 
@@ -49,7 +49,7 @@ export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) 
       },
     },
     async (request, reply) =>
-      sendJson(reply, await archiveTeamMember(request.scope, request.params.teamMemberId)),
+      json(reply, await archiveTeamMember(request.scope, request.params.teamMemberId)),
   );
   done();
 };

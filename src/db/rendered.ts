@@ -1,0 +1,189 @@
+import { EventEmitter } from 'node:events';
+import pg, { type ClientConfig, type Connection, type QueryConfig, type Submittable } from 'pg';
+import { serialize } from 'pg-protocol';
+
+/**
+ * Answers that PostgreSQL has rendered pass through as the bytes they are: nothing describes them, decodes them to text
+ * or encodes them again. Over pg's own queries that saves a third of the processor time of a get, and the memory of two
+ * copies of every answer. The message formats are those of
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html.
+ */
+
+const DATA_ROW = 'D'.charCodeAt(0);
+/** A message's type and length. */
+const HEADER = 5;
+/** The same of a row, with the number of its columns and the length of the first. */
+const ROW_HEADER = HEADER + 2 + 4;
+const NOTHING: Buffer = Buffer.alloc(0);
+
+type Receiver = {
+  /** True while rows are wanted as bytes; any other row is passed on. */
+  wants: () => boolean;
+  /** The first column of a row. */
+  take: (column: Buffer | null) => void;
+  /** Everything else, in its order. */
+  pass: (bytes: Buffer) => void;
+};
+
+/** Makes the function that reads what the server sends, in pieces of any length. */
+export function readRows({ wants, take, pass }: Receiver): (chunk: Buffer) => void {
+  /** The beginning of a message whose header has not come whole. */
+  let held = NOTHING;
+  /** A row that has not come whole. */
+  let row: { column: Buffer; filled: number } | undefined;
+  /** How much is still to come of a message that is passed on. */
+  let passing = 0;
+
+  return (chunk) => {
+    const data = held.length > 0 ? Buffer.concat([held, chunk]) : chunk;
+    held = NOTHING;
+    let at = 0;
+    if (row) {
+      at = data.copy(row.column, row.filled);
+      row.filled += at;
+      if (row.filled < row.column.length) return;
+      const { column } = row;
+      row = undefined;
+      take(column);
+    }
+    let passed = at;
+    const passUpTo = (end: number): void => {
+      if (passed < end) pass(data.subarray(passed, end));
+      passed = end;
+    };
+
+    at += passing;
+    while (at + HEADER <= data.length) {
+      if (data[at] !== DATA_ROW || !wants()) {
+        at += 1 + data.readInt32BE(at + 1);
+        continue;
+      }
+      if (at + ROW_HEADER > data.length) break;
+      passUpTo(at);
+      const length = data.readInt32BE(at + HEADER + 2);
+      at += ROW_HEADER;
+      if (length > data.length - at) {
+        const column = Buffer.allocUnsafeSlow(length);
+        row = { column, filled: data.copy(column, 0, at) };
+        passing = 0;
+        return;
+      }
+      take(length < 0 ? null : data.subarray(at, at + length));
+      at += Math.max(0, length);
+      passed = at;
+    }
+    passing = Math.max(0, at - data.length);
+    passUpTo(Math.min(at, data.length));
+    held = data.subarray(passed);
+  };
+}
+
+/** What @types/pg leaves out of pg's connection, and what is ours. */
+type RenderingConnection = Connection & {
+  parsedStatements: Record<string, string>;
+  attachListeners: (stream: EventEmitter) => void;
+  rendered?: RenderedQuery | undefined;
+};
+
+/** The protocol's values are text, bytes or null. */
+const asText = (value: unknown): unknown =>
+  typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+
+const EXECUTE = serialize.execute();
+const SYNC = serialize.sync();
+
+export type Column = Buffer | null | undefined;
+type Done = (error: Error | null, columns?: Column[]) => void;
+
+const isPrepared = (connection: Connection, { name }: QueryConfig): boolean =>
+  name !== undefined && (connection as RenderingConnection).parsedStatements[name] !== undefined;
+
+/** Queries of one row with one column of text, for pg's `client.query`: one of any kind, or several that are prepared. */
+class RenderedQuery implements Submittable {
+  /** Of the one query that may have to be prepared; pg remembers by them that it was. */
+  readonly name: string | undefined;
+  readonly text: string | undefined;
+  readonly #queries: readonly QueryConfig[];
+  readonly #columns: Column[];
+  #current = 0;
+  /** Replaced by pg, which adds its timeout. */
+  callback: Done;
+
+  constructor(queries: readonly QueryConfig[], callback: Done) {
+    const [only, ...others] = queries;
+    if (only && others.length === 0) ({ name: this.name, text: this.text } = only);
+    this.#queries = queries;
+    this.#columns = new Array(queries.length);
+    this.callback = callback;
+  }
+
+  submit(plain: Connection): void {
+    const connection = plain as RenderingConnection;
+    connection.rendered = this;
+    const messages: Buffer[] = [];
+    for (const query of this.#queries) {
+      const { name = '', text, values = [] } = query;
+      if (!isPrepared(connection, query)) messages.push(serialize.parse({ name, text }));
+      messages.push(serialize.bind({ statement: name, values, valueMapper: asText }), EXECUTE);
+    }
+    messages.push(SYNC);
+    // One write, because each may have to wake the server.
+    connection.stream.write(Buffer.concat(messages));
+  }
+
+  take(column: Buffer | null): void {
+    this.#columns[this.#current] = column;
+  }
+
+  handleCommandComplete(): void {
+    this.#current += 1;
+  }
+
+  handleError(error: Error, connection: RenderingConnection): void {
+    connection.rendered = undefined;
+    this.callback(error);
+  }
+
+  handleReadyForQuery(connection: RenderingConnection): void {
+    connection.rendered = undefined;
+    this.callback(null, this.#columns);
+  }
+
+  /** Of a query that was given up: nobody waits for its row. */
+  handleDataRow(): void {}
+}
+
+/** A client that can run rendered queries; everything else it does as ever. */
+export class RenderingClient extends pg.Client {
+  constructor(config?: string | ClientConfig) {
+    super(config);
+    const connection = this.connection as RenderingConnection;
+    const attach = connection.attachListeners.bind(connection);
+    connection.attachListeners = (stream) => {
+      const passed = new EventEmitter();
+      attach(passed);
+      stream.on(
+        'data',
+        readRows({
+          wants: () => connection.rendered !== undefined,
+          take: (column) => connection.rendered?.take(column),
+          pass: (bytes) => passed.emit('data', bytes),
+        }),
+      );
+    };
+  }
+}
+
+/** True when the client can run these queries together. */
+export const canShare = ({ connection }: pg.Client, queries: readonly QueryConfig[]): boolean =>
+  queries.length === 1 || queries.every((query) => isPrepared(connection, query));
+
+/**
+ * Runs the queries one after the other in one round trip and one transaction: the first to fail fails all.
+ * @param client one of a pool of `RenderingClient`
+ * @returns for each, the one column of its one row as bytes; null where that is null, undefined without a row
+ */
+export const queryRendered = (client: pg.Client, queries: readonly QueryConfig[]): Promise<Column[]> =>
+  new Promise((done, fail) => {
+    client.query(new RenderedQuery(queries, (error, columns = []) => (error ? fail(error) : done(columns))));
+  });

@@ -1,0 +1,215 @@
+import { sql } from 'drizzle-orm';
+import fc from 'fast-check';
+import type { QueryConfig } from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/db/client.ts';
+import { canShare, queryRendered, RenderingClient, readRows } from '../../src/db/rendered.ts';
+import { lookup } from '../../src/db/statement.ts';
+import { administer } from '../support/databases.ts';
+
+/** Answers as bytes: whatever the pieces that they come in, and whatever else the connection does. */
+
+type Message = { type: string; content: Buffer };
+
+const int32 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+};
+
+const encode = ({ type, content }: Message): Buffer =>
+  Buffer.concat([Buffer.from(type), int32(content.length + 4), content]);
+
+const row = (column: Buffer | null): Message => ({
+  type: 'D',
+  content: Buffer.concat([Buffer.from([0, 1]), int32(column?.length ?? -1), column ?? Buffer.alloc(0)]),
+});
+
+/** The bytes, cut at places that the numbers choose. */
+function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [...places, bytes.length].map((end, index) => bytes.subarray(places[index - 1] ?? 0, end));
+}
+
+const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
+const other = fc.record({ type: fc.constantFrom('2', 'C', 'Z', 'N', 'S'), content: bytes });
+const messages = fc.array(fc.oneof(other, fc.option(bytes).map(row)), { maxLength: 8 });
+const cuts = fc.array(fc.nat(), { maxLength: 12 });
+
+describe('reading rows', () => {
+  test('takes the rows and passes on the rest, in order, whatever the pieces', () => {
+    fc.assert(
+      fc.property(messages, cuts, (sent, places) => {
+        const taken: (Buffer | null)[] = [];
+        const passed: Buffer[] = [];
+        const read = readRows({
+          wants: () => true,
+          take: (column) => taken.push(column && Buffer.from(column)),
+          pass: (part) => passed.push(Buffer.from(part)),
+        });
+        for (const piece of pieces(Buffer.concat(sent.map(encode)), places)) read(piece);
+        const isRow = ({ type }: Message): boolean => type === 'D';
+        expect(taken.map((column) => column && encode(row(column)))).toEqual(
+          sent.filter(isRow).map((message) => (message.content.readInt32BE(2) < 0 ? null : encode(message))),
+        );
+        expect(Buffer.concat(passed)).toEqual(
+          Buffer.concat(sent.filter((message) => !isRow(message)).map(encode)),
+        );
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('passes everything on while no row is wanted', () => {
+    fc.assert(
+      fc.property(messages, cuts, (sent, places) => {
+        const passed: Buffer[] = [];
+        const read = readRows({
+          wants: () => false,
+          take: () => expect.unreachable(),
+          pass: (part) => passed.push(Buffer.from(part)),
+        });
+        const all = Buffer.concat(sent.map(encode));
+        for (const piece of pieces(all, places)) read(piece);
+        expect(Buffer.concat(passed)).toEqual(all);
+      }),
+    );
+  });
+});
+
+describe('rendered queries', () => {
+  const holder: { client?: RenderingClient } = {};
+  const connected = (): RenderingClient => {
+    if (!holder.client) throw new Error('The client is connected before the first test.');
+    return holder.client;
+  };
+  const ask = async (query: QueryConfig) => {
+    const [column] = await queryRendered(connected(), [query]);
+    return Buffer.isBuffer(column) ? column.toString() : column;
+  };
+  beforeAll(async () => {
+    holder.client = new RenderingClient({ connectionString: inject('serverUrl') });
+    await holder.client.connect();
+  });
+  afterAll(() => holder.client?.end());
+
+  test.each([undefined, 'echo'])('answer the text that the server has, prepared as %s', async (name) => {
+    const query = { text: 'select $1::text as body where $1 is distinct from $2', ...(name && { name }) };
+    for (const text of ['', 'Peña 🏝️', 'x'.repeat(3_000_000)])
+      expect(await ask({ ...query, values: [text, null] })).toBe(text);
+    expect(await ask({ ...query, values: [null, ''] })).toBeNull();
+    expect(await ask({ ...query, values: ['a', 'a'] })).toBeUndefined();
+  });
+
+  test('leave the rows of other queries on the connection as pg reads them', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      expect(await ask({ name: 'one', text: 'select 1::text' })).toBe('1');
+      const { rows } = await connected().query('select n, array[n] as list from generate_series(1, 3) n');
+      expect(rows).toEqual([1, 2, 3].map((n) => ({ n, list: [n] })));
+    }
+  });
+
+  test('fail as any query does, and the connection goes on', async () => {
+    const divide = { name: 'divide', text: 'select (1 / $1::int)::text' };
+    await expect(ask({ ...divide, values: ['0'] })).rejects.toMatchObject({ code: '22012' });
+    await expect(ask({ text: 'select no_such_column' })).rejects.toMatchObject({ code: '42703' });
+    expect(await ask({ ...divide, values: [1] })).toBe('1');
+    expect((await connected().query('select 2 as n')).rows).toEqual([{ n: 2 }]);
+  });
+
+  test('are told of a connection that ends while they wait', async () => {
+    const client = new RenderingClient({ connectionString: inject('serverUrl') });
+    client.on('error', () => undefined);
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const waiting = queryRendered(client, [{ text: 'select pg_sleep(60)::text' }]);
+    await Promise.all([
+      expect(waiting).rejects.toThrow(),
+      connected().query('select pg_terminate_backend($1)', [rows[0]?.pid]),
+    ]);
+  });
+
+  test('share a round trip once they are prepared, each with its own answer', async () => {
+    const some = (n: number): QueryConfig => ({
+      name: 'odd',
+      text: `select nullif($1::int, 3)::text as body where $1::int % 2 = 1`,
+      values: [n],
+    });
+    const other: QueryConfig = { name: 'other', text: 'select repeat($1, 100000)', values: ['é'] };
+    const together = [some(1), some(2), other, some(3), some(5)];
+    expect(canShare(connected(), together)).toBe(false);
+    await ask(some(1));
+    await ask(other);
+    expect(canShare(connected(), together)).toBe(true);
+    const answers = await queryRendered(connected(), together);
+    expect(answers.map((column) => (column instanceof Buffer ? column.toString() : column))).toEqual([
+      '1',
+      undefined,
+      'é'.repeat(100_000),
+      null,
+      '5',
+    ]);
+  });
+});
+
+describe('lookups', () => {
+  const open = () =>
+    openDatabase({ url: inject('serverUrl'), poolSize: 3, maxWaiting: 1_000, statementTimeout: 5_000 });
+
+  test('of one turn are each answered with their own, however many there are', async () => {
+    const db = open();
+    onTestFinished(db.close);
+    const echo = lookup<string, { n: number }>(
+      'echo_odd',
+      sql`select ${sql.placeholder('n')}::int::text as body where ${sql.placeholder('n')}::int % 2 = 1`,
+    );
+    const square = lookup<string, { n: number }>(
+      'square',
+      sql`select (${sql.placeholder('n')}::int * ${sql.placeholder('n')}::int)::text as body`,
+    );
+    for (let round = 0; round < 3; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 500 }, (_, n) => db.read(n % 3 === 0 ? square : echo, { n })),
+      );
+      expect(answers.map((rows) => rows.map(({ body }) => String(body)))).toEqual(
+        answers.map((_, n) => (n % 3 === 0 ? [String(n * n)] : n % 2 === 1 ? [String(n)] : [])),
+      );
+    }
+  });
+
+  test('fail alone: those that shared their round trip are answered', async () => {
+    const db = open();
+    onTestFinished(db.close);
+    const divide = lookup<string, { n: number }>(
+      'divide_by',
+      sql`select (100 / ${sql.placeholder('n')}::int)::text as body`,
+    );
+    for (let round = 0; round < 3; round += 1) {
+      const answers = await Promise.allSettled([1, 2, 0, 4, 5, 0, 10].map((n) => db.read(divide, { n })));
+      expect(
+        answers.map((answer) =>
+          answer.status === 'fulfilled' ? String(answer.value[0]?.body) : answer.reason.code,
+        ),
+      ).toEqual(['100', '50', '22012', '25', '20', '22012', '10']);
+    }
+  });
+
+  test('outlive the end of every connection', async () => {
+    const db = open();
+    onTestFinished(db.close);
+    const wait = lookup<string, { n: number }>(
+      'wait',
+      sql`select pg_sleep(0.05)::text || ${sql.placeholder('n')}::int as body`,
+    );
+    const answers = Promise.all(Array.from({ length: 20 }, (_, n) => db.read(wait, { n })));
+    await administer(inject('serverUrl'), (client) =>
+      client.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where query like '%pg_sleep(0.05)%' and pid <> pg_backend_pid()`,
+      ),
+    );
+    expect((await answers).map(([row]) => String(row?.body))).toEqual(
+      Array.from({ length: 20 }, (_, n) => String(n)),
+    );
+  });
+});
