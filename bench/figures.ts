@@ -3,7 +3,6 @@ import { residentMemory } from './machine.ts';
 import {
   alternate,
   type Bench,
-  CONCURRENCY,
   httpJob,
   type Measured,
   median,
@@ -90,7 +89,7 @@ export function figuresOfWorkloads(measured: readonly Measured[]): Figure[] {
 /** The 401 has no statement: its limit is a route that does nothing. */
 export async function measureRefusal(bench: Bench): Promise<Measured> {
   const refused: Request = { method: 'GET', path: '/v1/customers' };
-  const options = { connections: CONCURRENCY, seconds: bench.seconds };
+  const options = { connections: bench.connections, seconds: bench.seconds };
   const jobs = {
     ours: { ...httpJob(bench.ours, [refused], MALFORMED_KEY, options), status: 401 },
     limit: httpJob(bench.empty, [{ method: 'GET', path: '/' }], MALFORMED_KEY, options),
@@ -213,7 +212,9 @@ export async function figuresOfMemory(
   const sample = () => samples.push(residentMemory(server.pid) ?? Number.NaN);
   const timer = setInterval(sample, SAMPLE_MS);
   const requests = pages.map(({ request }) => request);
-  await bench.load.run(httpJob(server, requests, bench.key(LARGE), { connections: CONCURRENCY, seconds }));
+  await bench.load.run(
+    httpJob(server, requests, bench.key(LARGE), { connections: bench.connections, seconds }),
+  );
   clearInterval(timer);
   await server.stop();
   const quarter = (index: number): number =>

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import packageJson from '../package.json' with { type: 'json' };
 import { openDatabase } from '../src/db/client.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
 import { parseJson } from '../src/db/json.ts';
@@ -35,6 +36,9 @@ const began = performance.now();
 const report = (line: string): void => {
   process.stderr.write(`${((performance.now() - began) / 1_000).toFixed(0).padStart(4)} s  ${line}\n`);
 };
+
+/** Those of Node.js that `npm start` gives: `node --some=flag src/main.js`. */
+const productionFlags = packageJson.scripts.start.split(' ').slice(1, -1);
 
 async function withClient<Result>(
   url: string,
@@ -124,14 +128,21 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
     ),
   );
 
-  const start = (script: URL, name: string, probe: string, environment: Record<string, string>) =>
-    startServer({ script, environment, probe, key: key(LARGE), log: join(folder, `${name}.log`) });
+  const start = (
+    script: URL,
+    name: string,
+    probe: string,
+    environment: Record<string, string>,
+    flags: readonly string[] = [],
+  ) => startServer({ flags, script, environment, probe, key: key(LARGE), log: join(folder, `${name}.log`) });
   const startOurs = (environment: Record<string, string>): Promise<Server> =>
-    start(new URL('../src/main.js', import.meta.url), 'ours', '/v1/customers?limit=1', {
-      DATA_DIR: dataDir,
-      DASHBOARD_PORT: '0',
-      ...environment,
-    });
+    start(
+      new URL('../src/main.js', import.meta.url),
+      'ours',
+      '/v1/customers?limit=1',
+      { DATA_DIR: dataDir, DASHBOARD_PORT: '0', ...environment },
+      productionFlags,
+    );
   const bench: Bench = {
     url,
     postgres: Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0]),
@@ -148,6 +159,7 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
     load: closing(startLoad()),
     key,
     seconds: options.seconds,
+    connections: options.connections,
     rounds: ROUNDS[options.scale],
   };
   const liveIds = liveIdsOf(url, options);

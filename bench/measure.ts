@@ -18,11 +18,10 @@ export type Bench = {
   /** The API key of an organization, by its number. */
   key: (organization: number) => string;
   seconds: number;
+  /** Clients at once. */
+  connections: number;
   rounds: number;
 };
-
-/** As many as the connections of the service to its database. */
-export const CONCURRENCY = 10;
 
 /** A load process this busy may be what bounds the figure. */
 const BUSY = 0.9;
@@ -144,7 +143,7 @@ export async function measure(bench: Bench, workload: Workload): Promise<Measure
   const usage: Usage = { server: 0, postgres: 0, count: 0 };
 
   const jobOf = (side: Side, pairs: readonly Pair[], seconds: number): Job => {
-    const options = { connections: CONCURRENCY, seconds, repeat };
+    const options = { connections: bench.connections, seconds, repeat };
     const key = bench.key(workload.organization(side));
     const requests = pairs.map(({ request }) => request);
     if (side === 'limit')

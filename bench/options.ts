@@ -6,6 +6,8 @@ export type Options = {
   scale: Scale;
   /** Length of one measurement of one side of a workload. */
   seconds: number;
+  /** Clients at once, where not one alone is measured. */
+  connections: number;
   /** Parts of the names of workloads and figures; empty: all. */
   only: readonly string[];
   /** Where the machine-readable result goes. */
@@ -17,6 +19,7 @@ export type Options = {
 export const USAGE = `npm run bench -- [options]
   --scale small|full  how much data (small: three minutes in all; full: one organization of 1,000,000 customers)
   --seconds N         length of each measurement
+  --connections N     clients at once (32)
   --only TEXT         only workloads and figures whose name has the text; can be repeated
   --json FILE         write the result as JSON too
   --data DIR          keep the loaded data there, and use it the next time`;
@@ -30,6 +33,7 @@ export function readOptions(args: readonly string[]): Options {
     options: {
       scale: { type: 'string', default: 'small' },
       seconds: { type: 'string' },
+      connections: { type: 'string', default: '32' },
       only: { type: 'string', multiple: true, default: [] },
       json: { type: 'string' },
       data: { type: 'string' },
@@ -39,5 +43,8 @@ export function readOptions(args: readonly string[]): Options {
   if (scale !== 'small' && scale !== 'full') throw new Error('--scale is small or full.');
   const seconds = values.seconds === undefined ? DEFAULT_SECONDS[scale] : Number(values.seconds);
   if (!(seconds > 0)) throw new Error('--seconds is a number above 0.');
-  return { scale, seconds, only, json, data };
+  const connections = Number(values.connections);
+  if (!(Number.isInteger(connections) && connections > 0))
+    throw new Error('--connections is an integer above 0.');
+  return { scale, seconds, connections, only, json, data };
 }

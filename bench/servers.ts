@@ -8,6 +8,8 @@ import type { Job, Result } from './load.ts';
 export type Server = { port: number; pid: number; stop: () => Promise<void> };
 
 type ServerOptions = {
+  /** Of Node.js. */
+  flags: readonly string[];
   script: URL;
   environment: Record<string, string>;
   log: string;
@@ -36,10 +38,17 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 /** Starts a server and waits until it answers. */
-export async function startServer({ script, environment, log, probe, key }: ServerOptions): Promise<Server> {
+export async function startServer({
+  flags,
+  script,
+  environment,
+  log,
+  probe,
+  key,
+}: ServerOptions): Promise<Server> {
   const port = await freePort();
   const output = openSync(log, 'a');
-  const child = spawn(process.execPath, [script.pathname], {
+  const child = spawn(process.execPath, [...flags, script.pathname], {
     env: { PATH: process.env.PATH, ...environment, PORT: String(port), HOST: '127.0.0.1' },
     stdio: ['ignore', output, output],
   });

@@ -187,6 +187,27 @@ describe('every other read', () => {
   });
 });
 
+describe('once it is known, PostgreSQL plans no more', () => {
+  const reads: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
+    ...Object.fromEntries(
+      Object.entries(LISTS).map(([operation, { list }]) => [
+        operation,
+        (scope: OrganizationScope) => list(scope, { limit: LIMIT, offset: 0 }),
+      ]),
+    ),
+    ...OTHERS,
+  };
+  test.each(Object.entries(reads))('%s', async (_operation, read) => {
+    const statement = await statementOf(AGENCY, read);
+    for (let run = 0; run < 8; run += 1) await holder.client?.query(statement);
+    const plans = await holder.client?.query(
+      'select generic_plans::int, custom_plans::int from pg_prepared_statements where name = $1',
+      [statement.name],
+    );
+    expect(plans?.rows).toEqual([{ generic_plans: 3, custom_plans: 5 }]);
+  });
+});
+
 test('the purge', async () => {
   for (const nodes of await plansOf(await statementOf(AGENCY, purge))) {
     remember(nodes);

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Database } from '../db/client.ts';
 import { type Json, parseJson } from '../db/json.ts';
+import { MAX_LIMIT } from '../db/list.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../keys/repository.ts';
 import { type ApiKey, ApiKeyCreate } from '../keys/schema.ts';
@@ -87,12 +88,15 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   },
   list: async (db, options) => {
     const scope = await organizationOf(db, options);
-    const { data } = parseJson(await listApiKeys(scope, { limit: 2_147_483_647, offset: 0 }));
-    for (const key of data) {
-      const state = key.revokedAt ? `revoked ${key.revokedAt}` : `expires ${key.expiresAt ?? 'never'}`;
-      console.log(
-        `${key.id}  ${key.start}…${key.last4}  ${key.name}  ${state}  last used ${key.lastUsedAt ?? 'never'}`,
-      );
+    for (let offset = 0; ; offset += MAX_LIMIT) {
+      const { data } = parseJson(await listApiKeys(scope, { limit: MAX_LIMIT, offset }));
+      for (const key of data) {
+        const state = key.revokedAt ? `revoked ${key.revokedAt}` : `expires ${key.expiresAt ?? 'never'}`;
+        console.log(
+          `${key.id}  ${key.start}…${key.last4}  ${key.name}  ${state}  last used ${key.lastUsedAt ?? 'never'}`,
+        );
+      }
+      if (data.length < MAX_LIMIT) return;
     }
   },
   issue: async (db, options) => {

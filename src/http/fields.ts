@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_LIMIT } from '../db/list.ts';
 
 /** The kinds of field that requests and responses are made of, with the limits that all resources share. */
 
@@ -117,7 +118,7 @@ const offset = () => {
 };
 
 /** The query of every list with pages. */
-export const pageQuery = () => ({ limit: limit(100, 25), offset: offset() });
+export const pageQuery = () => ({ limit: limit(MAX_LIMIT, 25), offset: offset() });
 
 /** An optional text filter of a list. */
 export const textFilter = (description: string) =>

@@ -45,8 +45,8 @@ export function isWellFormedKey(text: string): boolean {
   return checksum(text.slice(0, end - 1)) === text.slice(end);
 }
 
-/** What is kept of a key: it is random enough that a plain SHA-256 cannot be turned back. */
-export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');
+/** What is kept of a key, in hexadecimal digits: it is random enough that a plain SHA-256 cannot be turned back. */
+export const hashKey = (key: string): string => hash('sha256', key);
 
 /** The characters by which a person recognises a key. */
 export const recognisable = (key: string): { start: string; last4: string } => ({

@@ -118,13 +118,13 @@ export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirecto
     return key;
   }
 
-  async function ask(hash: Buffer, name: string, asked: number): Promise<KnownKey | undefined> {
+  async function ask(hash: string, asked: number): Promise<KnownKey | undefined> {
     const before = changes;
     const key = await findKey(db, hash, asked);
     if (!key) return undefined;
     if (before === changes && now() < trustedUntil) {
       if (cache.size >= MAX_CACHED) cache.clear();
-      cache.set(name, key);
+      cache.set(hash, key);
     }
     return used(key, asked);
   }
@@ -136,15 +136,14 @@ export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirecto
     find(key) {
       if (!isWellFormedKey(key)) return undefined;
       const hash = hashKey(key);
-      const name = hash.toString('hex');
       const at = now();
-      const known = at < trustedUntil ? cache.get(name) : undefined;
+      const known = at < trustedUntil ? cache.get(hash) : undefined;
       if (known && (known.expiresAt === null || at < known.expiresAt)) {
         counts.hits += 1;
         return used(known, at);
       }
       counts.misses += 1;
-      return ask(hash, name, at);
+      return ask(hash, at);
     },
     stats: () => ({ ...counts }),
     async close() {

@@ -40,13 +40,13 @@ export type KnownKey = {
   expiresAt: number | null;
 };
 
-const findStatement = prepared<Omit<KnownKey, 'expiresAt'> & { lifetime: number | null }, { hash: Buffer }>(
+const findStatement = prepared<Omit<KnownKey, 'expiresAt'> & { lifetime: number | null }, { hash: string }>(
   'find_api_key',
   sql`select ${apiKeys.id} as "id", ${apiKeys.organizationId} as "organizationId",
       ${apiKeys.requestsPerMinute} as "requestsPerMinute",
       (extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8 as "lifetime"
     from ${apiKeys}
-    where ${apiKeys.hash} = ${sql.placeholder('hash')} and ${apiKeys.revokedAt} is null
+    where ${apiKeys.hash} = decode(${sql.placeholder('hash')}, 'hex') and ${apiKeys.revokedAt} is null
       and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`,
 );
 
@@ -54,7 +54,7 @@ const findStatement = prepared<Omit<KnownKey, 'expiresAt'> & { lifetime: number 
  * The live key with this hash.
  * @param now the clock of this process: milliseconds since 1970
  */
-export async function findKey(db: Database, hash: Buffer, now = Date.now()): Promise<KnownKey | undefined> {
+export async function findKey(db: Database, hash: string, now = Date.now()): Promise<KnownKey | undefined> {
   const [row] = await db.read(findStatement, { hash });
   if (!row) return undefined;
   const { lifetime, ...key } = row;
@@ -69,7 +69,7 @@ export const listApiKeys = defineList<ApiKey>({
   order: [newestFirst(apiKeys.createdAt), newestFirst(apiKeys.id)],
 });
 
-type NewKey = { id: string; key: string; hash: Buffer; start: string; last4: string };
+type NewKey = { id: string; key: string; hash: string; start: string; last4: string };
 
 function newKey(): NewKey {
   const key = makeKey();
@@ -93,7 +93,7 @@ const issueStatement = prepared<
   sql`with api_keys as (
       insert into ${apiKeys} (organization_id, id, name, hash, start, last4, requests_per_minute, expires_at)
       values (${sql.placeholder('organizationId')}, ${sql.placeholder('id')}, ${sql.placeholder('name')},
-        ${sql.placeholder('hash')}, ${sql.placeholder('start')}, ${sql.placeholder('last4')},
+        decode(${sql.placeholder('hash')}, 'hex'), ${sql.placeholder('start')}, ${sql.placeholder('last4')},
         ${sql.placeholder('requestsPerMinute')}, ${sql.placeholder('expiresAt')}::timestamptz)
       returning *)
     ${jsonRows(keyFields, sql`from ${apiKeys}`)}`,
@@ -168,7 +168,7 @@ const rotateStatement = prepared<
     notified as (${notifyChanged}),
     api_keys as (
       insert into ${apiKeys} (organization_id, id, name, hash, start, last4, requests_per_minute, expires_at)
-      select organization_id, ${sql.placeholder('id')}, name, ${sql.placeholder('hash')}, ${sql.placeholder('start')},
+      select organization_id, ${sql.placeholder('id')}, name, decode(${sql.placeholder('hash')}, 'hex'), ${sql.placeholder('start')},
         ${sql.placeholder('last4')}, requests_per_minute, expires_at
       from old where (select count(*) from notified) >= 0
       returning *)
