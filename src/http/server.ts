@@ -81,9 +81,20 @@ export function createHttpServer({ logger, trustProxy = false, metrics }: HttpSe
   return app;
 }
 
-/** Answers leave together, at the end of each turn of the event loop. */
+/** Answers leave together, at the end of each turn of the event loop. Streams do not wait: nobody would hear that one fails. */
 function sendTogether(app: FastifyInstance): void {
-  app.addHook('onSend', (_request, _reply, payload, done) => atEndOfTurn(() => done(null, payload)));
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return done(null, payload);
+    atEndOfTurn(() => {
+      try {
+        done(null, payload);
+      } catch (error) {
+        // A header that cannot be written: by now there is no other answer to give.
+        request.log.error({ err: error }, 'an answer could not be sent');
+        reply.raw.destroy();
+      }
+    });
+  });
 }
 
 /** While closing: a connection whose last request has ended would otherwise stay open until its keep-alive runs out. */
