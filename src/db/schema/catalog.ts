@@ -64,12 +64,20 @@ export const products = pgTable(
     index('products_live_idx')
       .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
       .where(sql`archived_at is null`),
-    // The list filtered by status, type or budgetTier.
+    // The list filtered by status, type or budgetTier. The columns after the id are for two filters at once, whose total
+    // would otherwise be counted in the table.
     index('products_status_idx')
-      .on(table.organizationId, table.status, table.updatedAt.desc(), table.id.desc())
+      .on(
+        table.organizationId,
+        table.status,
+        table.updatedAt.desc(),
+        table.id.desc(),
+        table.type,
+        table.budgetTier,
+      )
       .where(sql`archived_at is null`),
     index('products_type_idx')
-      .on(table.organizationId, table.type, table.updatedAt.desc(), table.id.desc())
+      .on(table.organizationId, table.type, table.updatedAt.desc(), table.id.desc(), table.budgetTier)
       .where(sql`archived_at is null`),
     index('products_budget_tier_idx')
       .on(table.organizationId, table.budgetTier, table.updatedAt.desc(), table.id.desc())

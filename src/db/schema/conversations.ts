@@ -63,7 +63,7 @@ export const conversations = pgTable(
       .where(sql`rotated_from is not null`),
     // The threads of a transcript.
     index('conversations_chain_idx').on(table.organizationId, table.chainId),
-    // The list, in its order; then filtered by channel, activityState or customerId.
+    // The list, in its order; then filtered by channel, activityState (and channel) or customerId.
     index('conversations_newest_idx')
       .on(table.organizationId, table.lastMessageAt.desc().nullsLast(), table.id.desc())
       .where(sql`continued_by is null`),
@@ -71,7 +71,13 @@ export const conversations = pgTable(
       .on(table.organizationId, table.channel, table.lastMessageAt.desc().nullsLast(), table.id.desc())
       .where(sql`continued_by is null`),
     index('conversations_activity_state_idx')
-      .on(table.organizationId, table.activityState, table.lastMessageAt.desc().nullsLast(), table.id.desc())
+      .on(
+        table.organizationId,
+        table.activityState,
+        table.lastMessageAt.desc().nullsLast(),
+        table.id.desc(),
+        table.channel,
+      )
       .where(sql`continued_by is null`),
     index('conversations_customer_idx')
       .on(table.organizationId, table.customerId, table.lastMessageAt.desc().nullsLast(), table.id.desc())

@@ -70,9 +70,9 @@ export const opportunities = pgTable(
     index('opportunities_live_idx')
       .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
       .where(sql`archived_at is null`),
-    // The list filtered by salesStage.
+    // The list filtered by salesStage; with stageId, for both at once.
     index('opportunities_sales_stage_idx')
-      .on(table.organizationId, table.salesStage, table.updatedAt.desc(), table.id.desc())
+      .on(table.organizationId, table.salesStage, table.updatedAt.desc(), table.id.desc(), table.stageId)
       .where(sql`archived_at is null`),
     // The list filtered by stageId.
     index('opportunities_stage_idx')
