@@ -143,7 +143,8 @@ export async function measure(bench: Bench, workload: Workload): Promise<Measure
   const usage: Usage = { server: 0, postgres: 0, count: 0 };
 
   const jobOf = (side: Side, pairs: readonly Pair[], seconds: number): Job => {
-    const options = { connections: bench.connections, seconds, repeat };
+    const connections = Math.min(bench.connections, workload.connections ?? Number.POSITIVE_INFINITY);
+    const options = { connections, seconds, repeat };
     const key = bench.key(workload.organization(side));
     const requests = pairs.map(({ request }) => request);
     if (side === 'limit')

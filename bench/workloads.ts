@@ -29,6 +29,8 @@ export type Side = (typeof SIDES)[number];
 export type Workload = {
   name: string;
   kind: 'list' | 'get' | 'write';
+  /** Clients at most: beyond the service's own connections, requests this slow wait until it refuses them. */
+  connections?: number;
   /** The organization that a side works in: one of its own for each where it writes. */
   organization: (side: Side) => number;
   /** Requests to go round in when reading, so many to make once when writing. */
@@ -136,6 +138,7 @@ const write = (name: string, pairs: Workload['pairs']): Workload => ({
 });
 
 const IDS = 500;
+const FEW = 10;
 const THREADS = 100;
 
 /** Distinct over the whole run: no contact is written twice, every patch changes something. */
@@ -195,9 +198,9 @@ export function workloads(liveIds: LiveIds, large: { conversations: number }): W
     read('get product', async () => gets('product', LARGE, await liveIds('product', LARGE, IDS)), 'get'),
     read('get customer', async () => gets('customer', LARGE, await liveIds('customer', LARGE, IDS)), 'get'),
     page('customers, rare term', 'customers', { query: TERMS.rare }),
-    page('customers, common term', 'customers', { query: TERMS.common }),
+    { ...page('customers, common term', 'customers', { query: TERMS.common }), connections: FEW },
     page('products by status', 'products', { status: 'active' }),
-    page('customers by tag', 'customers', { tag: 'luna de miel' }),
+    { ...page('customers by tag', 'customers', { tag: 'luna de miel' }), connections: FEW },
     page('opportunities by stage', 'opportunities', { stageId: recordId('stage', LARGE, 4) }),
     read('transcript of 50, three threads', () =>
       times(threads, async (index) => {
