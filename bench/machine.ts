@@ -27,10 +27,11 @@ export function cpuSeconds(pid: number): number | undefined {
   return fields && (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** The same of the process and its children that live, such as PostgreSQL's. */
+/** The same of the process and its children, such as PostgreSQL's, those that have ended included. */
 export function cpuSecondsOfTree(pid: number): number | undefined {
-  const own = cpuSeconds(pid);
-  if (own === undefined) return undefined;
+  const fields = stat(pid);
+  if (!fields) return undefined;
+  const own = fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / TICKS_PER_SECOND;
   const children = readdirSync('/proc')
     .map(Number)
     .filter((child) => child > 0 && Number(stat(child)?.[1]) === pid);
