@@ -1,6 +1,8 @@
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
-import type { QueryConfig } from 'pg';
+import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
 import { canShare, queryRendered, RenderingClient, readRows } from '../../src/db/rendered.ts';
@@ -150,6 +152,44 @@ describe('rendered queries', () => {
       '5',
     ]);
   });
+});
+
+/** A cipher without certificates: what is tested is the reading of an encrypted stream, not whom to trust. */
+const ANONYMOUS = { ciphers: 'aNULL:@SECLEVEL=0', maxVersion: 'TLSv1.2' } as const;
+
+/** A way to the server that insists on TLS, as managed databases do. */
+async function startTlsProxy(databaseUrl: string) {
+  const { host, port, user, password, database } = new pg.Client({ connectionString: databaseUrl });
+  const server = createServer((plain) => {
+    plain.on('error', () => undefined);
+    plain.once('data', () => {
+      plain.write('S');
+      const secure = new TLSSocket(plain, { isServer: true, ...ANONYMOUS });
+      const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+      secure.on('error', () => undefined).on('close', () => upstream.destroy());
+      upstream.on('error', () => undefined).on('close', () => secure.destroy());
+      secure.pipe(upstream).pipe(secure);
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const to = { host: '127.0.0.1', port: (server.address() as AddressInfo).port, user, password, database };
+  return { to, close: () => new Promise((done) => server.close(done)) };
+}
+
+test('rendered queries pass through an encrypted connection', async () => {
+  const { to, close } = await startTlsProxy(inject('serverUrl'));
+  onTestFinished(async () => {
+    await close();
+  });
+  const client = new RenderingClient({ ...to, ssl: { rejectUnauthorized: false, ...ANONYMOUS } });
+  await client.connect();
+  const query = { name: 'long', text: 'select repeat($1, 50000) as body', values: ['ñ'] };
+  for (let round = 0; round < 3; round += 1) {
+    const answers = await queryRendered(client, [query]);
+    expect(answers.map(String)).toEqual(['ñ'.repeat(50_000)]);
+    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  }
+  await client.end();
 });
 
 describe('lookups', () => {
