@@ -42,7 +42,7 @@ export const searchFilter = (search: PgColumn): SQL =>
  * narrow rows that the index holds; only its rows are then joined and rendered, each found by its primary key. Every
  * set of filters that is sent has a statement of its own, so that each is planned for its own index. The limit stands
  * there twice: of a parameter alone PostgreSQL would expect a tenth of the table, and plan the statement anew each time,
- * which takes as long as to run it. For the same reason a first page has no offset.
+ * which takes up to as long as to run it. For the same reason a first page has no offset.
  */
 export function defineList<T, Filter extends string = never>(options: ListOptions<T, Filter>) {
   const { name, table, visible, order } = options;
@@ -90,6 +90,7 @@ export function defineList<T, Filter extends string = never>(options: ListOption
     scope: OrganizationScope,
     query: { limit: number; offset: number } & Partial<Record<Filter, string | undefined>>,
   ): Promise<Json<Page<T>>> => {
+    if (query.limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
     const sent = filters.filter(([filter]) => query[filter] !== undefined);
     const skips = query.offset > 0;
     const key = [skips, ...sent.map(([filter]) => filter)].join();

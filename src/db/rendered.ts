@@ -4,7 +4,7 @@ import { serialize } from 'pg-protocol';
 
 /**
  * Answers that PostgreSQL has rendered pass through as the bytes they are: nothing describes them, decodes them to text
- * or encodes them again, and no answer is in memory twice. The message formats are those of
+ * or encodes them again. The message formats are those of
  * https://www.postgresql.org/docs/current/protocol-message-formats.html. What is used of pg's inside (its connection's
  * `attachListeners` and `parsedStatements`) has no promise; the tests of this module fail when it changes.
  */

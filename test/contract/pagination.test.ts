@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { listCustomers } from '../../src/customers/repository.ts';
+import { MAX_LIMIT } from '../../src/db/list.ts';
 import { operationsOf, readDocument } from '../support/contract.ts';
 import { conversation, customer, member, message, opportunity, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
@@ -146,4 +148,9 @@ describe.each(LISTS)('$path', ({ path, table, orderedBy, make, filter }) => {
     const { body } = await agency.get(`${path}?offset=500&${filter}`);
     expect(body).toEqual({ data: [], pagination: { limit: 25, offset: 500, total: even } });
   });
+});
+
+test('no code of ours can ask for a larger page and get a shorter one unsaid', async () => {
+  const { scope } = await service.agency();
+  await expect(listCustomers(scope, { limit: MAX_LIMIT + 1, offset: 0 })).rejects.toThrow(RangeError);
 });

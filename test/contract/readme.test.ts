@@ -41,12 +41,6 @@ describe('README.md', () => {
     expect(named.sort()).toEqual(present.filter((name) => !name.startsWith('@types/')).sort());
   });
 
-  test('and the image agree on how the service is started', () => {
-    const dockerfile = readFileSync(new URL('Dockerfile', root), 'utf8');
-    const command = JSON.parse(/^CMD (.*)$/m.exec(dockerfile)?.[1] ?? '[]');
-    expect(command.join(' ')).toBe(manifest.scripts.start);
-  });
-
   test('names only error codes that exist', () => {
     const named = [...README.matchAll(/`([A-Z]+(?:_[A-Z]+)+)`/g)].map(([, code]) => String(code));
     const codes = named.filter((code) =>
@@ -55,4 +49,10 @@ describe('README.md', () => {
     expect(codes.length).toBeGreaterThan(5);
     expect(codes.filter((code) => !errorCodes.includes(code as (typeof errorCodes)[number]))).toEqual([]);
   });
+});
+
+test('the image starts the service as npm start does', () => {
+  const dockerfile = readFileSync(new URL('Dockerfile', root), 'utf8');
+  const command = JSON.parse(/^CMD (.*)$/m.exec(dockerfile)?.[1] ?? '[]');
+  expect(command.join(' ')).toBe(manifest.scripts.start);
 });

@@ -8,6 +8,7 @@ import { openDatabase } from '../../src/db/client.ts';
 import { canShare, queryRendered, RenderingClient, readRows } from '../../src/db/rendered.ts';
 import { lookup } from '../../src/db/statement.ts';
 import { administer } from '../support/databases.ts';
+import { startProxy } from '../support/proxy.ts';
 
 /** Answers as bytes: whatever the pieces that they come in, and whatever else the connection does. */
 
@@ -232,6 +233,27 @@ describe('lookups', () => {
         ),
       ).toEqual(['100', '50', '22012', '25', '20', '22012', '10']);
     }
+  });
+
+  test('are all told of a server that is silent, without asking it again one by one', async () => {
+    const proxy = await startProxy(inject('serverUrl'));
+    const db = openDatabase({ url: proxy.url, poolSize: 1, maxWaiting: 1_000, statementTimeout: 100 });
+    onTestFinished(async () => {
+      proxy.cut();
+      await db.close();
+      await proxy.close();
+    });
+    const echo = lookup<string, { n: number }>(
+      'echo',
+      sql`select ${sql.placeholder('n')}::int::text as body`,
+    );
+    await db.read(echo, { n: 0 });
+    proxy.freeze();
+    const answers = await Promise.allSettled([1, 2, 3, 4].map((n) => db.read(echo, { n })));
+    // Asked again, they would fail to connect instead.
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.message)).toEqual(
+      new Array(4).fill('Query read timeout'),
+    );
   });
 
   test('outlive the end of every connection', async () => {
