@@ -10,14 +10,14 @@ import type { Metrics } from './http/metrics.ts';
 import { type DocumentOptions, documentApi } from './http/openapi.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
-import type { KeyDirectory } from './keys/directory.ts';
+import type { KeyCache } from './keys/cache.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { quoteRoutes } from './quotes/routes.ts';
 import { teamRoutes } from './team/routes.ts';
 
 export type AppOptions = {
   db: Database;
-  keys: KeyDirectory;
+  keys: KeyCache;
   rateLimit: RateLimitOptions;
   /** Signs the links of attachments. */
   links: FileLinks;

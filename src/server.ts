@@ -9,15 +9,14 @@ import { startEmbeddedPostgres } from './db/embedded.ts';
 import { isDatabaseFault, sqlState } from './db/faults.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { checkDatabase } from './db/readiness.ts';
-import { loadDemo } from './demo/load.ts';
 import { openFiles } from './files/open.ts';
 import { keptSecret } from './files/secret.ts';
-import { memoryLimiter, sharedLimiter } from './http/limiter.ts';
 import { createLogger } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
+import { memoryLimiter, sharedLimiter } from './http/rate-limit.ts';
 import { startJobs } from './jobs/schedule.ts';
 import { randomBase62 } from './keys/api-key.ts';
-import { openKeyDirectory } from './keys/directory.ts';
+import { openKeyCache } from './keys/cache.ts';
 
 /** The process: reads the environment, opens everything, listens, and closes in the opposite order. */
 
@@ -45,13 +44,16 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     onConnectionError,
   });
   closing(db.close);
-  const keys = openKeyDirectory({ db, url: directUrl, logger });
+  const keys = openKeyCache({ db, url: directUrl, logger });
   closing(keys.close);
 
   const files = await openFiles(config, publicUrl);
   closing(files.close);
   const { storage, links, serve } = files;
-  const demoKey = embedded ? await loadDemo({ db, storage, dataDir: config.DATA_DIR }) : undefined;
+  // Only a service that is tried out has the demo agency; the image does not even contain it.
+  const demoKey = embedded
+    ? await (await import('../demo/load.ts')).loadDemo({ db, storage, dataDir: config.DATA_DIR })
+    : undefined;
   const metrics = createMetrics({ db, keys });
   const jobs = startJobs({
     db,
@@ -89,7 +91,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     links,
     logger,
     trustProxy: config.TRUST_PROXY,
-    operations: { ready: () => checkDatabase(url), metrics },
+    health: { ready: () => checkDatabase(url), metrics },
   });
   closing(() => dashboard.close());
   await dashboard.listen({ host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });

@@ -3,9 +3,9 @@ import { buildApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { parseJson } from '../src/db/json.ts';
 import { ownLinks } from '../src/files/links.ts';
-import { memoryLimiter, sharedLimiter } from '../src/http/limiter.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { RateLimitOptions } from '../src/http/rate-limit.ts';
+import { memoryLimiter, sharedLimiter } from '../src/http/rate-limit.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 

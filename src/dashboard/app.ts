@@ -2,13 +2,13 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/client.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
+import { type HealthOptions, healthRoutes } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type DocumentOptions, documentApi } from '../http/openapi.ts';
 import { createHttpServer } from '../http/server.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { authenticateDashboard, openOrganization } from './authentication.ts';
 import { conversationRoutes } from './conversations/routes.ts';
-import { type OperationsOptions, operationsRoutes } from './operations.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { pipelineStageRoutes } from './pipeline-stages/routes.ts';
@@ -29,7 +29,7 @@ export type DashboardOptions = {
   /** The clock: milliseconds since 1970. */
   now?: () => number;
   /** For liveness, readiness and metrics, which need no token. */
-  operations?: { ready: OperationsOptions['ready']; metrics: Metrics };
+  health?: { ready: HealthOptions['ready']; metrics: Metrics };
 };
 
 const DOCUMENT: DocumentOptions = {
@@ -58,7 +58,7 @@ twice changes nothing. Errors, pagination, request ids and strictness are as in 
 /** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildDashboardApp(options: DashboardOptions) {
   const { db, token, storage, links, logger, trustProxy = false, now = Date.now } = options;
-  const app = createHttpServer({ logger, trustProxy, metrics: options.operations?.metrics });
+  const app = createHttpServer({ logger, trustProxy, metrics: options.health?.metrics });
   await documentApi(app, DOCUMENT);
 
   app.register(
@@ -83,7 +83,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
     },
     { prefix: '/dashboard/v1' },
   );
-  if (options.operations) app.register(operationsRoutes, options.operations);
+  if (options.health) app.register(healthRoutes, options.health);
   await app.ready();
   return app;
 }

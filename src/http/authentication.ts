@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
-import type { KeyDirectory } from '../keys/directory.ts';
+import type { KeyCache } from '../keys/cache.ts';
 import type { KnownKey } from '../keys/repository.ts';
 
 declare module 'fastify' {
@@ -35,7 +35,7 @@ export function presentedKey(headers: IncomingHttpHeaders): string | undefined {
 }
 
 /** Lets only requests with a live key pass, and gives them the scope of its organization. */
-export function authenticate(app: FastifyInstance, { db, keys }: { db: Database; keys: KeyDirectory }): void {
+export function authenticate(app: FastifyInstance, { db, keys }: { db: Database; keys: KeyCache }): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const enter = (key: KnownKey | undefined): void => {
       if (key) {

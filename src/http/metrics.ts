@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/client.ts';
-import type { KeyDirectory } from '../keys/directory.ts';
+import type { KeyCache } from '../keys/cache.ts';
 
 /** What Prometheus reads of one process. No label tells an organization, a key or an address. */
 export type Metrics = {
@@ -17,7 +17,7 @@ export type Metrics = {
 /** Anybody can ask for any path with any method: these requests are one series. */
 const UNKNOWN = { method: 'any', route: 'unknown' };
 
-export function createMetrics({ db, keys }: { db: Database; keys: KeyDirectory }): Metrics {
+export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });

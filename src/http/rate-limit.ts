@@ -1,16 +1,52 @@
 import type { FastifyInstance } from 'fastify';
-import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import pg from 'pg';
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  type RateLimiterRes,
+} from 'rate-limiter-flexible';
 import { ApiError } from '../errors.ts';
 
 /** Length of a window in seconds; the limits are given per minute. */
-export const WINDOW_SECONDS = 60;
+const WINDOW_SECONDS = 60;
+
+/** Counts the requests of each key in fixed windows; only its counting is used, the limit is each key's own. */
+type Limiter = Pick<RateLimiterAbstract, 'penalty' | 'reward'>;
 
 export type RateLimitOptions = {
-  /** Counts the requests of each key in fixed windows; only its counting is used, the limit is each key's own. */
-  limiter: Pick<RateLimiterAbstract, 'penalty' | 'reward'>;
+  limiter: Limiter;
   /** Requests per minute of a key that has no limit of its own; 0 switches the limit off. */
   requestsPerMinute: number;
 };
+
+/** Counts in this process only. */
+export const memoryLimiter = (): Limiter => new RateLimiterMemory({ points: 0, duration: WINDOW_SECONDS });
+
+/** Counts in the database, for all instances together, over connections of its own: a full pool must not stop the counting. */
+export function sharedLimiter(
+  url: string,
+  onError: (error: Error) => void,
+): { limiter: Limiter; close: () => Promise<void> } {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 4,
+    connectionTimeoutMillis: 1_000,
+    query_timeout: 1_000,
+    application_name: 'travel-agency-crm-api rate limit',
+  });
+  pool.on('error', onError);
+  pool.on('connect', (client) => client.on('error', onError));
+  const limiter = new RateLimiterPostgres({
+    storeClient: pool,
+    storeType: 'client',
+    tableName: 'rate_limits',
+    tableCreated: true,
+    points: 0,
+    duration: WINDOW_SECONDS,
+  });
+  return { limiter, close: () => pool.end() };
+}
 
 const limitHeaders = (limit: number, remaining: number, reset: number): Record<string, string> => ({
   'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { parseJson } from '../../src/db/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { hashKey } from '../../src/keys/api-key.ts';
-import { openKeyDirectory } from '../../src/keys/directory.ts';
+import { openKeyCache } from '../../src/keys/cache.ts';
 import { findKey, issueApiKey, revokeApiKey, rotateApiKey, saveKeyUsage } from '../../src/keys/repository.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
 import {
@@ -149,7 +149,7 @@ describe('a revoked key', () => {
     const answer = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     let held = false;
-    const keys = openKeyDirectory({
+    const keys = openKeyCache({
       db: {
         ...service.db,
         read: async (statement, values) => {
@@ -304,7 +304,7 @@ describe('lastUsedAt', () => {
     const agency = await service.agency();
     const { id, key } = await anotherKey(agency);
     let fails = true;
-    const keys = openKeyDirectory({
+    const keys = openKeyCache({
       db: {
         ...service.db,
         write: (statement, values) =>
@@ -333,7 +333,7 @@ test('an instance that stops while it opens the channel leaves no connection beh
     ).length;
   await until(async () => (await listeners()) === 1);
   for (let count = 0; count < 5; count += 1) {
-    const keys = openKeyDirectory({ db: service.db, url: service.url, logger: createLogger('silent') });
+    const keys = openKeyCache({ db: service.db, url: service.url, logger: createLogger('silent') });
     await keys.close();
   }
   await until(async () => (await listeners()) === 1);

@@ -10,9 +10,9 @@ import { parseJson } from '../../src/db/json.ts';
 import { type OrganizationScope, scopeTo } from '../../src/db/scope.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { diskStorage, type FileStorage } from '../../src/files/storage.ts';
-import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { type KeyDirectory, openKeyDirectory } from '../../src/keys/directory.ts';
+import { memoryLimiter } from '../../src/http/rate-limit.ts';
+import { type KeyCache, openKeyCache } from '../../src/keys/cache.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { contractOf, readDocument } from './contract.ts';
@@ -56,7 +56,7 @@ export type Service = {
   app: FastifyInstance;
   db: Database;
   url: string;
-  keys: KeyDirectory;
+  keys: KeyCache;
   storage: FileStorage;
   /** Folder of the service's files. */
   dataDir: string;
@@ -81,7 +81,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
   const logger = createLogger(options.logTo ? (options.logLevel ?? 'info') : 'silent', options.logTo);
   const db = openDatabase({ url: database.url, poolSize: 10, maxWaiting: 500, statementTimeout: 10_000 });
-  const keys = openKeyDirectory({
+  const keys = openKeyCache({
     db,
     url: options.keyChannel ?? database.url,
     logger,

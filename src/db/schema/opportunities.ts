@@ -11,7 +11,8 @@ import {
 } from './columns.ts';
 import { customers } from './customers.ts';
 import { organizations } from './organizations.ts';
-import { pipelineStages, teamMembers } from './team.ts';
+import { pipelineStages } from './pipeline-stages.ts';
+import { teamMembers } from './team.ts';
 
 export const opportunities = pgTable(
   'opportunities',

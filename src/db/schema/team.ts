@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, foreignKey, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { boolean, foreignKey, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
 
@@ -28,27 +28,5 @@ export const teamMembers = pgTable(
     index('team_members_live_idx')
       .on(table.organizationId, table.createdAt, table.id)
       .where(sql`archived_at is null`),
-  ],
-);
-
-export const pipelineStages = pgTable(
-  'pipeline_stages',
-  {
-    organizationId: organizationId(),
-    id: uuid().notNull(),
-    key: text().notNull(),
-    name: text().notNull(),
-    position: integer().notNull().default(0),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-    archivedAt: archivedAt(),
-  },
-  (table) => [
-    primaryKey({ name: 'pipeline_stages_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'pipeline_stages_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
   ],
 );

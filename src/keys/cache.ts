@@ -6,7 +6,7 @@ import { hashKey, isWellFormedKey } from './api-key.ts';
 import { findKey, KEY_CHANNEL, type KnownKey, saveKeyUsage } from './repository.ts';
 
 /** Answers whose key it is, from memory where that is safe. */
-export type KeyDirectory = {
+export type KeyCache = {
   /** The live key, or undefined for one that is malformed, unknown, expired or revoked. A promise only when it had to ask. */
   find: (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
   /** How often `find` was answered from memory and how often not. */
@@ -14,7 +14,7 @@ export type KeyDirectory = {
   close: () => Promise<void>;
 };
 
-export type KeyDirectoryOptions = {
+export type KeyCacheOptions = {
   db: Database;
   /** A direct connection to the database: LISTEN means nothing behind a transaction pooler. */
   url: string;
@@ -34,11 +34,11 @@ const USAGE_INTERVAL_MS = 60_000;
 const MAX_CACHED = 10_000;
 
 /**
- * Opens the directory. Keys are looked up once and then remembered; a change of a key is told to every instance over
+ * Opens the cache. Keys are looked up once and then remembered; a change of a key is told to every instance over
  * LISTEN/NOTIFY and forgets it there, and its expiry holds by the clock. While the channel cannot be proven open, every
  * request asks the database.
  */
-export function openKeyDirectory({ db, url, logger, now = Date.now }: KeyDirectoryOptions): KeyDirectory {
+export function openKeyCache({ db, url, logger, now = Date.now }: KeyCacheOptions): KeyCache {
   const cache = new Map<string, KnownKey>();
   const usage = new Map<string, { key: KnownKey; at: number }>();
   const counts = { hits: 0, misses: 0 };

@@ -1,19 +1,15 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { serviceUnavailable } from '../errors.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from './metrics.ts';
 
-export type OperationsOptions = {
+export type HealthOptions = {
   /** Fails while the service should get no requests. */
   ready: () => Promise<void>;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
 };
 
 /** For those who run the service: is it alive, is it ready, how is it doing. Needs no token; tells nothing of anybody. */
-export const operationsRoutes: FastifyPluginCallbackZod<OperationsOptions> = (
-  app,
-  { ready, metrics },
-  done,
-) => {
+export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (app, { ready, metrics }, done) => {
   // They are asked every few seconds: their requests are not logged, their faults are.
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
   let checking: Promise<void> | undefined;

@@ -1,5 +1,5 @@
-import { CatalogProductCreate } from '../catalog/schema.ts';
-import { CustomerCreate } from '../customers/schema.ts';
+import { CatalogProductCreate } from '../src/catalog/schema.ts';
+import { CustomerCreate } from '../src/customers/schema.ts';
 import { demoCustomers } from './customers.ts';
 import { at, daysAgo, idOf, plusMinutes } from './random.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CatalogProductCreate } from '../catalog/schema.ts';
+import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { catalog } from './catalog.ts';
 import { texts } from './phrases.ts';
 import { at, calendarDate, daysAgo, idOf, listOf, plusDays, type Random, randomOf } from './random.ts';

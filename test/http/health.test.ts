@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, inject, test } from 'vitest';
-import { buildApp } from '../src/app.ts';
-import { operationsRoutes } from '../src/dashboard/operations.ts';
-import { latestMigration } from '../src/db/migrate.ts';
-import { checkDatabase } from '../src/db/readiness.ts';
-import { ownLinks } from '../src/files/links.ts';
-import { memoryLimiter } from '../src/http/limiter.ts';
-import { createLogger } from '../src/http/logging.ts';
-import { createMetrics, type Metrics } from '../src/http/metrics.ts';
-import { createHttpServer } from '../src/http/server.ts';
-import { administer, createTestDatabase } from './support/databases.ts';
-import { startProxy } from './support/proxy.ts';
-import { useService } from './support/service.ts';
+import { buildApp } from '../../src/app.ts';
+import { latestMigration } from '../../src/db/migrate.ts';
+import { checkDatabase } from '../../src/db/readiness.ts';
+import { ownLinks } from '../../src/files/links.ts';
+import { healthRoutes } from '../../src/http/health.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { createMetrics, type Metrics } from '../../src/http/metrics.ts';
+import { memoryLimiter } from '../../src/http/rate-limit.ts';
+import { createHttpServer } from '../../src/http/server.ts';
+import { administer, createTestDatabase } from '../support/databases.ts';
+import { startProxy } from '../support/proxy.ts';
+import { useService } from '../support/service.ts';
 
 const service = useService();
 const closers: (() => Promise<unknown>)[] = [];
@@ -27,7 +27,7 @@ async function operators(
 ) {
   const lines: string[] = [];
   const app = createHttpServer({ logger: createLogger('info', { write: (line) => lines.push(line) }) });
-  app.register(operationsRoutes, { ready, metrics });
+  app.register(healthRoutes, { ready, metrics });
   closers.push(() => app.close());
   return { get: (url: string) => app.inject(url), lines };
 }

@@ -1,4 +1,4 @@
-import { CustomerCreate } from '../customers/schema.ts';
+import { CustomerCreate } from '../src/customers/schema.ts';
 import { type Home, homes, names, wishes } from './people.ts';
 import { slug } from './products.ts';
 import { at, daysAgo, idOf, type Random, randomOf } from './random.ts';

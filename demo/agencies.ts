@@ -1,17 +1,22 @@
 import { Readable } from 'node:stream';
-import { createCatalogProduct } from '../catalog/repository.ts';
-import { createCustomer } from '../customers/repository.ts';
-import { putConversation, putMessages } from '../dashboard/conversations/repository.ts';
-import { putOpportunity } from '../dashboard/opportunities/repository.ts';
-import { putPipelineStage } from '../dashboard/pipeline-stages/repository.ts';
-import { updateCatalogProductMedia } from '../dashboard/products/repository.ts';
-import { openQuote, putQuote, recordAttachment, type StoredFile } from '../dashboard/quotes/repository.ts';
-import type { AttachmentDescription } from '../dashboard/quotes/schema.ts';
-import { putTeamMember } from '../dashboard/team-members/repository.ts';
-import type { Database } from '../db/client.ts';
-import type { OrganizationScope } from '../db/scope.ts';
-import { type FileStorage, storageKey } from '../files/storage.ts';
-import { createOrganization, scopeOf } from '../organizations/repository.ts';
+import { createCatalogProduct } from '../src/catalog/repository.ts';
+import { createCustomer } from '../src/customers/repository.ts';
+import { putConversation, putMessages } from '../src/dashboard/conversations/repository.ts';
+import { putOpportunity } from '../src/dashboard/opportunities/repository.ts';
+import { putPipelineStage } from '../src/dashboard/pipeline-stages/repository.ts';
+import { updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
+import {
+  openQuote,
+  putQuote,
+  recordAttachment,
+  type StoredFile,
+} from '../src/dashboard/quotes/repository.ts';
+import type { AttachmentDescription } from '../src/dashboard/quotes/schema.ts';
+import { putTeamMember } from '../src/dashboard/team-members/repository.ts';
+import type { Database } from '../src/db/client.ts';
+import type { OrganizationScope } from '../src/db/scope.ts';
+import { type FileStorage, storageKey } from '../src/files/storage.ts';
+import { createOrganization, scopeOf } from '../src/organizations/repository.ts';
 import { demoConversations } from './conversations.ts';
 import { demoCustomers } from './customers.ts';
 import { neighbour } from './neighbour.ts';

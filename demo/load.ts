@@ -1,12 +1,12 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Database, Transaction } from '../db/client.ts';
-import { parseJson } from '../db/json.ts';
-import { readSecret } from '../files/secret.ts';
-import type { FileStorage } from '../files/storage.ts';
-import { hashKey } from '../keys/api-key.ts';
-import { findKey, issueApiKey } from '../keys/repository.ts';
-import { allOrganizations } from '../organizations/repository.ts';
+import type { Database, Transaction } from '../src/db/client.ts';
+import { parseJson } from '../src/db/json.ts';
+import { readSecret } from '../src/files/secret.ts';
+import type { FileStorage } from '../src/files/storage.ts';
+import { hashKey } from '../src/keys/api-key.ts';
+import { findKey, issueApiKey } from '../src/keys/repository.ts';
+import { allOrganizations } from '../src/organizations/repository.ts';
 
 export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string };
 

@@ -1,0 +1,33 @@
+import { foreignKey, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { bytea, createdAt, moment, organizationId } from './columns.ts';
+import { organizations } from './organizations.ts';
+
+/** Keys at rest: only the SHA-256 of the key, with its first and last characters to recognise it. */
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    name: text().notNull(),
+    hash: bytea().notNull(),
+    start: text().notNull(),
+    last4: text().notNull(),
+    /** null: the default of the environment; 0: unlimited. */
+    requestsPerMinute: integer(),
+    createdAt: createdAt(),
+    lastUsedAt: moment(),
+    expiresAt: moment(),
+    revokedAt: moment(),
+    replacedBy: uuid(),
+  },
+  (table) => [
+    primaryKey({ name: 'api_keys_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'api_keys_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+    // Authentication: the one lookup that finds the organization instead of starting from it.
+    uniqueIndex('api_keys_hash_key').on(table.hash),
+  ],
+);

@@ -1,0 +1,26 @@
+import { foreignKey, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
+import { organizations } from './organizations.ts';
+
+/** Columns of the sales pipeline. Agencies rename them; `key` is what integrations branch on. */
+export const pipelineStages = pgTable(
+  'pipeline_stages',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    key: text().notNull(),
+    name: text().notNull(),
+    position: integer().notNull().default(0),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    archivedAt: archivedAt(),
+  },
+  (table) => [
+    primaryKey({ name: 'pipeline_stages_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'pipeline_stages_organization_fkey',
+      columns: [table.organizationId],
+      foreignColumns: [organizations.id],
+    }),
+  ],
+);
