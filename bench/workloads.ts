@@ -9,7 +9,7 @@ import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
 import { createCustomer, getCustomer, listCustomers, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate } from '../src/customers/schema.ts';
-import type { Database } from '../src/db/client.ts';
+import type { Queries } from '../src/db/client.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/scope.ts';
 import { bind } from '../src/db/statement.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
@@ -50,17 +50,11 @@ export async function statementOf(
   call: (scope: OrganizationScope) => Promise<unknown>,
 ): Promise<QueryConfig> {
   const asked: QueryConfig[] = [];
-  const run: Database['read'] = async <Row>(...[statement, values]: Parameters<Database['read']>) => {
+  const run: Queries['read'] = async <Row>(...[statement, values]: Parameters<Queries['read']>) => {
     asked.push(bind(statement, values));
     return [{ body: '{}' }] as Row[];
   };
-  const recorder: Database = {
-    read: run,
-    write: run,
-    transaction: (work) => work({ run }),
-    stats: () => ({ total: 0, idle: 0, waiting: 0 }),
-    close: async () => undefined,
-  };
+  const recorder: Queries = { read: run, write: run, transaction: (work) => work(recorder) };
   await call(scopeTo(recorder, organizationId(organization)));
   const [statement] = asked;
   if (!statement || asked.length > 1)

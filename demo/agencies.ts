@@ -13,7 +13,7 @@ import {
 } from '../src/dashboard/quotes/repository.ts';
 import type { AttachmentDescription } from '../src/dashboard/quotes/schema.ts';
 import { putTeamMember } from '../src/dashboard/team-members/repository.ts';
-import type { Database } from '../src/db/client.ts';
+import type { Queries } from '../src/db/client.ts';
 import type { OrganizationScope } from '../src/db/scope.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import { createOrganization, scopeOf } from '../src/organizations/repository.ts';
@@ -28,7 +28,7 @@ import { demoStages, demoTeam } from './team.ts';
 
 /** Writes the demo's two organizations, through the functions that everybody's records are written with. */
 
-async function open(db: Database, name: string, foundedDaysAgo: number): Promise<OrganizationScope> {
+async function open(db: Queries, name: string, foundedDaysAgo: number): Promise<OrganizationScope> {
   const { id } = await createOrganization(db, name, idOf(`organization ${name}`, daysAgo(foundedDaysAgo)));
   return scopeOf(db, id);
 }
@@ -52,7 +52,7 @@ const storeFiles = (
     ),
   );
 
-export async function loadAgency(db: Database, storage: FileStorage): Promise<OrganizationScope> {
+export async function loadAgency(db: Queries, storage: FileStorage): Promise<OrganizationScope> {
   const scope = await open(db, 'Rutas del Sur Viajes', 1_470);
   const agency = {
     products: demoProducts(),
@@ -89,7 +89,7 @@ export async function loadAgency(db: Database, storage: FileStorage): Promise<Or
 }
 
 /** A small organization beside the first: nothing of either is seen from the other. */
-export async function loadNeighbour(db: Database): Promise<void> {
+export async function loadNeighbour(db: Queries): Promise<void> {
   const scope = await open(db, 'Aurora Turismo', 400);
   const { members, stages, products, customers, opportunities, conversations, quotes } = neighbour();
   for (const { id, input } of members) await putTeamMember(scope, id, input);

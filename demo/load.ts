@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Database, Transaction } from '../src/db/client.ts';
+import type { Database } from '../src/db/client.ts';
 import { parseJson } from '../src/db/json.ts';
 import { readSecret } from '../src/files/secret.ts';
 import type { FileStorage } from '../src/files/storage.ts';
@@ -9,14 +9,6 @@ import { findKey, issueApiKey } from '../src/keys/repository.ts';
 import { allOrganizations } from '../src/organizations/repository.ts';
 
 export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string };
-
-/** The database as one transaction: what runs on it is there altogether, or not at all. */
-const within = (db: Database, { run }: Transaction): Database => ({
-  ...db,
-  read: run,
-  write: run,
-  transaction: (work) => work({ run }),
-});
 
 /** The key that an earlier start kept, as long as it opens this database. */
 async function keptKey(db: Database, path: string): Promise<string | undefined> {
@@ -40,8 +32,7 @@ export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<s
   if ((await allOrganizations(db)).length > 0) return keptKey(db, path);
   await mkdir(dataDir, { recursive: true });
   const { loadAgency, loadNeighbour } = await import('./agencies.ts');
-  return db.transaction(async (transaction) => {
-    const loading = within(db, transaction);
+  return db.transaction(async (loading) => {
     const scope = await loadAgency(loading, storage);
     await loadNeighbour(loading);
     const { key } = parseJson(await issueApiKey(scope, { name: 'Demo key' }));

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Database } from '../db/client.ts';
+import type { Queries } from '../db/client.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst, searchFilter } from '../db/list.ts';
@@ -283,5 +283,5 @@ const purgeStatement = planned<PurgedProduct, { before: string; limit: number }>
  * @param before ISO 8601
  * @param limit products at most
  */
-export const purgeCatalogProducts = (db: Database, before: string, limit: number): Promise<PurgedProduct[]> =>
+export const purgeCatalogProducts = (db: Queries, before: string, limit: number): Promise<PurgedProduct[]> =>
   db.write(purgeStatement, { before, limit });

@@ -286,16 +286,16 @@ async function updateWithContacts(
   const { db, organizationId } = scope;
   const patch = JSON.stringify(toRecord(customerColumns, { ...input, contactSearch: searchOf(contacts) }));
   return claimContacts(scope, id, contacts, () =>
-    db.transaction(async ({ run }) => {
-      const [locked] = await run(lockStatement, { organizationId, id });
+    db.transaction(async (transaction) => {
+      const [locked] = await transaction.write(lockStatement, { organizationId, id });
       if (!locked) return undefined;
-      const [replaced] = await run(replaceContactsStatement, {
+      const [replaced] = await transaction.write(replaceContactsStatement, {
         organizationId,
         id,
         contacts: toRecords(contacts),
       });
       const contactsChanged = (replaced?.changes ?? 0) > 0;
-      const [row] = await run(updateStatement, { organizationId, id, patch, contactsChanged });
+      const [row] = await transaction.write(updateStatement, { organizationId, id, patch, contactsChanged });
       return row?.body;
     }),
   );
@@ -347,9 +347,9 @@ export async function archiveCustomer(
   id: string,
 ): Promise<Json<ArchivedCustomer>> {
   const row = isId(id)
-    ? await db.transaction(async ({ run }) => {
-        await run(lockStatement, { organizationId, id });
-        return (await run(archiveStatement, { organizationId, id }))[0];
+    ? await db.transaction(async (transaction) => {
+        await transaction.write(lockStatement, { organizationId, id });
+        return (await transaction.write(archiveStatement, { organizationId, id }))[0];
       })
     : undefined;
   if (!row) throw customerNotFound(id);

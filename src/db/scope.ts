@@ -1,4 +1,4 @@
-import type { Database } from './client.ts';
+import type { Queries } from './client.ts';
 
 declare const proven: unique symbol;
 
@@ -6,10 +6,10 @@ declare const proven: unique symbol;
 export type OrganizationId = string & { readonly [proven]: true };
 
 /** What every repository function takes first: whose data, and where they are. */
-export type OrganizationScope = { readonly db: Database; readonly organizationId: OrganizationId };
+export type OrganizationScope = { readonly db: Queries; readonly organizationId: OrganizationId };
 
 /** Opens a scope. Only for code that has proven the organization: authentication, the dashboard's path, the command line. */
-export const scopeTo = (db: Database, organizationId: string): OrganizationScope => ({
+export const scopeTo = (db: Queries, organizationId: string): OrganizationScope => ({
   db,
   organizationId: organizationId as OrganizationId,
 });

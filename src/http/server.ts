@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
-import { atEndOfTurn } from '../turn.ts';
+import { sendTogether } from '../wire/answers.ts';
 import {
   answerClientError,
   answerFrameworkError,
@@ -79,22 +79,6 @@ export function createHttpServer({ logger, trustProxy = false, metrics }: HttpSe
   readJsonBodies(app);
   reportIgnoredParameters(app);
   return app;
-}
-
-/** Answers leave together, at the end of each turn of the event loop. Streams do not wait: nobody would hear that one fails. */
-function sendTogether(app: FastifyInstance): void {
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return done(null, payload);
-    atEndOfTurn(() => {
-      try {
-        done(null, payload);
-      } catch (error) {
-        // A header that cannot be written: by now there is no other answer to give.
-        request.log.error({ err: error }, 'an answer could not be sent');
-        reply.raw.destroy();
-      }
-    });
-  });
 }
 
 /** While closing: a connection whose last request has ended would otherwise stay open until its keep-alive runs out. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Database } from '../db/client.ts';
+import type { Queries } from '../db/client.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst } from '../db/list.ts';
@@ -54,7 +54,7 @@ const findStatement = prepared<Omit<KnownKey, 'expiresAt'> & { lifetime: number 
  * The live key with this hash.
  * @param now the clock of this process: milliseconds since 1970
  */
-export async function findKey(db: Database, hash: string, now = Date.now()): Promise<KnownKey | undefined> {
+export async function findKey(db: Queries, hash: string, now = Date.now()): Promise<KnownKey | undefined> {
   const [row] = await db.read(findStatement, { hash });
   if (!row) return undefined;
   const { lifetime, ...key } = row;
@@ -209,7 +209,7 @@ const usageStatement = prepared<unknown, { usage: string }>(
 
 /** Saves when keys were last used, many at once; of one key and minute only the first, whichever instance tells it. */
 export async function saveKeyUsage(
-  db: Database,
+  db: Queries,
   usage: Iterable<{ key: KnownKey; at: number }>,
 ): Promise<void> {
   const rows = [...usage].map(({ key, at }) => ({

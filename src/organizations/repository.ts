@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Database } from '../db/client.ts';
+import type { Queries } from '../db/client.ts';
 import { isId, newId } from '../db/ids.ts';
 import { organizations } from '../db/schema/index.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
@@ -16,7 +16,7 @@ const createStatement = prepared<Organization, { id: string; name: string }>(
     returning ${columns}`,
 );
 
-export async function createOrganization(db: Database, name: string, id = newId()): Promise<Organization> {
+export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
   const [row] = await db.write(createStatement, { id, name });
   if (!row) throw new Error('Creating an organization returned no row.');
   return row;
@@ -28,7 +28,7 @@ const findStatement = prepared<Organization, { id: string }>(
 );
 
 /** Opens the scope of an organization that is named from outside: the dashboard's path, the command line. */
-export async function scopeOf(db: Database, id: string): Promise<OrganizationScope> {
+export async function scopeOf(db: Queries, id: string): Promise<OrganizationScope> {
   const [row] = isId(id) ? await db.read(findStatement, { id }) : [];
   if (!row) throw notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
   return scopeTo(db, row.id);
@@ -39,4 +39,4 @@ const listStatement = prepared<Organization, Record<string, never>>(
   sql`select ${columns} from ${organizations} order by ${organizations.createdAt}, ${organizations.id}`,
 );
 
-export const allOrganizations = (db: Database): Promise<Organization[]> => db.read(listStatement, {});
+export const allOrganizations = (db: Queries): Promise<Organization[]> => db.read(listStatement, {});

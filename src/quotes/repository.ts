@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import type { Database } from '../db/client.ts';
+import type { Queries } from '../db/client.ts';
 import { idOrNone, isId } from '../db/ids.ts';
 import { type Fields, isoTime } from '../db/json.ts';
 import { defineList, newestFirst, searchFilter } from '../db/list.ts';
@@ -125,5 +125,5 @@ const orphanedStatement = planned<LinkedFile, { files: string }>(
  * Those of the files that no attachment has. Files of organizations that are not in this database are not judged: they
  * may belong to another one that shares the storage.
  */
-export const orphanedFiles = (db: Database, files: readonly LinkedFile[]): Promise<LinkedFile[]> =>
+export const orphanedFiles = (db: Queries, files: readonly LinkedFile[]): Promise<LinkedFile[]> =>
   db.read(orphanedStatement, { files: JSON.stringify(files) });

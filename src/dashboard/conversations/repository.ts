@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { conversationFields, conversationJoins, messageFields } from '../../conversations/repository.ts';
 import type { Conversation, ConversationMessage } from '../../conversations/schema.ts';
-import type { Transaction } from '../../db/client.ts';
+import type { Queries } from '../../db/client.ts';
 import { violatedConstraint } from '../../db/faults.ts';
 import { isId } from '../../db/ids.ts';
 import { jsonRows } from '../../db/json.ts';
@@ -153,15 +153,15 @@ const linkStatement = prepared<unknown, LinkValues>(
 const rotationRefused = (message: string): ApiError =>
   validationFailed([{ path: 'body.rotatedFrom', message }]);
 
-async function link({ run }: Transaction, values: LinkValues): Promise<void> {
-  const [found] = await run(examineLinkStatement, values);
+async function link(transaction: Queries, values: LinkValues): Promise<void> {
+  const [found] = await transaction.write(examineLinkStatement, values);
   if (!found || found.isDone) return;
   if (values.rotatedFrom !== null) {
     if (found.isMissing) throw referenceRefused(['rotatedFrom']);
     if (found.isOwnTail) throw rotationRefused('would close a circle: that thread continues this one');
     if (found.isContinued) throw rotationRefused('is continued by another thread already');
   }
-  await run(linkStatement, values);
+  await transaction.write(linkStatement, values);
 }
 
 function refuseStoreChange(row: ConversationRow | undefined): void {
@@ -190,9 +190,9 @@ export async function putConversation(
   const { db, organizationId } = scope;
   const record = JSON.stringify({ ...toRecord(columns, input), ...toRecord(chainColumns, input) });
   const values = { organizationId, id, record };
-  const putLinked = async (transaction: Transaction): Promise<ConversationRow | undefined> => {
-    await transaction.run(lockChainsStatement, { organizationId });
-    const [row] = await transaction.run(putStatement, { ...values, linking: true });
+  const putLinked = async (transaction: Queries): Promise<ConversationRow | undefined> => {
+    await transaction.write(lockChainsStatement, { organizationId });
+    const [row] = await transaction.write(putStatement, { ...values, linking: true });
     if (row?.body && !row.refused) {
       await link(transaction, { organizationId, id, rotatedFrom: input.rotatedFrom ?? null });
     }
@@ -330,8 +330,8 @@ async function underLock<Row>(
   statementOf: (store: Store) => Statement<Row, MessageValues>,
 ): Promise<Row> {
   const rows = isId(id)
-    ? await db.transaction(async ({ run }) => {
-        const [conversation] = await run(lockConversationStatement, { organizationId, id });
+    ? await db.transaction(async (transaction) => {
+        const [conversation] = await transaction.write(lockConversationStatement, { organizationId, id });
         if (!conversation) return [];
         const store = conversation.channel === 'whatsapp' ? stores.whatsapp : stores.others;
         const faults = messages.flatMap(({ message, path }) => misplaced(store, message, path));
@@ -339,7 +339,11 @@ async function underLock<Row>(
         const records = messages.map(({ message: { delivery, ...message } }) =>
           toRecord(store.columns, { ...message, ...delivery }),
         );
-        return run(statementOf(store), { organizationId, id, messages: JSON.stringify(records) });
+        return transaction.write(statementOf(store), {
+          organizationId,
+          id,
+          messages: JSON.stringify(records),
+        });
       })
     : [];
   const [row] = rows;

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Database } from '../../db/client.ts';
+import type { Queries } from '../../db/client.ts';
 import { isId } from '../../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonRows } from '../../db/json.ts';
 import type { Page } from '../../db/list.ts';
@@ -29,7 +29,7 @@ const listStatement = rendered<Page<Organization>, { limit: number; offset: numb
 
 /** All organizations, oldest first. */
 export async function listOrganizations(
-  db: Database,
+  db: Queries,
   query: { limit: number; offset: number },
 ): Promise<Json<Page<Organization>>> {
   const [row] = await db.read(listStatement, query);
@@ -46,7 +46,7 @@ const getStatement = rendered<Organization, { id: string }>(
 );
 
 /** @throws ORGANIZATION_NOT_FOUND */
-export async function getOrganization(db: Database, id: string): Promise<Json<Organization>> {
+export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
   const [row] = isId(id) ? await db.read(getStatement, { id }) : [];
   if (!row) throw notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
   return row.body;

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
-import { canShare, queryRendered, RenderingClient, readRows } from '../../src/db/rendered.ts';
 import { lookup } from '../../src/db/statement.ts';
+import { canShare, queryRendered, RenderingClient, readRows } from '../../src/wire/rendered-query.ts';
 import { administer } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
 
