@@ -11,7 +11,7 @@ import { createCustomer, getCustomer, listCustomers, updateCustomer } from '../s
 import { CustomerCreate } from '../src/customers/schema.ts';
 import type { Queries } from '../src/db/client.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/scope.ts';
-import { bind } from '../src/db/statement.ts';
+import { bind, type Statement } from '../src/db/statement.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
 import { listQuotes } from '../src/quotes/repository.ts';
 import { LARGE, MIDDLE, organizationId, recordId, rotatedConversation, TERMS } from './dataset.ts';
@@ -44,15 +44,16 @@ export type LiveIds = (
   amount: number,
 ) => Promise<string[]>;
 
-/** What a repository function asks of the database, without asking. */
+/** What a repository function asks of the database, without asking; it gets `answer`. */
 export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
+  answer: object[] = [{ body: '{}' }],
 ): Promise<QueryConfig> {
   const asked: QueryConfig[] = [];
-  const run: Queries['read'] = async <Row>(...[statement, values]: Parameters<Queries['read']>) => {
+  const run: Queries['read'] = async <Row, Values>(statement: Statement<Row, Values>, values: Values) => {
     asked.push(bind(statement, values));
-    return [{ body: '{}' }] as Row[];
+    return answer as Row[];
   };
   const recorder: Queries = { read: run, write: run, transaction: (work) => work(recorder) };
   await call(scopeTo(recorder, organizationId(organization)));

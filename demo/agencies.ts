@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { createCustomer } from '../src/customers/repository.ts';
-import { putConversation, putMessages } from '../src/dashboard/conversations/repository.ts';
+import { putConversation } from '../src/dashboard/conversations/repository.ts';
+import { putMessages } from '../src/dashboard/messages/repository.ts';
 import { putOpportunity } from '../src/dashboard/opportunities/repository.ts';
 import { putPipelineStage } from '../src/dashboard/pipeline-stages/repository.ts';
 import { updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
@@ -11,10 +12,10 @@ import {
   recordAttachment,
   type StoredFile,
 } from '../src/dashboard/quotes/repository.ts';
-import type { AttachmentDescription } from '../src/dashboard/quotes/schema.ts';
 import { putTeamMember } from '../src/dashboard/team-members/repository.ts';
 import type { Queries } from '../src/db/client.ts';
 import type { OrganizationScope } from '../src/db/scope.ts';
+import type { AttachmentDescription } from '../src/files/multipart.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import { createOrganization, scopeOf } from '../src/organizations/repository.ts';
 import { demoConversations } from './conversations.ts';

@@ -233,7 +233,7 @@ describe('once it is known, PostgreSQL plans no more', () => {
 });
 
 test('the purge', async () => {
-  for (const nodes of await plansOf(await statementOf(AGENCY, purge))) {
+  for (const nodes of await plansOf(await statementOf(AGENCY, purge, []))) {
     remember(nodes);
     expect(scans(nodes), 'read in whole').toEqual([]);
     expect(mostSorted(nodes)).toBeLessThanOrEqual(2 * LIMIT);

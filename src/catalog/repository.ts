@@ -1,189 +1,84 @@
 import { sql } from 'drizzle-orm';
+import { defineArchive } from '../db/archive.ts';
+import { builder, named } from '../db/builder.ts';
 import type { Queries } from '../db/client.ts';
+import { columnsOf, fieldsOf } from '../db/fields.ts';
+import { defineGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
-import { type Fields, isoTime, type Json, jsonArray, jsonRows } from '../db/json.ts';
-import { defineList, newestFirst, searchFilter } from '../db/list.ts';
-import { countLive, liveTotal } from '../db/live-count.ts';
+import { type Json, jsonArray, jsonRows } from '../db/json.ts';
+import { contains, defineList, equals, newestFirst } from '../db/list.ts';
+import { countLive } from '../db/live-count.ts';
 import { patchStatement } from '../db/patch.ts';
-import { names, namesOf, recordFrom, recordsFrom, toRecord, writable } from '../db/record.ts';
-import { products, productVariants } from '../db/schema/index.ts';
+import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
+import { inPlaceOf, missing, organizationPlace, type RecordKey } from '../db/resource.ts';
+import { liveProducts, products, productVariants } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { lookup, planned, rendered } from '../db/statement.ts';
-import { type ApiError, notFound } from '../errors.ts';
-import type {
-  ArchivedCatalogProduct,
+import { type Params, prepared, rendered, unprepared } from '../db/statement.ts';
+import {
   CatalogProduct,
-  CatalogProductCreate,
+  type CatalogProductCreate,
+  CatalogProductListQuery,
   CatalogProductUpdate,
   CatalogProductVariant,
+  CatalogProductVariantCreate,
 } from './schema.ts';
 
-const variantFields: Fields<CatalogProductVariant> = {
-  id: productVariants.id,
-  label: productVariants.label,
-  position: productVariants.position,
-  status: productVariants.status,
-  capacityMin: productVariants.capacityMin,
-  capacityMax: productVariants.capacityMax,
-  currency: productVariants.currency,
-  description: productVariants.description,
-  shortDescription: productVariants.shortDescription,
-  durationDays: productVariants.durationDays,
-  durationHours: productVariants.durationHours,
-  includes: productVariants.includes,
-  excludes: productVariants.excludes,
-  fromPrice: productVariants.fromPrice,
-  priceMax: productVariants.priceMax,
+export const productView = {
+  ...liveProducts,
+  fields: fieldsOf(CatalogProduct, products, {
+    variants: jsonArray(
+      fieldsOf(CatalogProductVariant, productVariants),
+      sql`from ${productVariants}
+        where ${productVariants.organizationId} = ${organizationPlace} and ${productVariants.productId} = ${products.id}
+        order by ${productVariants.position}`,
+    ),
+  }),
 };
 
-export const productFields: Fields<CatalogProduct> = {
-  id: products.id,
-  title: products.title,
-  type: products.type,
-  status: products.status,
-  pricingMode: products.pricingMode,
-  budgetTier: products.budgetTier,
-  capacityMin: products.capacityMin,
-  capacityMax: products.capacityMax,
-  coverImage: products.coverImage,
-  currency: products.currency,
-  description: products.description,
-  shortDescription: products.shortDescription,
-  specialConditions: products.specialConditions,
-  destinations: products.destinations,
-  durationDays: products.durationDays,
-  durationHours: products.durationHours,
-  includes: products.includes,
-  excludes: products.excludes,
-  gallery: products.gallery,
-  externalReferenceCode: products.externalReferenceCode,
-  fromPrice: products.fromPrice,
-  priceMax: products.priceMax,
-  operator: products.operator,
-  priceBasis: products.priceBasis,
-  validFrom: products.validFrom,
-  validUntil: products.validUntil,
-  variants: jsonArray(
-    variantFields,
-    sql`from ${productVariants}
-      where ${productVariants.organizationId} = ${products.organizationId} and ${productVariants.productId} = ${products.id}
-      order by ${productVariants.position}`,
-  ),
-  createdAt: isoTime(products.createdAt),
-  updatedAt: isoTime(products.updatedAt),
+const productColumns = columnsOf(CatalogProductUpdate, products);
+
+const variantColumns = {
+  ...columnsOf(CatalogProductVariantCreate, productVariants),
+  id: productVariants.id,
+  position: productVariants.position,
 };
 
-/** What a PATCH can change. */
-const patchable = writable({
-  title: products.title,
-  type: products.type,
-  status: products.status,
-  pricingMode: products.pricingMode,
-  budgetTier: products.budgetTier,
-  capacityMin: products.capacityMin,
-  capacityMax: products.capacityMax,
-  currency: products.currency,
-  description: products.description,
-  shortDescription: products.shortDescription,
-  specialConditions: products.specialConditions,
-  durationDays: products.durationDays,
-  durationHours: products.durationHours,
-  includes: products.includes,
-  excludes: products.excludes,
-  externalReferenceCode: products.externalReferenceCode,
-  fromPrice: products.fromPrice,
-  priceMax: products.priceMax,
-  operator: products.operator,
-  priceBasis: products.priceBasis,
-  validFrom: products.validFrom,
-  validUntil: products.validUntil,
-});
+/** The filters of the catalog and of its archive. */
+export const productFilters = {
+  budgetTier: equals(products.budgetTier),
+  query: contains(products.search),
+  status: equals(products.status),
+  type: equals(products.type),
+};
 
-/** What a create writes of each variant. */
-const variantColumns = writable({
-  id: productVariants.id,
-  label: productVariants.label,
-  position: productVariants.position,
-  status: productVariants.status,
-  capacityMin: productVariants.capacityMin,
-  capacityMax: productVariants.capacityMax,
-  currency: productVariants.currency,
-  description: productVariants.description,
-  shortDescription: productVariants.shortDescription,
-  durationDays: productVariants.durationDays,
-  includes: productVariants.includes,
-  excludes: productVariants.excludes,
-  fromPrice: productVariants.fromPrice,
-  priceMax: productVariants.priceMax,
-});
-
-export const liveProduct = sql`${products.archivedAt} is null`;
-
-const oneProduct = sql`${products.organizationId} = ${sql.placeholder('organizationId')}
-  and ${products.id} = ${sql.placeholder('id')} and ${liveProduct}`;
-
-const productNotFound = (id: string): ApiError =>
-  notFound('CATALOG_PRODUCT_NOT_FOUND', 'catalog product', id);
-
-/** null empties a list, which is never null itself. */
-const withoutNullLists = <
-  Body extends { includes?: string[] | null | undefined; excludes?: string[] | null | undefined },
->(
-  body: Body,
-): Body => ({
-  ...body,
-  ...(body.includes === null && { includes: [] }),
-  ...(body.excludes === null && { excludes: [] }),
-});
-
-export const listCatalogProducts = defineList<CatalogProduct, 'budgetTier' | 'query' | 'status' | 'type'>({
-  name: 'list_catalog_products',
-  table: products,
-  fields: productFields,
-  visible: liveProduct,
+export const listCatalogProducts = defineList(productView, {
+  query: CatalogProductListQuery,
   order: [newestFirst(products.updatedAt), newestFirst(products.id)],
-  filters: {
-    budgetTier: sql`${products.budgetTier} = ${sql.placeholder('budgetTier')}`,
-    query: searchFilter(products.search),
-    status: sql`${products.status} = ${sql.placeholder('status')}`,
-    type: sql`${products.type} = ${sql.placeholder('type')}`,
-  },
-  plannedFor: ['query'],
-  total: liveTotal('products'),
+  filters: productFilters,
 });
-
-const getStatement = lookup<CatalogProduct, { organizationId: string; id: string }>(
-  'get_catalog_product',
-  jsonRows(productFields, sql`from ${products} where ${oneProduct}`),
-);
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
-export async function getCatalogProduct(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-): Promise<Json<CatalogProduct>> {
-  const [row] = isId(id) ? await db.read(getStatement, { organizationId, id }) : [];
-  if (!row) throw productNotFound(id);
-  return row.body;
-}
+export const getCatalogProduct = defineGet(productView);
 
-const createStatement = rendered<
-  CatalogProduct,
-  { organizationId: string; id: string; product: string; variants: string }
->(
-  'create_catalog_product',
-  sql`with products as (
-      insert into ${products} (organization_id, id, ${names(patchable)})
-      select ${sql.placeholder('organizationId')}::uuid, ${sql.placeholder('id')}::uuid, ${namesOf('input', patchable)}
-      from ${recordFrom(products, 'product')} input
-      returning *),
-    product_variants as (
-      insert into ${productVariants} (organization_id, product_id, ${names(variantColumns)})
-      select products.organization_id, products.id, ${namesOf('input', variantColumns)}
-      from products, ${recordsFrom(productVariants, 'variants')} input
-      returning *),
-    counted as (${countLive('products', sql`select count(*) from products`)})
-    ${jsonRows(productFields, sql`from products`)}`,
+const createStatement = rendered(
+  'products.create',
+  ($: Params<RecordKey & { product: string; variants: string }>) => sql<{ body: Json<CatalogProduct> }>`with
+    ${inPlaceOf(
+      products,
+      sql`insert into ${products} (organization_id, id, ${columnList(productColumns)})
+        select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', productColumns)}
+        from ${recordFrom(products, $.product)} input
+        returning *`,
+    )},
+    ${inPlaceOf(
+      productVariants,
+      sql`insert into ${productVariants} (organization_id, product_id, ${columnList(variantColumns)})
+        select products.organization_id, products.id, ${columnsFrom('input', variantColumns)}
+        from products, ${recordsFrom(productVariants, $.variants)} input
+        returning *`,
+    )},
+    counted as (${countLive(liveProducts, sql`select count(*) from products`)})
+    ${jsonRows(productView.fields, sql`from products`)}`,
 );
 
 /** Creates a product with its variants, all or nothing. */
@@ -192,33 +87,20 @@ export async function createCatalogProduct(
   input: CatalogProductCreate,
   id = newId(),
 ): Promise<Json<CatalogProduct>> {
-  const variants = input.variants.map((variant, position) =>
-    toRecord(variantColumns, {
-      includes: [],
-      excludes: [],
-      ...withoutNullLists(variant),
-      id: newId(),
-      position,
-    }),
-  );
-  const product = toRecord(patchable, { includes: [], excludes: [], ...withoutNullLists(input) });
+  const { variants, ...product } = input;
   const [row] = await db.write(createStatement, {
     organizationId,
     id,
-    product: JSON.stringify(product),
-    variants: JSON.stringify(variants),
+    product: JSON.stringify(toNewRecord(productColumns, product)),
+    variants: JSON.stringify(
+      variants.map((variant, position) => toNewRecord(variantColumns, { ...variant, id: newId(), position })),
+    ),
   });
   if (!row) throw new Error('Creating a product returned no row.');
   return row.body;
 }
 
-const updateStatement = patchStatement<CatalogProduct>({
-  name: 'update_catalog_product',
-  table: products,
-  fields: productFields,
-  columns: patchable,
-  where: oneProduct,
-});
+const updateStatement = patchStatement(productView, productColumns);
 
 /**
  * Changes the fields that the body has; null clears one. Values equal to the stored ones change nothing.
@@ -229,59 +111,94 @@ export async function updateCatalogProduct(
   id: string,
   input: CatalogProductUpdate,
 ): Promise<Json<CatalogProduct>> {
-  const patch = JSON.stringify(toRecord(patchable, withoutNullLists(input)));
-  const [row] = isId(id) ? await db.write(updateStatement, { organizationId, id, patch }) : [];
-  if (!row) throw productNotFound(id);
+  const patch = JSON.stringify(toRecord(productColumns, input));
+  const [row] = isId(id)
+    ? await db.write(updateStatement, { organizationId, id, patch, isTouched: false })
+    : [];
+  if (!row) throw missing(productView, id);
   return row.body;
 }
-
-const archiveStatement = rendered<ArchivedCatalogProduct, { organizationId: string; id: string }>(
-  'archive_catalog_product',
-  sql`with products as (
-      update ${products} set archived_at = now() where ${oneProduct} returning *),
-    counted as (${countLive('products', sql`select -count(*) from products`)})
-    ${jsonRows({ id: products.id, archivedAt: isoTime(products.archivedAt) }, sql`from products`)}`,
-);
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
-export async function archiveCatalogProduct(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-): Promise<Json<ArchivedCatalogProduct>> {
-  const [row] = isId(id) ? await db.write(archiveStatement, { organizationId, id }) : [];
-  if (!row) throw productNotFound(id);
-  return row.body;
-}
+export const archiveCatalogProduct = defineArchive(liveProducts);
 
 /** What is left of a purged product: enough to tell what became of it. */
-export type PurgedProduct = { organizationId: string; id: string; archivedAt: Date; variants: number };
+export type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
 
-const purgeStatement = planned<PurgedProduct, { before: string; limit: number }>(
-  sql`with due as (
-      select ${products.organizationId} as organization_id, ${products.id} as id from ${products}
-      where ${products.archivedAt} is not null and ${products.archivedAt} < ${sql.placeholder('before')}::timestamptz
-      order by ${products.archivedAt} limit ${sql.placeholder('limit')}
-      for update skip locked),
-    purged_variants as (
-      delete from ${productVariants} using due
-      where ${productVariants.organizationId} = due.organization_id and ${productVariants.productId} = due.id
-      returning ${productVariants.organizationId}, ${productVariants.productId}),
-    purged as (
-      delete from ${products} using due
-      where ${products.organizationId} = due.organization_id and ${products.id} = due.id
-      returning ${products.organizationId}, ${products.id}, ${products.archivedAt})
-    select purged.organization_id as "organizationId", purged.id as "id", purged.archived_at as "archivedAt",
-      coalesce(counted.amount, 0)::int as "variants"
-    from purged left join (
-      select organization_id, product_id, count(*) as amount from purged_variants group by organization_id, product_id
-    ) counted on counted.organization_id = purged.organization_id and counted.product_id = purged.id`,
+const dueStatement = unprepared('products.due_for_purge', ($: Params<{ before: string; limit: number }>) =>
+  builder
+    .select(named({ organizationId: products.organizationId, id: products.id }))
+    .from(products)
+    .where(sql`${products.archivedAt} is not null and ${products.archivedAt} < ${$.before}::timestamptz`)
+    .orderBy(products.archivedAt)
+    .limit($.limit),
 );
 
+type PurgeValues = { organizationId: string; ids: string[]; before: string };
+
+/** Looks again, under the lock: one that was restored since is left alone, one that is being restored is passed over. */
+const lockDueStatement = prepared('products.purge_lock', ($: Params<PurgeValues>) =>
+  builder
+    .select(named({ id: products.id, archivedAt: products.archivedAt }))
+    .from(products)
+    .where(
+      sql`${products.organizationId} = ${$.organizationId} and ${products.id} = any(${$.ids}::uuid[])
+        and ${products.archivedAt} < ${$.before}::timestamptz`,
+    )
+    .for('update', { skipLocked: true }),
+);
+
+const purgeVariantsStatement = prepared('products.purge_variants', ($: Params<Omit<PurgeValues, 'before'>>) =>
+  builder
+    .delete(productVariants)
+    .where(
+      sql`${productVariants.organizationId} = ${$.organizationId} and ${productVariants.productId} = any(${$.ids}::uuid[])`,
+    )
+    .returning(named({ productId: productVariants.productId })),
+);
+
+const purgeStatement = prepared('products.purge', ($: Params<Omit<PurgeValues, 'before'>>) =>
+  builder
+    .delete(products)
+    .where(sql`${products.organizationId} = ${$.organizationId} and ${products.id} = any(${$.ids}::uuid[])`),
+);
+
+/** Removes those of the products that are still due, with their variants, all or nothing. */
+const purgeOfOrganization = (
+  db: Queries,
+  organizationId: string,
+  due: readonly string[],
+  before: string,
+): Promise<PurgedProduct[]> =>
+  db.transaction(async (transaction) => {
+    const locked = await transaction.write(lockDueStatement, { organizationId, ids: [...due], before });
+    const ids = locked.map(({ id }) => id);
+    const variants = await transaction.write(purgeVariantsStatement, { organizationId, ids });
+    await transaction.write(purgeStatement, { organizationId, ids });
+    return locked.map(({ id, archivedAt }) => ({
+      organizationId,
+      id,
+      archivedAt: String(archivedAt),
+      variants: variants.filter(({ productId }) => productId === id).length,
+    }));
+  });
+
 /**
- * Removes products of every organization that were archived before a moment, oldest first, with their variants, all or
- * nothing. One that is being restored right now is left alone.
+ * Removes products of every organization that were archived before a moment, oldest first, with their variants: those of
+ * one organization all or nothing.
  * @param before ISO 8601
  * @param limit products at most
  */
-export const purgeCatalogProducts = (db: Queries, before: string, limit: number): Promise<PurgedProduct[]> =>
-  db.write(purgeStatement, { before, limit });
+export async function purgeCatalogProducts(
+  db: Queries,
+  before: string,
+  limit: number,
+): Promise<PurgedProduct[]> {
+  const due = await db.read(dueStatement, { before, limit });
+  const purged: PurgedProduct[] = [];
+  for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
+    const ids = rows.map(({ id }) => id);
+    purged.push(...(await purgeOfOrganization(db, organizationId, ids, before)));
+  }
+  return purged;
+}

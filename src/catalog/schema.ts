@@ -120,7 +120,7 @@ export const ArchivedCatalogProduct = z
   .meta({ id: 'ArchivedCatalogProduct' });
 export type ArchivedCatalogProduct = z.infer<typeof ArchivedCatalogProduct>;
 
-const VariantCreate = z
+export const CatalogProductVariantCreate = z
   .object({
     label: title(),
     status: status().default('active'),
@@ -167,7 +167,7 @@ export const CatalogProductCreate = z
     pricingMode: pricingMode().default('per_person'),
     ...details,
     variants: z
-      .array(VariantCreate)
+      .array(CatalogProductVariantCreate)
       .max(100)
       .default([])
       .describe('Set here only; a PATCH does not change them.'),

@@ -1,69 +1,62 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import { idOrNone, isId } from '../db/ids.ts';
+import { fieldsOf } from '../db/fields.ts';
+import { isId } from '../db/ids.ts';
 import { type Fields, isoTime, type Json, jsonRows } from '../db/json.ts';
-import { defineList, newestFirst, searchFilter } from '../db/list.ts';
-import { liveTotal } from '../db/live-count.ts';
-import { channelMessages, conversations, customers, whatsappMessages } from '../db/schema/index.ts';
+import { contains, defineList, equals, newestFirst } from '../db/list.ts';
+import { missing, type RecordKey, rowOf } from '../db/resource.ts';
+import {
+  channelMessages,
+  conversations,
+  customers,
+  newestThreads,
+  threads,
+  whatsappMessages,
+} from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { rendered } from '../db/statement.ts';
-import { notFound } from '../errors.ts';
-import type { Conversation, ConversationMessage, ConversationTranscript } from './schema.ts';
-
-export const conversationFields: Fields<Conversation> = {
-  id: conversations.id,
-  channel: conversations.channel,
-  contact: conversations.contact,
-  contactName: conversations.contactName,
-  customerId: conversations.customerId,
-  customerName: customerName,
-  activityState: conversations.activityState,
-  controlledBy: conversations.controlledBy,
-  language: conversations.language,
-  lastMessageAt: isoTime(conversations.lastMessageAt),
-  createdAt: isoTime(conversations.createdAt),
-};
+import { type Params, rendered } from '../db/statement.ts';
+import {
+  Conversation,
+  ConversationListQuery,
+  type ConversationMessage,
+  type ConversationTranscript,
+} from './schema.ts';
 
 /** The name comes from the customer itself, an archived one too. */
-export const conversationJoins = sql`
-  left join ${customers} on ${customers.organizationId} = ${conversations.organizationId} and ${customers.id} = ${conversations.customerId}`;
+export const conversationView = {
+  ...newestThreads,
+  fields: fieldsOf(Conversation, conversations, { customerName }),
+  joins: sql`
+    left join ${customers} on ${customers.organizationId} = ${conversations.organizationId} and ${customers.id} = ${conversations.customerId}`,
+};
 
-/** A list shows a chain of rotated threads as one row: its newest. */
-const newestThread = sql`${conversations.continuedBy} is null`;
-
-const list = defineList<Conversation, 'activityState' | 'channel' | 'customerId' | 'query'>({
-  name: 'list_conversations',
-  table: conversations,
-  fields: conversationFields,
-  joins: conversationJoins,
-  visible: newestThread,
+export const listConversations = defineList(conversationView, {
+  query: ConversationListQuery,
   order: [newestFirst(conversations.lastMessageAt), newestFirst(conversations.id)],
   filters: {
-    activityState: sql`${conversations.activityState} = ${sql.placeholder('activityState')}`,
-    channel: sql`${conversations.channel} = ${sql.placeholder('channel')}`,
-    customerId: sql`${conversations.customerId} = ${sql.placeholder('customerId')}`,
-    query: searchFilter(conversations.search),
+    activityState: equals(conversations.activityState),
+    channel: equals(conversations.channel),
+    customerId: equals(conversations.customerId),
+    query: contains(conversations.search),
   },
-  plannedFor: ['query'],
-  total: liveTotal('conversations'),
 });
-
-export const listConversations: typeof list = (scope, query) =>
-  list(scope, { ...query, customerId: idOrNone(query.customerId) });
 
 type MessageStore = typeof whatsappMessages | typeof channelMessages;
 
 /** The newest messages of one thread in one store, by the store's transcript index. */
-const newestMessages = (store: MessageStore): SQL => sql`(
+const newestMessages = (
+  store: MessageStore,
+  $: Params<{ organizationId: string; limit: number }>,
+): SQL => sql`(
   select ${store.id}, ${store.conversationId}, ${store.content}, ${store.createdAt}, ${store.direction},
     ${store.messageType}, ${store.senderName}
   from ${store}
-  where ${store.organizationId} = ${sql.placeholder('organizationId')} and ${store.conversationId} = threads.id
+  where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = threads.id
   order by ${newestFirst(store.createdAt)}, ${newestFirst(store.id)}
-  limit ${sql.placeholder('limit')})`;
+  limit ${$.limit})`;
 
 /** Of rows named `message`, from either store. */
-export const messageFields: Fields<ConversationMessage> = {
+const messageFields: Fields<ConversationMessage> = {
   id: sql`message.id`,
   conversationId: sql`message.conversation_id`,
   content: sql`message.content`,
@@ -73,22 +66,18 @@ export const messageFields: Fields<ConversationMessage> = {
   senderName: sql`message.sender_name`,
 };
 
-const transcriptStatement = rendered<
-  ConversationTranscript,
-  { organizationId: string; id: string; limit: number }
->(
-  'get_conversation_transcript',
-  sql`with threads as materialized (
+const transcriptStatement = rendered(
+  'conversations.transcript',
+  ($: Params<RecordKey & { limit: number }>) => sql<{ body: Json<ConversationTranscript> }>`with
+    threads as materialized (
       select ${conversations.id}, ${conversations.messageCount} from ${conversations}
-      where ${conversations.organizationId} = ${sql.placeholder('organizationId')} and ${conversations.chainId} = (
-        select ${conversations.chainId} from ${conversations}
-        where ${conversations.organizationId} = ${sql.placeholder('organizationId')}
-          and ${conversations.id} = ${sql.placeholder('id')})),
+      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
+        select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})),
     newest as (
       select message.* from threads cross join lateral (
-        ${newestMessages(whatsappMessages)} union all ${newestMessages(channelMessages)}) message
+        ${newestMessages(whatsappMessages, $)} union all ${newestMessages(channelMessages, $)}) message
       order by message.created_at desc, message.id desc
-      limit ${sql.placeholder('limit')})
+      limit ${$.limit})
     select concat(
       '{"data":[',
       (select string_agg(rendered.body, ',') from (${jsonRows(
@@ -110,6 +99,6 @@ export async function getTranscript(
   limit: number,
 ): Promise<Json<ConversationTranscript>> {
   const [row] = isId(id) ? await db.read(transcriptStatement, { organizationId, id, limit }) : [];
-  if (!row?.body) throw notFound('CONVERSATION_NOT_FOUND', 'conversation', id);
+  if (!row?.body) throw missing(threads, id);
   return row.body;
 }

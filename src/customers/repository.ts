@@ -1,86 +1,62 @@
 import { sql } from 'drizzle-orm';
-import { violatedConstraint } from '../db/faults.ts';
+import { builder, named } from '../db/builder.ts';
+import { LostRace } from '../db/faults.ts';
+import { columnsOf, fieldsOf } from '../db/fields.ts';
+import { defineGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
-import { type Fields, isoTime, type Json, jsonArray, jsonRows } from '../db/json.ts';
-import { defineList, newestFirst, searchFilter } from '../db/list.ts';
-import { countLive, liveTotal } from '../db/live-count.ts';
-import { type PatchValues, patchStatement } from '../db/patch.ts';
-import { names, namesOf, recordFrom, recordsFrom, toRecord, writable } from '../db/record.ts';
-import { customerContacts, customers } from '../db/schema/index.ts';
-import type { OrganizationScope } from '../db/scope.ts';
-import { lookup, prepared, rendered } from '../db/statement.ts';
-import { ApiError, notFound, serviceUnavailable } from '../errors.ts';
+import { type Json, jsonArray, jsonRows } from '../db/json.ts';
+import { contains, defineList, hasEntry, newestFirst } from '../db/list.ts';
+import { countLive } from '../db/live-count.ts';
+import { patchStatement } from '../db/patch.ts';
+import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
+import { inPlaceOf, missing, organizationPlace, type RecordKey, recordOf } from '../db/resource.ts';
+import { customerContacts, customers, liveCustomers } from '../db/schema/index.ts';
+import { inTransaction, type OrganizationScope } from '../db/scope.ts';
+import { type Params, prepared, rendered } from '../db/statement.ts';
+import { ApiError } from '../errors.ts';
 import { contactKey, phoneNumber, searchText } from './contact-key.ts';
-import type {
-  ArchivedCustomer,
-  ContactInput,
+import {
+  type ArchivedCustomer,
+  type ContactInput,
   Customer,
   CustomerContact,
-  CustomerCreate,
+  type CustomerCreate,
+  CustomerListQuery,
   CustomerUpdate,
 } from './schema.ts';
 
-const contactFields: Fields<CustomerContact> = {
-  id: customerContacts.id,
-  identifierType: customerContacts.identifierType,
-  identifierValue: customerContacts.identifierValue,
-  displayName: customerContacts.displayName,
-  phoneNumber: customerContacts.phoneNumber,
-};
-
 /** First and last name joined; null for a customer that gave neither. */
-export const customerName = sql`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
+export const customerName = sql<
+  string | null
+>`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
 
-const customerFields: Fields<Customer> = {
-  id: customers.id,
-  firstName: customers.firstName,
-  lastName: customers.lastName,
-  displayName: customerName,
-  city: customers.city,
-  country: customers.country,
-  preferredLanguage: customers.preferredLanguage,
-  summary: customers.summary,
-  tags: customers.tags,
-  contacts: jsonArray(
-    contactFields,
-    sql`from ${customerContacts}
-      where ${customerContacts.organizationId} = ${customers.organizationId} and ${customerContacts.customerId} = ${customers.id}
-      order by ${customerContacts.position}`,
-  ),
-  createdAt: isoTime(customers.createdAt),
-  updatedAt: isoTime(customers.updatedAt),
+const customerView = {
+  ...liveCustomers,
+  fields: fieldsOf(Customer, customers, {
+    displayName: customerName,
+    contacts: jsonArray(
+      fieldsOf(CustomerContact, customerContacts),
+      sql`from ${customerContacts}
+        where ${customerContacts.organizationId} = ${organizationPlace} and ${customerContacts.customerId} = ${customers.id}
+        order by ${customerContacts.position}`,
+    ),
+  }),
 };
 
 /** What create and PATCH write of the customer itself. */
-const customerColumns = writable({
-  firstName: customers.firstName,
-  lastName: customers.lastName,
-  city: customers.city,
-  country: customers.country,
-  preferredLanguage: customers.preferredLanguage,
-  summary: customers.summary,
-  tags: customers.tags,
+const customerColumns = {
+  ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
   contactSearch: customers.contactSearch,
-});
+};
 
-const contactColumns = writable({
+const contactColumns = {
   id: customerContacts.id,
   position: customerContacts.position,
   identifierType: customerContacts.identifierType,
   identifierValue: customerContacts.identifierValue,
   contactKey: customerContacts.contactKey,
   phoneNumber: customerContacts.phoneNumber,
-});
-
-const liveCustomer = sql`${customers.archivedAt} is null`;
-
-const oneCustomer = sql`${customers.organizationId} = ${sql.placeholder('organizationId')}
-  and ${customers.id} = ${sql.placeholder('id')} and ${liveCustomer}`;
-
-const contactsOfCustomer = sql`${customerContacts.organizationId} = ${sql.placeholder('organizationId')}
-  and ${customerContacts.customerId} = ${sql.placeholder('id')}`;
-
-const customerNotFound = (id: string): ApiError => notFound('CUSTOMER_NOT_FOUND', 'customer', id);
+};
 
 type NewContact = ContactInput & {
   id: string;
@@ -109,42 +85,34 @@ const toRecords = (contacts: readonly NewContact[]): string =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const ownersStatement = prepared<
-  { identifierType: string; contactKey: string; customerId: string },
-  { organizationId: string; contacts: string; id: string }
->(
-  'find_contact_owners',
-  sql`select ${customerContacts.identifierType} as "identifierType", ${customerContacts.contactKey} as "contactKey",
-      ${customerContacts.customerId} as "customerId"
-    from ${recordsFrom(customerContacts, 'contacts')} input
-    join ${customerContacts} on ${customerContacts.organizationId} = ${sql.placeholder('organizationId')}
-      and ${customerContacts.identifierType} = input.identifier_type and ${customerContacts.contactKey} = input.contact_key
-    where ${customerContacts.archivedAt} is null and ${customerContacts.customerId} <> ${sql.placeholder('id')}`,
+const ownersStatement = prepared('customers.contact_owners', ($: Params<RecordKey & { contacts: string }>) =>
+  builder
+    .select(
+      named({
+        identifierType: customerContacts.identifierType,
+        contactKey: customerContacts.contactKey,
+        customerId: customerContacts.customerId,
+      }),
+    )
+    .from(customerContacts)
+    .innerJoin(
+      sql`${recordsFrom(customerContacts, $.contacts)} input`,
+      sql`${customerContacts.identifierType} = input.identifier_type and ${customerContacts.contactKey} = input.contact_key`,
+    )
+    .where(
+      sql`${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.archivedAt} is null
+          and ${customerContacts.customerId} <> ${$.id}`,
+    ),
 );
 
-const CONFLICT_RETRIES = 3;
-
-/**
- * Runs a write that claims contacts for the customer. Uniqueness is the index's; a violation is answered with the
- * customers that have the contacts, or tried again when they have just let them go.
- * @throws CUSTOMER_CONTACT_CONFLICT
- */
-async function claimContacts<Result>(
+/** @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have the contacts; nothing when nobody else has one */
+async function refuseTakenContacts(
   { db, organizationId }: OrganizationScope,
   id: string,
   contacts: readonly NewContact[],
-  write: () => Promise<Result>,
-): Promise<Result> {
-  for (let attempt = 0; attempt < CONFLICT_RETRIES; attempt += 1) {
-    try {
-      return await write();
-    } catch (error) {
-      if (violatedConstraint(error) !== 'customer_contacts_live_key') throw error;
-    }
-    const owners = await db.read(ownersStatement, { organizationId, id, contacts: toRecords(contacts) });
-    if (owners.length > 0) throw contactConflict(contacts, owners);
-  }
-  throw serviceUnavailable(new Error('The contacts kept changing hands.'));
+): Promise<void> {
+  const owners = await db.read(ownersStatement, { organizationId, id, contacts: toRecords(contacts) });
+  if (owners.length > 0) throw contactConflict(contacts, owners);
 }
 
 function contactConflict(
@@ -161,53 +129,51 @@ function contactConflict(
   });
 }
 
-export const listCustomers = defineList<Customer, 'query' | 'tag'>({
-  name: 'list_customers',
-  table: customers,
-  fields: customerFields,
-  visible: liveCustomer,
+export const listCustomers = defineList(customerView, {
+  query: CustomerListQuery,
   order: [newestFirst(customers.updatedAt), newestFirst(customers.id)],
-  filters: {
-    query: searchFilter(customers.search),
-    tag: sql`${customers.tags} @> array[${sql.placeholder('tag')}]::text[]`,
-  },
-  plannedFor: ['query', 'tag'],
-  total: liveTotal('customers'),
+  filters: { query: contains(customers.search), tag: hasEntry(customers.tags) },
 });
 
-const getStatement = lookup<Customer, { organizationId: string; id: string }>(
-  'get_customer',
-  jsonRows(customerFields, sql`from ${customers} where ${oneCustomer}`),
-);
-
 /** @throws CUSTOMER_NOT_FOUND */
-export async function getCustomer(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-): Promise<Json<Customer>> {
-  const [row] = isId(id) ? await db.read(getStatement, { organizationId, id }) : [];
-  if (!row) throw customerNotFound(id);
-  return row.body;
-}
+export const getCustomer = defineGet(customerView);
 
-const createStatement = rendered<
-  Customer,
-  { organizationId: string; id: string; customer: string; contacts: string }
->(
-  'create_customer',
-  sql`with customers as (
-      insert into ${customers} (organization_id, id, ${names(customerColumns)})
-      select ${sql.placeholder('organizationId')}::uuid, ${sql.placeholder('id')}::uuid, ${namesOf('input', customerColumns)}
-      from ${recordFrom(customers, 'customer')} input
-      returning *),
-    customer_contacts as (
-      insert into ${customerContacts} (organization_id, customer_id, ${names(contactColumns)})
-      select customers.organization_id, customers.id, ${namesOf('input', contactColumns)}
-      from customers, ${recordsFrom(customerContacts, 'contacts')} input
-      returning *),
-    counted as (${countLive('customers', sql`select count(distinct customer_id) from customer_contacts`)})
-    ${jsonRows(customerFields, sql`from customers`)}`,
+/**
+ * Contacts first, and the customer only when it got all of them: a contact that another customer has makes no row. Of two
+ * that claim one contact at the same moment, the second has contacts without a customer, which the foreign key refuses.
+ * Neither writes the contact into PostgreSQL's log, as a violation of the unique index would.
+ */
+const createStatement = rendered(
+  'customers.create',
+  ($: Params<RecordKey & { customer: string; contacts: string }>) => sql<{ body: Json<Customer> }>`with
+    input as (select * from ${recordsFrom(customerContacts, $.contacts)}),
+    taken as (
+      select from ${customerContacts} join input on ${customerContacts.identifierType} = input.identifier_type
+        and ${customerContacts.contactKey} = input.contact_key
+      where ${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.archivedAt} is null),
+    ${inPlaceOf(
+      customerContacts,
+      sql`insert into ${customerContacts} (organization_id, customer_id, ${columnList(contactColumns)})
+        select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', contactColumns)}
+        from input where not exists (select from taken)
+        on conflict do nothing
+        returning *`,
+    )},
+    ${inPlaceOf(
+      customers,
+      sql`insert into ${customers} (organization_id, id, ${columnList(customerColumns)})
+        select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', customerColumns)}
+        from ${recordFrom(customers, $.customer)} input
+        where (select count(*) from customer_contacts) = jsonb_array_length(${$.contacts}::jsonb)
+        returning *`,
+    )},
+    counted as (${countLive(liveCustomers, sql`select count(*) from customers`)})
+    ${jsonRows(customerView.fields, sql`from customers`)}`,
+  { racesOn: 'customer_contacts_customer_fkey' },
 );
+
+/** A contact that was taken at the first look can be free at the second. */
+const CREATE_ATTEMPTS = 3;
 
 /**
  * Creates a customer with its contacts, all or nothing.
@@ -215,90 +181,101 @@ const createStatement = rendered<
  */
 export async function createCustomer(
   scope: OrganizationScope,
-  input: CustomerCreate,
+  { contacts: inputs, ...input }: CustomerCreate,
   id = newId(),
 ): Promise<Json<Customer>> {
-  const contacts = newContacts(input.contacts);
-  const customer = toRecord(customerColumns, { ...input, contactSearch: searchOf(contacts) });
-  const [row] = await claimContacts(scope, id, contacts, () =>
-    scope.db.write(createStatement, {
-      organizationId: scope.organizationId,
-      id,
-      customer: JSON.stringify(customer),
-      contacts: toRecords(contacts),
-    }),
-  );
-  if (!row) throw new Error('Creating a customer returned no row.');
-  return row.body;
+  const contacts = newContacts(inputs);
+  const customer = toNewRecord(customerColumns, { ...input, contactSearch: searchOf(contacts) });
+  const values = {
+    organizationId: scope.organizationId,
+    id,
+    customer: JSON.stringify(customer),
+    contacts: toRecords(contacts),
+  };
+  for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt += 1) {
+    const [row] = await scope.db.write(createStatement, values);
+    if (row) return row.body;
+    await refuseTakenContacts(scope, id, contacts);
+  }
+  throw new LostRace('The contacts kept changing hands.');
 }
 
-const lockStatement = prepared<{ id: string }, { organizationId: string; id: string }>(
-  'lock_customer',
-  sql`select ${customers.id} as id from ${customers} where ${oneCustomer} for update`,
+const lockStatement = prepared('customers.lock', ($: Params<RecordKey>) =>
+  builder
+    .select(named({ id: customers.id }))
+    .from(customers)
+    .where(recordOf(liveCustomers, $))
+    .for('update'),
 );
 
-const updateStatement = patchStatement<Customer, PatchValues & { contactsChanged: boolean }>({
-  name: 'update_customer',
-  table: customers,
-  fields: customerFields,
-  columns: customerColumns,
-  where: oneCustomer,
-  touchedIf: sql`${sql.placeholder('contactsChanged')}`,
-});
+const updateStatement = patchStatement(customerView, customerColumns);
 
-const replaceContactsStatement = prepared<
-  { changes: number },
-  { organizationId: string; id: string; contacts: string }
->(
-  'replace_customer_contacts',
-  sql`with input as (select * from ${recordsFrom(customerContacts, 'contacts')}),
-    stored as (select * from ${customerContacts} where ${contactsOfCustomer}),
-    removed as (
-      delete from ${customerContacts} where ${contactsOfCustomer} and not exists (
-        select from input where input.identifier_type = ${customerContacts.identifierType}
-          and input.contact_key = ${customerContacts.contactKey})
-      returning 1),
-    kept as (
-      update ${customerContacts} set identifier_value = input.identifier_value, position = input.position,
-        phone_number = input.phone_number
-      from input
-      where ${contactsOfCustomer} and ${customerContacts.identifierType} = input.identifier_type
-        and ${customerContacts.contactKey} = input.contact_key
-        and (${customerContacts.identifierValue}, ${customerContacts.position}) is distinct from (input.identifier_value, input.position)
-      returning 1),
-    added as (
-      insert into ${customerContacts} (organization_id, customer_id, ${names(contactColumns)})
-      select ${sql.placeholder('organizationId')}::uuid, ${sql.placeholder('id')}::uuid, ${namesOf('input', contactColumns)}
-      from input where not exists (
-        select from stored where stored.identifier_type = input.identifier_type and stored.contact_key = input.contact_key)
-      order by input.identifier_type collate "C", input.contact_key collate "C"
-      returning 1)
-    select ((select count(*) from removed) + (select count(*) from kept) + (select count(*) from added))::int as changes`,
+const contactsOfCustomer = ($: Params<RecordKey>) =>
+  sql`${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.customerId} = ${$.id}`;
+
+/** The stored contact that is the same account as the input's. */
+const sameContact = sql`${customerContacts.identifierType} = input.identifier_type
+  and ${customerContacts.contactKey} = input.contact_key`;
+
+type ContactsValues = RecordKey & { contacts: string };
+
+const removeContactsStatement = prepared('customers.remove_contacts', ($: Params<ContactsValues>) =>
+  builder
+    .delete(customerContacts)
+    .where(
+      sql`${contactsOfCustomer($)} and not exists (
+        select from ${recordsFrom(customerContacts, $.contacts)} input where ${sameContact})`,
+    )
+    .returning(named({ id: customerContacts.id })),
 );
 
-/** Replaces the contacts under the customer's lock, so that two such requests cannot end in a mixture of both lists. */
-async function updateWithContacts(
+const keepContactsStatement = prepared(
+  'customers.keep_contacts',
+  ($: Params<ContactsValues>) => sql<{ id: string }>`update ${customerContacts}
+    set identifier_value = input.identifier_value, position = input.position, phone_number = input.phone_number
+    from ${recordsFrom(customerContacts, $.contacts)} input
+    where ${contactsOfCustomer($)} and ${sameContact}
+      and (${customerContacts.identifierValue}, ${customerContacts.position}) is distinct from (input.identifier_value, input.position)
+    returning ${customerContacts.id} as "id"`,
+);
+
+/** Those that the customer has already make no row, and neither does one that somebody else has just claimed. */
+const addContactsStatement = prepared(
+  'customers.add_contacts',
+  ($: Params<ContactsValues>) => sql<{ id: string }>`
+    insert into ${customerContacts} (organization_id, customer_id, ${columnList(contactColumns)})
+    select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', contactColumns)}
+    from ${recordsFrom(customerContacts, $.contacts)} input
+    on conflict do nothing
+    returning id as "id"`,
+);
+
+const countContactsStatement = prepared('customers.count_contacts', ($: Params<RecordKey>) =>
+  builder
+    .select({ contacts: sql<number>`count(*)::int`.as('contacts') })
+    .from(customerContacts)
+    .where(contactsOfCustomer($)),
+);
+
+/**
+ * Makes these the customer's contacts; one that stays keeps its id. Under the customer's lock.
+ * @returns whether anything changed
+ * @throws CUSTOMER_CONTACT_CONFLICT; LostRace when another customer claims a contact at the same moment
+ */
+async function replaceContacts(
   scope: OrganizationScope,
   id: string,
-  input: CustomerUpdate,
   contacts: readonly NewContact[],
-): Promise<Json<Customer> | undefined> {
+): Promise<boolean> {
   const { db, organizationId } = scope;
-  const patch = JSON.stringify(toRecord(customerColumns, { ...input, contactSearch: searchOf(contacts) }));
-  return claimContacts(scope, id, contacts, () =>
-    db.transaction(async (transaction) => {
-      const [locked] = await transaction.write(lockStatement, { organizationId, id });
-      if (!locked) return undefined;
-      const [replaced] = await transaction.write(replaceContactsStatement, {
-        organizationId,
-        id,
-        contacts: toRecords(contacts),
-      });
-      const contactsChanged = (replaced?.changes ?? 0) > 0;
-      const [row] = await transaction.write(updateStatement, { organizationId, id, patch, contactsChanged });
-      return row?.body;
-    }),
-  );
+  await refuseTakenContacts(scope, id, contacts);
+  const values = { organizationId, id, contacts: toRecords(contacts) };
+  const removed = await db.write(removeContactsStatement, values);
+  const kept = await db.write(keepContactsStatement, values);
+  const added = await db.write(addContactsStatement, values);
+  const [now] = await db.read(countContactsStatement, { organizationId, id });
+  if (now?.contacts !== contacts.length) throw new LostRace('A contact was claimed by somebody else.');
+  return removed.length + kept.length + added.length > 0;
 }
 
 /**
@@ -308,33 +285,40 @@ async function updateWithContacts(
 export async function updateCustomer(
   scope: OrganizationScope,
   id: string,
-  input: CustomerUpdate,
+  { contacts: inputs, ...input }: CustomerUpdate,
 ): Promise<Json<Customer>> {
-  if (!isId(id)) throw customerNotFound(id);
-  if (input.contacts) {
-    const body = await updateWithContacts(scope, id, input, newContacts(input.contacts));
-    if (body === undefined) throw customerNotFound(id);
-    return body;
-  }
-  const [row] = await scope.db.write(updateStatement, {
-    organizationId: scope.organizationId,
-    id,
-    patch: JSON.stringify(toRecord(customerColumns, input)),
-    contactsChanged: false,
+  const key = { organizationId: scope.organizationId, id };
+  if (!isId(id)) throw missing(liveCustomers, id);
+  const contacts = inputs && newContacts(inputs);
+  const patch = JSON.stringify(
+    toRecord(customerColumns, contacts ? { ...input, contactSearch: searchOf(contacts) } : input),
+  );
+  const update = async ({ db }: OrganizationScope, isTouched: boolean) => {
+    const [row] = await db.write(updateStatement, { ...key, patch, isTouched });
+    if (!row) throw missing(liveCustomers, id);
+    return row.body;
+  };
+  if (!contacts) return update(scope, false);
+  // Under the customer's lock, so that two such requests cannot end in a mixture of both lists.
+  return inTransaction(scope, async (within) => {
+    const [locked] = await within.db.write(lockStatement, key);
+    if (!locked) throw missing(liveCustomers, id);
+    return update(within, await replaceContacts(within, id, contacts));
   });
-  if (!row) throw customerNotFound(id);
-  return row.body;
 }
 
-const archiveStatement = rendered<ArchivedCustomer, { organizationId: string; id: string }>(
-  'archive_customer',
-  sql`with customers as (
-      update ${customers} set archived_at = now() where ${oneCustomer} returning *),
+const archiveStatement = rendered(
+  'customers.archive',
+  ($: Params<RecordKey>) => sql<{ body: Json<ArchivedCustomer> }>`with
+    ${inPlaceOf(
+      customers,
+      sql`update ${customers} set archived_at = now() where ${recordOf(liveCustomers, $)} returning *`,
+    )},
     released as (
       update ${customerContacts} set archived_at = customers.archived_at from customers
-      where ${contactsOfCustomer} returning 1),
-    counted as (${countLive('customers', sql`select -count(*) from customers where (select count(*) from released) >= 0`)})
-    ${jsonRows({ id: customers.id, archived: sql`true` }, sql`from customers`)}`,
+      where ${contactsOfCustomer($)} returning customer_id),
+    counted as (${countLive(liveCustomers, sql`select -count(distinct customer_id) from released`)})
+    ${jsonRows<ArchivedCustomer>({ id: customers.id, archived: sql`true` }, sql`from customers`)}`,
 );
 
 /**
@@ -346,12 +330,13 @@ export async function archiveCustomer(
   { db, organizationId }: OrganizationScope,
   id: string,
 ): Promise<Json<ArchivedCustomer>> {
+  const key = { organizationId, id };
   const row = isId(id)
     ? await db.transaction(async (transaction) => {
-        await transaction.write(lockStatement, { organizationId, id });
-        return (await transaction.write(archiveStatement, { organizationId, id }))[0];
+        await transaction.write(lockStatement, key);
+        return (await transaction.write(archiveStatement, key))[0];
       })
     : undefined;
-  if (!row) throw customerNotFound(id);
+  if (!row) throw missing(liveCustomers, id);
   return row.body;
 }

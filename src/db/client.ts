@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { gatherReads } from '../wire/lookups.ts';
 import { type Column, queryRendered } from '../wire/rendered-query.ts';
+import { LostRace, violatedConstraint } from './faults.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { bind, type Statement } from './statement.ts';
@@ -30,9 +31,14 @@ async function run<Row, Values>(
   values: Values,
 ): Promise<Row[]> {
   const query = bind(statement, values);
-  if (statement.kind === 'rows') return (await client.query(query)).rows;
-  const [column] = await queryRendered(client, [query]);
-  return bodyRows(column);
+  try {
+    if (statement.kind === 'rows') return (await client.query(query)).rows;
+    const [column] = await queryRendered(client, [query]);
+    return bodyRows(column);
+  } catch (error) {
+    const lostRace = statement.racesOn !== undefined && violatedConstraint(error) === statement.racesOn;
+    throw lostRace ? new LostRace(`${statement.name} lost a race.`, { cause: error }) : error;
+  }
 }
 
 /** The three verbs on the connection of a transaction. */

@@ -43,8 +43,12 @@ export function isTransient(error: unknown): boolean {
   return state === undefined ? isConnectionFault(error) : GOING_AWAY.test(state);
 }
 
+/** Thrown when somebody else was faster: nothing was written, and the same work from its start finds what they did. */
+export class LostRace extends Error {}
+
 /** True when the failure proves that nothing was written: the server took no connection, or undid the work itself. */
 export function isSafeToRepeat(error: unknown): boolean {
+  if (error instanceof LostRace) return true;
   const state = sqlState(error);
   if (state === '40001' || state === '40P01') return true;
   if (state !== undefined) return NOT_ACCEPTING.has(state);
@@ -56,6 +60,7 @@ export function isSafeToRepeat(error: unknown): boolean {
  * disk, too slow, locked, read-only. They are answered with a 503.
  */
 export function isDatabaseFault(error: unknown): boolean {
+  if (error instanceof LostRace) return true;
   const state = sqlState(error);
   if (state === undefined)
     return isConnectionFault(error) || /^query read timeout$/i.test(text(error, 'message') ?? '');

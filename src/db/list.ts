@@ -1,102 +1,137 @@
-import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { type Fields, type Json, jsonRows } from './json.ts';
+import { is, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
+import type { z } from 'zod';
+import { idOrNone } from './ids.ts';
+import { type Json, jsonRows } from './json.ts';
+import { liveTotal } from './live-count.ts';
+import { nameOf, organizationPlace, type View } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
-import { rendered, type Statement } from './statement.ts';
+import { type Params, rendered, type Statement } from './statement.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
 /** Rows of a page at most. */
 export const MAX_LIMIT = 100;
 
-type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
-
-type ListOptions<T, Filter extends string> = {
-  /** Name of the operation; its prepared statements carry it. */
-  name: string;
-  table: TenantTable;
-  fields: Fields<T>;
-  /** Tables that only `fields` need; they join the page, not the search for it. */
-  joins?: SQL;
-  /** What makes a row visible; the index of every filter is partial on the same predicate. */
-  visible?: SQL;
-  /** Ends in the id, so that no row repeats or vanishes between pages for want of an order. */
-  order: SQL[];
-  /** The condition of each filter; its value is `sql.placeholder` of the same name. */
-  filters?: Record<Filter, SQL>;
-  /** Filters whose value decides which plan is good: a search term, a tag. Lists filtered by one are planned anew each time. */
-  plannedFor?: Filter[];
-  /** Of the unfiltered list; without it, the rows are counted. */
-  total?: SQL;
+/** A condition on the rows of a list, made of what a request sent. */
+export type Filter = {
+  where: (value: Placeholder) => SQL;
+  /** Turns what was sent into what is compared. */
+  toValue?: (sent: string) => unknown;
+  /** The value decides which plan is good: lists with this filter are planned anew each time. */
+  isPlannedByValue?: boolean;
 };
+
+/** The column has exactly this value. Text that is no id matches no id. */
+export const equals = (column: PgColumn): Filter => ({
+  where: (value) => sql`${column} = ${value}`,
+  ...(is(column, PgUUID) && { toValue: idOrNone }),
+});
+
+/** The folded search text contains this text. */
+export const contains = (search: PgColumn): Filter => ({
+  where: (text) => sql`${search} like contains_pattern(${text})`,
+  isPlannedByValue: true,
+});
+
+/** The array has exactly this entry. */
+export const hasEntry = (column: PgColumn): Filter => ({
+  where: (entry) => sql`${column} @> array[${entry}]::text[]`,
+  isPlannedByValue: true,
+});
 
 /** `column` from new to old, as the indexes have it. */
 export const newestFirst = (column: PgColumn): SQL => sql`${column} desc nulls last`;
 
-/** True where the folded search text contains the value of `query`. */
-export const searchFilter = (search: PgColumn): SQL =>
-  sql`${search} like contains_pattern(${sql.placeholder('query')})`;
+type FilterName<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset'> & string;
+
+type ListOptions<Query extends z.ZodObject> = {
+  /** Begins the names of its statements. */
+  name?: string;
+  /** The query's schema; each of its parameters beside limit and offset has its filter. */
+  query: Query;
+  /** Ends in the id, so that no row repeats or vanishes between pages for want of an order. */
+  order: SQL[];
+  filters: Record<FilterName<Query>, Filter>;
+};
 
 /**
  * Makes the function that answers a list: one statement, whose result is the response body. The page is cut from the
- * narrow rows that the index holds; only its rows are then joined and rendered, each found by its primary key. Every
- * set of filters that is sent has a statement of its own, so that each is planned for its own index. The limit stands
- * there twice: of a parameter alone PostgreSQL would expect a tenth of the table, and plan the statement anew each time,
- * which takes up to as long as to run it. For the same reason a first page has no offset.
+ * narrow rows that the index holds; only its rows are then joined and rendered, each found by its primary key. Every set
+ * of filters that is sent has a statement of its own, so that each is planned for its own index. The limit stands there
+ * twice: of a parameter alone PostgreSQL would expect a tenth of the table, and plan the statement anew each time, which
+ * takes up to as long as to run it. For the same reason a first page has no offset.
  */
-export function defineList<T, Filter extends string = never>(options: ListOptions<T, Filter>) {
-  const { name, table, visible, order } = options;
-  const filters = Object.entries(options.filters ?? {}) as [Filter, SQL][];
+export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
+  const { table, visible } = view;
+  const { name = `${nameOf(view)}.list`, order } = options;
+  const filters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
   const statements = new Map<string, Statement<{ body: Json<Page<T>> }, Record<string, unknown>>>();
 
-  function compose(sent: readonly [Filter, SQL][], skips: boolean) {
+  function compose(sent: readonly [FilterName<Query>, Filter][], skips: boolean) {
+    const limit = sql.placeholder('limit');
+    const offset = sql.placeholder('offset');
     const where = sql.join(
       [
-        sql`${table.organizationId} = ${sql.placeholder('organizationId')}`,
-        ...(visible ? [visible] : []),
-        ...sent.map(([, condition]) => condition),
+        sql`${table.organizationId} = ${organizationPlace}`,
+        visible,
+        ...sent.map(([filter, { where }]) => where(sql.placeholder(filter))),
       ],
       sql` and `,
     );
     const item = jsonRows(
-      options.fields,
-      sql`from ${table} ${options.joins ?? sql``}
-        where ${table.organizationId} = ${sql.placeholder('organizationId')} and ${table.id} = page.id`,
+      view.fields,
+      sql`from ${table} ${view.joins ?? sql``}
+        where ${table.organizationId} = ${organizationPlace} and ${table.id} = page.id`,
     );
     const total =
-      sent.length === 0 && options.total ? options.total : sql`select count(*) from ${table} where ${where}`;
-    const query = sql`select concat(
+      sent.length === 0 && view.isCounted
+        ? liveTotal(view)
+        : sql`select count(*) from ${table} where ${where}`;
+    const query = sql<{ body: Json<Page<T>> }>`select concat(
       '{"data":[',
       (select string_agg((${item}), ',') from (
         select found.id from (
           select ${table.id} as id from ${table} where ${where}
           order by ${sql.join(order, sql`, `)}
-          limit ${sql.raw(String(MAX_LIMIT))} ${skips ? sql`offset ${sql.placeholder('offset')}` : sql``}
-        ) found limit ${sql.placeholder('limit')}
+          limit ${sql.raw(String(MAX_LIMIT))} ${skips ? sql`offset ${offset}` : sql``}
+        ) found limit ${limit}
       ) page),
-      '],"pagination":{"limit":', ${sql.placeholder('limit')}::int,
-      ',"offset":', ${sql.placeholder('offset')}::int,
-      ',"total":', (${total}), '}}') as body`;
-    const names: string[] = sent.map(([filter]) => filter);
-    const isPlanned = sent.some(([filter]) => options.plannedFor?.includes(filter));
-    return rendered<Page<T>, Record<string, unknown>>(
-      isPlanned ? undefined : [name, ...names, ...(skips ? ['offset'] : [])].join(' '),
-      query,
-    );
+      '],"pagination":{"limit":', ${limit}::int, ',"offset":', ${offset}::int, ',"total":', (${total}), '}}') as body`;
+    const words = [name, ...sent.map(([filter]) => filter), ...(skips ? ['offset'] : [])];
+    const isPrepared = !sent.some(([, { isPlannedByValue }]) => isPlannedByValue);
+    return rendered(words.join(' '), (_: Params<Record<string, unknown>>) => query, { isPrepared });
   }
 
-  /** A page of `limit` rows, MAX_LIMIT at most. */
-  return async (
-    scope: OrganizationScope,
-    query: { limit: number; offset: number } & Partial<Record<Filter, string | undefined>>,
-  ): Promise<Json<Page<T>>> => {
-    if (query.limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
-    const sent = filters.filter(([filter]) => query[filter] !== undefined);
-    const skips = query.offset > 0;
+  function statementFor(sent: readonly [FilterName<Query>, Filter][], skips: boolean) {
     const key = [skips, ...sent.map(([filter]) => filter)].join();
     const statement = statements.get(key) ?? compose(sent, skips);
     statements.set(key, statement);
-    const [row] = await scope.db.read(statement, { ...query, organizationId: scope.organizationId });
+    return statement;
+  }
+
+  // Composed at the start, so that the written statements have them: the plain list, a later page, each filter alone.
+  statementFor([], false);
+  statementFor([], true);
+  for (const filter of filters) statementFor([filter], false);
+
+  /** A page of `limit` rows, MAX_LIMIT at most. */
+  return async (
+    { db, organizationId }: OrganizationScope,
+    query: z.infer<Query> & { limit: number; offset: number },
+  ): Promise<Json<Page<T>>> => {
+    if (query.limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
+    const sent = filters.filter(([filter]) => query[filter] !== undefined);
+    const values = sent.map(([filter, { toValue }]) => [
+      filter,
+      toValue ? toValue(query[filter] as string) : query[filter],
+    ]);
+    const [row] = await db.read(statementFor(sent, query.offset > 0), {
+      ...Object.fromEntries(values),
+      organizationId,
+      limit: query.limit,
+      offset: query.offset,
+    });
     if (!row) throw new Error(`${name} returned no row.`);
     return row.body;
   };

@@ -1,24 +1,49 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { liveCounts } from './schema/index.ts';
-import { bare } from './statement.ts';
+import { nameOf, organizationPlace, type Resource } from './resource.ts';
+import { liveCounts } from './schema/live-counts.ts';
+import type { OrganizationScope } from './scope.ts';
+import { type Params, prepared, unqualified } from './statement.ts';
 
-/** What is counted: the rows that the unfiltered list of the resource shows. */
-export type CountedResource = 'products' | 'customers' | 'opportunities' | 'conversations' | 'quotes';
+/** How many rows the unfiltered list of a resource shows, kept by whoever changes it: no list counts its rows. */
 
-/** The total of an unfiltered list, without counting its rows. */
-export const liveTotal = (resource: CountedResource): SQL =>
+const literal = (resource: Pick<Resource, 'table'>): SQL => sql.raw(`'${nameOf(resource)}'`);
+
+/** The total of an unfiltered list. */
+export const liveTotal = (resource: Resource): SQL =>
   sql`select coalesce(sum(${liveCounts.live}), 0) from ${liveCounts}
-    where ${liveCounts.organizationId} = ${sql.placeholder('organizationId')} and ${liveCounts.resource} = ${resource}`;
+    where ${liveCounts.organizationId} = ${organizationPlace} and ${liveCounts.resource} = ${literal(resource)}`;
 
+/** Each connection writes a slot of its own, so that simultaneous creates do not wait for one row. */
 const SLOTS = 16;
 
+const slot = sql.raw(`pg_backend_pid() % ${SLOTS}`);
+const key = sql`${unqualified(liveCounts.organizationId)}, ${unqualified(liveCounts.resource)}, ${unqualified(liveCounts.slot)}`;
+const live = unqualified(liveCounts.live);
+
+const addTo = (rows: SQL): SQL =>
+  sql`insert into ${liveCounts} (${key}, ${live}) ${rows}
+    on conflict (${key}) do update set ${live} = ${liveCounts.live} + excluded.${live}`;
+
 /**
- * The part of a writing statement that keeps the live count true: it adds `change`, an integer expression, and touches
- * nothing where that is 0. `change` should read the CTEs that can fail or wait, so that the count's row is locked last.
+ * The part of a writing statement that keeps the count true.
+ * @param change a query of one integer. It reads the CTEs that can fail or wait, so that the count's row is locked last.
  */
-export const countLive = (resource: CountedResource, change: SQL): SQL =>
-  sql`insert into ${liveCounts} (${bare(liveCounts.organizationId)}, ${bare(liveCounts.resource)}, ${bare(liveCounts.slot)}, ${bare(liveCounts.live)})
-    select ${sql.placeholder('organizationId')}::uuid, ${sql.raw(`'${resource}'`)}, pg_backend_pid() % ${sql.raw(String(SLOTS))}, change.amount
-    from (select (${change})::bigint as amount) change where change.amount <> 0
-    on conflict (${bare(liveCounts.organizationId)}, ${bare(liveCounts.resource)}, ${bare(liveCounts.slot)})
-    do update set ${bare(liveCounts.live)} = ${liveCounts.live} + excluded.${bare(liveCounts.live)}`;
+export const countLive = (resource: Resource, change: SQL): SQL =>
+  addTo(sql`select ${organizationPlace}::uuid, ${literal(resource)}, ${slot}, change.amount
+    from (select (${change})::bigint as amount) change where change.amount <> 0`);
+
+const addStatement = prepared(
+  'live_counts.add',
+  ($: Params<{ organizationId: string; resource: string; amount: number }>) =>
+    addTo(sql`values (${$.organizationId}::uuid, ${$.resource}, ${slot}, ${$.amount}::bigint)`),
+);
+
+/** The same as a step of a transaction: its last but for reading, because others wait for this row. */
+export async function addToLiveCount(
+  { db, organizationId }: OrganizationScope,
+  resource: Resource,
+  amount: number,
+): Promise<void> {
+  if (amount === 0 || !resource.isCounted) return;
+  await db.write(addStatement, { organizationId, resource: nameOf(resource), amount });
+}

@@ -1,38 +1,40 @@
-import { getTableName, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { type Fields, jsonRows } from './json.ts';
-import { names, namesOf, touched, type Writable } from './record.ts';
-import { rendered } from './statement.ts';
+import { getTableName, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { Columns } from './fields.ts';
+import { type Json, jsonRows } from './json.ts';
+import { columnList, columnsFrom, nextUpdatedAt } from './record.ts';
+import { nameOf, type RecordKey, recordOf, type TenantTable, type View } from './resource.ts';
+import { type Params, rendered, type Statement } from './statement.ts';
 
-export type PatchValues = { organizationId: string; id: string; patch: string };
-
-type PatchOptions<T> = {
-  name: string;
-  table: PgTable & { updatedAt: PgColumn };
-  fields: Fields<T>;
-  /** What the patch may change. */
-  columns: Writable;
-  /** Names the one live row by `organizationId` and `id`. */
-  where: SQL;
-  /** A condition under which the record counts as changed although its columns do not differ. */
-  touchedIf?: SQL;
+export type PatchValues = RecordKey & {
+  /** A JSON object of columns; see `toRecord`. */
+  patch: string;
+  /** True when the record changed in a way that its columns do not show. */
+  isTouched: boolean;
 };
 
 /**
- * One statement that merges the JSON object `patch` (see `toRecord`) over a row and renders what the row is then. Only a
- * row that differs is written, and only then is it updated later than before. No row: it does not exist.
+ * Composes the statement that merges a JSON object over a record and renders what the record is then. Only a row that
+ * differs is written, and only then is it updated later than before. No row: it does not exist.
+ * @param columns what the patch may change
  */
-export function patchStatement<T, Values extends PatchValues = PatchValues>(options: PatchOptions<T>) {
-  const { name, table, fields, columns, where, touchedIf = sql`false` } = options;
-  return rendered<T, Values>(
+export function patchStatement<T>(
+  view: View<T, TenantTable & { updatedAt: PgColumn }>,
+  columns: Columns,
+  name = `${nameOf(view)}.update`,
+): Statement<{ body: Json<T> }, PatchValues> {
+  const { table, fields } = view;
+  return rendered(
     name,
-    sql`with stored as (select ${table} as record from ${table} where ${where} for update),
-      patched as (select input.* from stored, jsonb_populate_record(stored.record, ${sql.placeholder('patch')}::jsonb) input),
+    ($: Params<PatchValues>) => sql<{ body: Json<T> }>`with
+      stored as (select ${table} as record from ${table} where ${recordOf(view, $)} for update),
+      patched as (select input.* from stored, jsonb_populate_record(stored.record, ${$.patch}::jsonb) input),
       changed as (
-        update ${table} set (${names(columns)}) = row(${namesOf('patched', columns)}), updated_at = ${touched(table.updatedAt)}
+        update ${table} set (${columnList(columns)}) = row(${columnsFrom('patched', columns)}),
+          updated_at = ${nextUpdatedAt(table.updatedAt)}
         from stored, patched
-        where ${where} and (${touchedIf}
-          or row(${namesOf('(stored.record)', columns)}) is distinct from row(${namesOf('patched', columns)}))
+        where ${recordOf(view, $)} and (${$.isTouched}::boolean
+          or row(${columnsFrom('(stored.record)', columns)}) is distinct from row(${columnsFrom('patched', columns)}))
         returning ${table}.*)
       ${jsonRows(
         fields,

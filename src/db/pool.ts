@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { serviceUnavailable } from '../errors.ts';
 import { RenderingClient } from '../wire/rendered-query.ts';
-import { isTransient, sqlState } from './faults.ts';
+import { isTransient, LostRace, sqlState } from './faults.ts';
 
 export type PoolOptions = {
   url: string;
@@ -13,6 +13,10 @@ export type PoolOptions = {
   statementTimeout: number;
   onConnectionError?: (error: Error) => void;
 };
+
+/** What the server says of a statement leaves its connection as good as it was. */
+const isBroken = (error: unknown): boolean =>
+  !(error instanceof LostRace) && (sqlState(error) === undefined || isTransient(error));
 
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
@@ -52,7 +56,7 @@ export function openPool(options: PoolOptions) {
       client.release();
       return result;
     } catch (error) {
-      client.release(sqlState(error) === undefined || isTransient(error));
+      client.release(isBroken(error));
       throw error;
     }
   }

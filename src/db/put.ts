@@ -1,76 +1,35 @@
-import { getTableName, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { type ApiError, type ErrorCode, notFound, serviceUnavailable, validationFailed } from '../errors.ts';
-import { violatedConstraint } from './faults.ts';
-import { isId } from './ids.ts';
-import { type Fields, isoTime, type Json, jsonRows } from './json.ts';
-import { type CountedResource, countLive } from './live-count.ts';
-import { names, namesOf, toRecord, touched, type Writable } from './record.ts';
-import type { OrganizationScope } from './scope.ts';
-import { columnName, prepared, rendered } from './statement.ts';
+import { and, eq, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import { type ApiError, validationFailed } from '../errors.ts';
+import { builder, named } from './builder.ts';
+import { LostRace } from './faults.ts';
+import type { Columns } from './fields.ts';
+import type { Json } from './json.ts';
+import { addToLiveCount } from './live-count.ts';
+import { nextUpdatedAt } from './record.ts';
+import { nameOf, type RecordKey, type Resource, rowOf, type TenantTable, type View } from './resource.ts';
+import { inTransaction, type OrganizationScope } from './scope.ts';
+import { type Params, prepared } from './statement.ts';
 
-/** Records that their owner keeps under ids of its own making: put whole, and archived. */
+/** Records that their owner keeps under ids of its own making, and puts whole. */
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
-export type Archived = { id: string; archivedAt: string };
+type PutTable = TenantTable & { updatedAt: PgColumn; archivedAt?: PgColumn };
 
-type ArchivableTable = PgTable & {
-  organizationId: PgColumn;
-  id: PgColumn;
-  updatedAt: PgColumn;
-  archivedAt: PgColumn;
+type PutOptions<Name extends string> = {
+  /** What a PUT replaces. */
+  columns: Columns<Name>;
+  /** What is written once, when the record is created. */
+  madeOnce?: Columns;
+  /** The fields that hold the id of another record of the organization, each with what it may lead to. */
+  references?: { readonly [Field in Name]?: Resource };
 };
 
-/** The fields that hold the id of another record of the organization, each with its foreign key. */
-export type References = Readonly<
-  Record<string, { column: PgColumn; to: Omit<ArchivableTable, 'updatedAt'>; foreignKey: string }>
->;
+type Input = Readonly<Record<string, unknown>>;
 
-/** What a PUT's statement answers: the record, or the fields that it refuses; neither when it lost a race to create. */
-export type PutRow<T> = { body: Json<T> | null; created: boolean; refused: string[] | null };
-
-export type PutValues = { organizationId: string; id: string; record: string };
-
-const RACE_RETRIES = 3;
-
-const organizationId = sql.placeholder('organizationId');
-
-const oneRow = (table: Pick<ArchivableTable, 'organizationId' | 'id'>): SQL =>
-  sql`${table.organizationId} = ${organizationId} and ${table.id} = ${sql.placeholder('id')}`;
-
-/**
- * The CTEs that every PUT begins with: `stored`, the record locked as it is now; `input`, the row as it is to be.
- * @param presets a jsonb object with the columns that do not default to null
- */
-export const storedAndInput = (
-  table: PgTable & { organizationId: PgColumn; id: PgColumn },
-  presets: SQL = sql`'{}'::jsonb`,
-): SQL =>
-  sql`sent as (select ${sql.placeholder('record')}::jsonb as record),
-    stored as (select ${table} as record from ${table} where ${oneRow(table)} for update),
-    input as (select made.* from sent, jsonb_populate_record(null::${table}, ${presets} || sent.record) made)`;
-
-/**
- * A query of the fields whose reference is refused: sent, not the stored one, and to no live record of the organization.
- * What is stored stays good when its target is archived later.
- */
-export const refusedReferences = (references: References): SQL =>
-  sql.join(
-    [
-      sql`select null::text as field where false`,
-      ...Object.entries(references).map(([field, { column, to }]) => {
-        const name = columnName(column);
-        const sent = sql`input.${sql.identifier(name)}`;
-        return sql`select ${sql.raw(`'${field}'`)} from sent, input left join stored on true
-          where sent.record ? ${name} and ${sent} is not null
-            and ${sent} is distinct from (stored.record).${sql.identifier(name)}
-            and not exists (select from ${to} where ${to.organizationId} = ${organizationId} and ${to.id} = ${sent}
-              and ${to.archivedAt} is null)`;
-      }),
-    ],
-    sql` union all `,
-  );
+/** A record as its lock found it: whether it is archived, and where its references lead. */
+type Stored = { isArchived: boolean } & Record<string, unknown>;
 
 export const referenceRefused = (fields: readonly string[]): ApiError =>
   validationFailed(
@@ -80,125 +39,149 @@ export const referenceRefused = (fields: readonly string[]): ApiError =>
     })),
   );
 
-/** Runs a write; a foreign key that it violates is answered like the reference that the statement itself refuses. */
-export async function provingReferences<Result>(
-  references: References,
-  write: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await write();
-  } catch (error) {
-    const constraint = violatedConstraint(error);
-    const broken = Object.keys(references).filter((field) => references[field]?.foreignKey === constraint);
-    throw broken.length > 0 ? referenceRefused(broken) : error;
-  }
-}
-
-/**
- * Repeats a PUT that found no record and then could not create it: somebody else just had. The next attempt finds it.
- * @throws VALIDATION_FAILED naming the references refused
- */
-export async function settlingRaces<T>(put: () => Promise<PutRow<T> | undefined>): Promise<Put<T>> {
-  for (let attempt = 0; attempt < RACE_RETRIES; attempt += 1) {
-    const row = await put();
-    if (row?.refused) throw referenceRefused(row.refused);
-    if (row?.body) return { created: row.created, body: row.body };
-  }
-  throw serviceUnavailable(new Error('The record kept changing.'));
-}
-
-type PutOptions<T> = {
-  table: ArchivableTable;
-  fields: Fields<T>;
-  /** Tables that only `fields` need. */
-  joins?: SQL;
-  /** What a PUT replaces. */
-  columns: Writable;
-  /** What is written once, when the record is created. */
-  madeOnce?: Writable;
-  /** See `storedAndInput`. */
-  presets?: SQL;
-  references?: References;
-  /** The live count to keep true. */
-  counted?: CountedResource;
-};
-
-/**
- * Makes the function that creates the record with this id, or replaces all of it: one statement, whose result is the
- * record as /v1 shows it. Values equal to the stored ones change nothing; an archived record comes back.
- */
-export function definePut<T>(options: PutOptions<T>) {
-  const { table, columns, madeOnce = new Map(), references = {}, counted } = options;
-  const name = getTableName(table);
-  const inserted: Writable = new Map([...columns, ...madeOnce]);
-  const wasArchived = sql`(stored.record).archived_at is not null`;
-  const statement = prepared<PutRow<T>, PutValues>(
-    `put_${name}`,
-    sql`with ${storedAndInput(table, options.presets)},
-      refused as (${refusedReferences(references)}),
-      created as (
-        insert into ${table} (organization_id, id, ${names(inserted)})
-        select ${organizationId}::uuid, ${sql.placeholder('id')}::uuid, ${namesOf('input', inserted)} from input
-        where not exists (select from stored) and not exists (select from refused)
-        on conflict (organization_id, id) do nothing returning *),
-      changed as (
-        update ${table} set (${names(columns)}) = row(${namesOf('input', columns)}), archived_at = null,
-          updated_at = ${touched(table.updatedAt)}
-        from stored, input
-        where ${oneRow(table)} and not exists (select from refused) and (${wasArchived}
-          or row(${namesOf('(stored.record)', columns)}) is distinct from row(${namesOf('input', columns)}))
-        returning ${table}.*)
-      ${
-        counted
-          ? sql`, counted as (${countLive(
-              counted,
-              sql`select (select count(*) from created) + (select count(*) from changed, stored where ${wasArchived})`,
-            )})`
-          : sql``
-      }
-      select (${jsonRows(
-        options.fields,
-        sql`from (select * from created union all select * from changed union all
-            select (record).* from stored where not exists (select from changed)) ${sql.identifier(name)}
-          ${options.joins ?? sql``}`,
-      )}) as body, exists (select from created) as created, (select array_agg(field) from refused) as refused`,
+const places = ($: Params<Record<string, unknown>>, columns: Columns): Record<string, SQL> =>
+  Object.fromEntries(
+    Object.entries(columns).map(([field, column]) => [
+      field,
+      sql`${sql.param($[field] as Placeholder, column)}`,
+    ]),
   );
 
-  return async (
-    scope: OrganizationScope,
-    id: string,
-    input: Record<string, unknown>,
-    once: Record<string, unknown> = {},
-  ): Promise<Put<T>> => {
-    const record = JSON.stringify({ ...toRecord(columns, input), ...toRecord(madeOnce, once) });
-    const values = { organizationId: scope.organizationId, id, record };
-    return settlingRaces(() =>
-      provingReferences(references, async () => (await scope.db.write(statement, values))[0]),
-    );
+const valuesOf = (columns: Columns, input: Input): Record<string, unknown> =>
+  Object.fromEntries(Object.keys(columns).map((field) => [field, input[field] ?? null]));
+
+/** The steps of a PUT, each one statement of the transaction that it runs in. */
+export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
+  const { madeOnce = {} } = options;
+  const columns: Columns = options.columns;
+  const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
+  const { table } = view;
+  const name = nameOf(view);
+  const isArchived = table.archivedAt ? sql<boolean>`${table.archivedAt} is not null` : sql<boolean>`false`;
+  const referenceColumns = Object.fromEntries(
+    Object.keys(references).map((field) => [field, columns[field] as PgColumn]),
+  );
+
+  const lockStatement = prepared(`${name}.put_lock`, ($: Params<RecordKey>) =>
+    builder
+      .select({ isArchived: isArchived.as('isArchived'), ...named(referenceColumns) })
+      .from(table)
+      .where(rowOf(view, $))
+      .for('update'),
+  );
+
+  const found = (resource: Resource, id: Placeholder): SQL =>
+    sql`exists (select from ${resource.table} where ${eq(resource.table.organizationId, sql.placeholder('organizationId'))}
+      and ${eq(resource.table.id, id)} and ${resource.visible})`;
+
+  const referencesStatement = prepared(
+    `${name}.put_references`,
+    ($: Params<Record<string, unknown>>) =>
+      sql<Record<string, boolean>>`select ${sql.join(
+        Object.entries(references).map(
+          ([field, resource]) => sql`${found(resource, $[field] as Placeholder)} as ${sql.identifier(field)}`,
+        ),
+        sql`, `,
+      )}`,
+  );
+
+  const insertStatement = prepared(`${name}.put_insert`, ($: Params<Record<string, unknown>>) =>
+    builder
+      .insert(table)
+      .values({
+        organizationId: $.organizationId,
+        id: $.id,
+        ...places($, columns),
+        ...places($, madeOnce),
+      } as never)
+      .onConflictDoNothing()
+      .returning(named({ id: table.id })),
+  );
+
+  const replaceStatement = prepared(`${name}.put_replace`, ($: Params<Record<string, unknown>>) => {
+    const values = places($, columns);
+    return builder
+      .update(table)
+      .set({
+        ...values,
+        ...(table.archivedAt && { archivedAt: sql`null` }),
+        updatedAt: nextUpdatedAt(table.updatedAt),
+      } as never)
+      .where(
+        and(
+          rowOf(view, $ as unknown as Params<RecordKey>),
+          or(
+            isArchived,
+            sql`row(${sql.join(Object.values(columns), sql`, `)}) is distinct from row(${sql.join(Object.values(values), sql`, `)})`,
+          ),
+        ),
+      );
+  });
+
+  return {
+    /** The record, locked until the transaction ends; undefined when there is none yet. */
+    async lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
+      const [stored] = await db.write(lockStatement, { organizationId, id });
+      return stored as Stored | undefined;
+    },
+
+    /**
+     * A reference that is sent, and is not the stored one, must lead to a visible record of the organization. What is
+     * stored stays good when its target is archived later.
+     * @throws VALIDATION_FAILED naming the fields
+     */
+    async checkReferences(
+      { db, organizationId }: OrganizationScope,
+      input: Input,
+      stored: Stored | undefined,
+    ): Promise<void> {
+      const sent = Object.keys(references).filter(
+        (field) => input[field] != null && String(input[field]).toLowerCase() !== stored?.[field],
+      );
+      if (sent.length === 0) return;
+      const ids = valuesOf(referenceColumns, input);
+      const [exists] = await db.read(referencesStatement, { organizationId, ...ids });
+      const refused = sent.filter((field) => !exists?.[field]);
+      if (refused.length > 0) throw referenceRefused(refused);
+    },
+
+    /** @throws LostRace when somebody else has just created the record: the next attempt finds it */
+    async insert({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
+      const values = valuesOf({ ...columns, ...madeOnce }, input);
+      const [created] = await db.write(insertStatement, { organizationId, id, ...values });
+      if (!created) throw new LostRace('The record was created by somebody else.');
+    },
+
+    /** Writes the record only when it differs or was archived. */
+    async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
+      await db.write(replaceStatement, { organizationId, id, ...valuesOf(columns, input) });
+    },
   };
 }
 
-type ArchiveOptions = {
-  table: ArchivableTable;
-  counted?: CountedResource;
-  /** What a missing record is answered with. */
-  missing: { code: ErrorCode; what: string };
-};
+/**
+ * Makes the function that creates the record with this id, or replaces all of it, and answers with the record as /v1 shows
+ * it. Values equal to the stored ones change nothing; an archived record comes back.
+ * @param read reads the record back
+ */
+export function definePut<T, Name extends string>(
+  view: View<T, PutTable>,
+  read: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
+  options: PutOptions<Name> & {
+    /** Fills in what the request left out and what is made on creation. */
+    complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
+  },
+) {
+  const steps = putSteps(view, options);
 
-/** Makes the function that archives a record; one that is archived already does not exist. */
-export function defineArchive({ table, counted, missing }: ArchiveOptions) {
-  const name = sql.identifier(getTableName(table));
-  const statement = rendered<Archived, { organizationId: string; id: string }>(
-    `archive_${getTableName(table)}`,
-    sql`with ${name} as (
-        update ${table} set archived_at = now() where ${oneRow(table)} and ${table.archivedAt} is null returning *)
-      ${counted ? sql`, counted as (${countLive(counted, sql`select -count(*) from ${name}`)})` : sql``}
-      ${jsonRows<Archived>({ id: table.id, archivedAt: isoTime(table.archivedAt) }, sql`from ${name}`)}`,
-  );
-
-  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<Archived>> => {
-    const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
-    if (!row) throw notFound(missing.code, missing.what, id);
-    return row.body;
-  };
+  return (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Put<T>> =>
+    inTransaction(scope, async (within) => {
+      const stored = await steps.lock(within, id);
+      await steps.checkReferences(within, input, stored);
+      const record = (await options.complete?.(within, input)) ?? input;
+      if (stored) await steps.replace(within, id, record);
+      else await steps.insert(within, id, record);
+      await addToLiveCount(within, view, !stored || stored.isArchived ? 1 : 0);
+      return { created: !stored, body: await read(within, id) };
+    });
 }

@@ -1,49 +1,70 @@
-import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import { is, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { PgArray, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
+import type { Columns } from './fields.ts';
 import { columnName } from './statement.ts';
 
-/** The fields that a request writes, each with its column's name. */
-export type Writable<Field extends string = string> = ReadonlyMap<Field, string>;
+/** Rows that travel as one JSON parameter, so that one statement serves any set of fields. */
 
-export const writable = <Field extends string>(columns: Record<Field, PgColumn>): Writable<Field> =>
-  new Map(
-    (Object.entries(columns) as [Field, PgColumn][]).map(([field, column]) => [field, columnName(column)]),
-  );
-
-/** The columns' names, for INSERT and SET. */
-export const names = (columns: Writable): SQL =>
+/** The columns' names, for INSERT and SET: `"title", "type", …`. */
+export const columnList = (columns: Columns): SQL =>
   sql.join(
-    [...columns.values()].map((name) => sql.identifier(name)),
+    Object.values(columns).map((column) => sql.identifier(columnName(column))),
     sql`, `,
   );
 
-/** The columns of another relation that has them: `patched."title", patched."type", …`. */
-export const namesOf = (relation: string, columns: Writable): SQL =>
+/** The columns of another relation that has them: `input."title", input."type", …`. */
+export const columnsFrom = (relation: string, columns: Columns): SQL =>
   sql.join(
-    [...columns.values()].map((name) => sql`${sql.raw(relation)}.${sql.identifier(name)}`),
+    Object.values(columns).map((column) => sql`${sql.raw(relation)}.${sql.identifier(columnName(column))}`),
     sql`, `,
   );
 
-/** A row with the table's columns, read from the JSON object in the placeholder. */
-export const recordFrom = (table: PgTable, placeholder: string): SQL =>
-  sql`jsonb_populate_record(null::${table}, ${sql.placeholder(placeholder)}::jsonb)`;
+/** A row with the table's columns, read from a JSON object. */
+export const recordFrom = (table: PgTable, json: SQLWrapper): SQL =>
+  sql`jsonb_populate_record(null::${table}, ${json}::jsonb)`;
 
 /** The same for a JSON array: a row for each of its objects. */
-export const recordsFrom = (table: PgTable, placeholder: string): SQL =>
-  sql`jsonb_populate_recordset(null::${table}, ${sql.placeholder(placeholder)}::jsonb)`;
+export const recordsFrom = (table: PgTable, json: SQLWrapper): SQL =>
+  sql`jsonb_populate_recordset(null::${table}, ${json}::jsonb)`;
+
+/** A body whose every field has a column. */
+type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;
+
+/** A list is never null: null empties it. */
+const isList = (column: PgColumn): boolean => is(column, PgArray) && column.notNull;
 
 /**
- * The object's writable fields under their columns' names, for such a placeholder. A field that is absent stays absent,
- * so that a patch leaves its column alone; what is no column is left out.
+ * The body's fields under their columns' names, for such a parameter. A field that is absent stays absent, so that a
+ * patch leaves its column alone. A field without a column does not compile.
  */
-export function toRecord(columns: Writable, body: Record<string, unknown>): Record<string, unknown> {
+export function toRecord<Name extends string, Body extends object>(
+  columns: Columns<Name>,
+  body: Storable<Body, Name>,
+): Record<string, unknown> {
+  const fields = body as Partial<Record<Name, unknown>>;
   const record: Record<string, unknown> = {};
-  for (const [field, name] of columns) {
-    if (body[field] !== undefined) record[name] = body[field];
+  for (const [field, column] of Object.entries(columns) as [Name, PgColumn][]) {
+    const value = fields[field];
+    if (value !== undefined) record[columnName(column)] = value === null && isList(column) ? [] : value;
   }
   return record;
 }
 
-/** `updated_at` of a row that changes: later than before even within one millisecond or after a clock was set back. */
-export const touched = (updatedAt: PgColumn): SQL =>
-  sql`greatest(now(), ${updatedAt} + interval '1 millisecond')`;
+/** The same for a row that is to be made: lists that are absent are empty. */
+export function toNewRecord<Name extends string, Body extends object>(
+  columns: Columns<Name>,
+  body: Storable<Body, Name>,
+): Record<string, unknown> {
+  const lists = (Object.values(columns) as PgColumn[]).filter(isList);
+  return {
+    ...Object.fromEntries(lists.map((column) => [columnName(column), []])),
+    ...toRecord(columns, body),
+  };
+}
+
+/**
+ * `updated_at` of a row that changes: later than before even within one millisecond or after a clock was set back. By way
+ * of UTC, because adding an interval to a moment depends on the time zone, and Citus takes nothing that does.
+ */
+export const nextUpdatedAt = (updatedAt: PgColumn): SQL =>
+  sql`greatest(now(), (${updatedAt} at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')`;

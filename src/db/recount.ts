@@ -1,28 +1,32 @@
-import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import type { CountedResource } from './live-count.ts';
-import { conversations, customers, liveCounts, opportunities, products, quotes } from './schema/index.ts';
+import { sql } from 'drizzle-orm';
+import { nameOf, organizationPlace, type Resource } from './resource.ts';
+import {
+  liveCounts,
+  liveCustomers,
+  liveOpportunities,
+  liveProducts,
+  liveQuotes,
+  newestThreads,
+} from './schema/index.ts';
 import type { OrganizationScope } from './scope.ts';
-import { bare, prepared } from './statement.ts';
+import { type Params, prepared, unqualified } from './statement.ts';
 
 /** A live count that is not the number of its rows. */
-export type Drift = { resource: CountedResource; counted: number; rows: number };
+export type Drift = { resource: string; counted: number; rows: number };
 
-const organizationId = sql.placeholder('organizationId');
-
-const COUNTED: Record<CountedResource, { table: PgTable & { organizationId: PgColumn }; visible: SQL }> = {
-  products: { table: products, visible: sql`${products.archivedAt} is null` },
-  customers: { table: customers, visible: sql`${customers.archivedAt} is null` },
-  opportunities: { table: opportunities, visible: sql`${opportunities.archivedAt} is null` },
-  conversations: { table: conversations, visible: sql`${conversations.continuedBy} is null` },
-  quotes: { table: quotes, visible: sql`${quotes.archivedAt} is null` },
-};
+const COUNTED: readonly Resource[] = [
+  liveProducts,
+  liveCustomers,
+  liveOpportunities,
+  newestThreads,
+  liveQuotes,
+];
 
 const rows = sql.join(
-  Object.entries(COUNTED).map(
-    ([resource, { table, visible }]) =>
-      sql`select ${sql.raw(`'${resource}'`)} as resource, count(*) as live from ${table}
-        where ${table.organizationId} = ${organizationId} and ${visible}`,
+  COUNTED.map(
+    (resource) =>
+      sql`select ${sql.raw(`'${nameOf(resource)}'`)} as resource, count(*) as live from ${resource.table}
+        where ${resource.table.organizationId} = ${organizationPlace} and ${resource.visible}`,
   ),
   sql` union all `,
 );
@@ -32,22 +36,27 @@ const drift = sql`drift as (
   select counted_rows.resource, counted_rows.live as rows, coalesce(counts.live, 0) as counted
   from (${rows}) counted_rows left join (
     select ${liveCounts.resource} as resource, sum(${liveCounts.live}) as live from ${liveCounts}
-    where ${liveCounts.organizationId} = ${organizationId} group by ${liveCounts.resource}) counts using (resource)
+    where ${liveCounts.organizationId} = ${organizationPlace} group by ${liveCounts.resource}) counts using (resource)
   where counted_rows.live <> coalesce(counts.live, 0))`;
 
-const answer = sql`select resource, counted::float8 as counted, rows::float8 as rows from drift order by resource`;
+const answer = sql<Drift>`select resource, counted::float8 as counted, rows::float8 as rows from drift order by resource`;
 
-const findStatement = prepared<Drift, { organizationId: string }>('find_drift', sql`with ${drift} ${answer}`);
+const findStatement = prepared(
+  'live_counts.find_drift',
+  (_: Params<{ organizationId: string }>) => sql<Drift>`with ${drift} ${answer}`,
+);
+
+const key = sql`${unqualified(liveCounts.organizationId)}, ${unqualified(liveCounts.resource)}, ${unqualified(liveCounts.slot)}`;
+const live = unqualified(liveCounts.live);
 
 /** Adds what is missing to what is there by then, instead of setting it: writes that come between stay counted. */
-const mendStatement = prepared<Drift, { organizationId: string }>(
-  'mend_drift',
-  sql`with ${drift},
+const mendStatement = prepared(
+  'live_counts.mend_drift',
+  (_: Params<{ organizationId: string }>) => sql<Drift>`with ${drift},
     mended as (
-      insert into ${liveCounts} (${bare(liveCounts.organizationId)}, ${bare(liveCounts.resource)}, ${bare(liveCounts.slot)}, ${bare(liveCounts.live)})
-      select ${organizationId}::uuid, resource, 0, rows - counted from drift
-      on conflict (${bare(liveCounts.organizationId)}, ${bare(liveCounts.resource)}, ${bare(liveCounts.slot)})
-      do update set ${bare(liveCounts.live)} = ${liveCounts.live} + excluded.${bare(liveCounts.live)})
+      insert into ${liveCounts} (${key}, ${live})
+      select ${organizationPlace}::uuid, resource, 0, rows - counted from drift
+      on conflict (${key}) do update set ${live} = ${liveCounts.live} + excluded.${live})
     ${answer}`,
 );
 

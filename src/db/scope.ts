@@ -8,8 +8,18 @@ export type OrganizationId = string & { readonly [proven]: true };
 /** What every repository function takes first: whose data, and where they are. */
 export type OrganizationScope = { readonly db: Queries; readonly organizationId: OrganizationId };
 
-/** Opens a scope. Only for code that has proven the organization: authentication, the dashboard's path, the command line. */
+/**
+ * Opens a scope. Only for code that has proven the organization: authentication (http/authentication.ts), the dashboard's
+ * path (organizations/repository.ts), signed links (files/routes.ts), jobs and the command line. A lint rule keeps all
+ * others from importing it.
+ */
 export const scopeTo = (db: Queries, organizationId: string): OrganizationScope => ({
   db,
   organizationId: organizationId as OrganizationId,
 });
+
+/** Runs `work` in one transaction of the scope's database. */
+export const inTransaction = <Result>(
+  scope: OrganizationScope,
+  work: (scope: OrganizationScope) => Promise<Result>,
+): Promise<Result> => scope.db.transaction((db) => work({ ...scope, db }));

@@ -1,79 +1,151 @@
-import { is, Param, Placeholder, type SQL, sql } from 'drizzle-orm';
+import { is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { CasingCache } from 'drizzle-orm/casing';
 import { type PgColumn, PgDialect } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
-import type { Json } from './json.ts';
 
-/** SQL composed from the table definitions, with named places for its values. `Row` is what it returns. */
+/** SQL composed once, when its module is loaded, with a named place for each of its values. */
 export type Statement<Row, Values> = {
+  /** `resource.operation`, unique. A prepared statement has this name in PostgreSQL, and its place in docs/sql. */
+  readonly name: string;
   readonly text: string;
-  /** The value of each of its parameters. */
-  readonly params: readonly ((values: Record<string, unknown>) => unknown)[];
-  /** Prepared once per connection under this name; without one, planned at each run with the values in sight. */
-  readonly name: string | undefined;
-  /** Rendered: it returns one row at most, whose one column is a body. A lookup is one that takes next to no time. */
-  readonly kind: 'rows' | 'rendered' | 'lookup';
+  /** The names of `$1`, `$2`, …, each once. */
+  readonly parameters: readonly string[];
+  /** Turns values into those of `$1`, `$2`, … */
+  readonly bind: (values: Values) => unknown[];
+  /** Prepared once per connection; else planned at each run, with the values in sight. */
+  readonly isPrepared: boolean;
+  /** `body`: it returns one row at most, whose one column is a body. A `lookup` is one that takes next to no time. */
+  readonly kind: 'rows' | 'body' | 'lookup';
+  /** The constraint that it violates when somebody else was faster; it is then run again. */
+  readonly racesOn?: string | undefined;
   /** Types only. */
-  readonly _?: { row: Row; values: Values };
+  readonly _?: { row: Row };
 };
 
+/** The places of a statement's values: `$.id` stands where the value of `id` goes. A name that `Values` lacks does not compile. */
+export type Params<Values> = { readonly [Name in keyof Values]-?: Placeholder<Name & string, Values[Name]> };
+
+/** The rows that a query returns, as Drizzle's builder or `SQL<Row>` tells. */
+type RowOf<Query> = Query extends { _: { result: (infer Row)[] } }
+  ? Row
+  : Query extends SQL<infer Row>
+    ? Row
+    : never;
+
+const places = new Proxy({}, { get: (_target, name) => sql.placeholder(String(name)) });
+
+const statements = new Map<string, Statement<unknown, never>>();
+
+/** Every statement that was composed so far, by name. */
+export const allStatements = (): readonly Statement<unknown, never>[] => [...statements.values()];
+
+/** PostgreSQL cuts longer names off. */
+const MAX_NAME_BYTES = 63;
+
+function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row, Values> {
+  const { name, text } = statement;
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES) throw new Error(`The statement name "${name}" is too long.`);
+  const other = statements.get(name);
+  if (other && other.text !== text) throw new Error(`Two statements have the name "${name}".`);
+  statements.set(name, statement as Statement<unknown, never>);
+  return statement;
+}
+
 const dialect = new PgDialect({ casing: 'snake_case' });
+const casing = new CasingCache('snake_case');
 
-/** What a composed parameter is at a run; decided once, because it is asked at every request. */
-function paramOf(param: unknown): (values: Record<string, unknown>) => unknown {
-  const encode = is(param, Param) && is(param.value, Placeholder) ? param.encoder : undefined;
-  const place = is(param, Param) ? param.value : param;
-  if (!is(place, Placeholder)) return () => param;
-  const { name } = place;
-  return (values) => {
-    if (!(name in values)) throw new Error(`A statement was run without a value for ${name}.`);
-    const value = values[name];
-    return encode ? encode.mapToDriverValue(value) : value;
-  };
+type Parameter = { name: string; encode: (value: unknown) => unknown };
+
+/** Takes the place's column into account: its encoder makes of a value what the driver wants. */
+function parameterOf(place: unknown): Parameter {
+  if (is(place, Param) && is(place.value, Placeholder)) {
+    const { encoder, value } = place;
+    // Text needs no encoder, and that of moments takes Dates only.
+    const isPlain = (given: unknown): boolean => given === null || typeof given === 'string';
+    return {
+      name: value.name,
+      encode: (given) => (isPlain(given) ? given : encoder.mapToDriverValue(given)),
+    };
+  }
+  return { name: (place as Placeholder).name, encode: (given) => given };
 }
 
-function compose<Row, Values>(
-  query: SQL,
-  options: Pick<Statement<Row, Values>, 'name' | 'kind'>,
-): Statement<Row, Values> {
-  const { sql: text, params } = dialect.sqlToQuery(query);
-  return { text, params: params.map(paramOf), ...options };
+/** The text, with one `$n` for all places of one name. Constants stand in the text. */
+function toText(query: SQL): { text: string; parameters: Parameter[] } {
+  const parameters: Parameter[] = [];
+  const { sql: text } = query.toQuery({
+    casing,
+    escapeName: dialect.escapeName,
+    escapeString: dialect.escapeString,
+    inlineParams: true,
+    escapeParam: (_index, place) => {
+      const parameter = parameterOf(place);
+      const known = parameters.findIndex(({ name }) => name === parameter.name);
+      return `$${known >= 0 ? known + 1 : parameters.push(parameter)}`;
+    },
+  });
+  return { text, parameters };
 }
 
-/** Composes a statement that each connection prepares once. The name must be unique to the text. */
-export const prepared = <Row, Values>(name: string, query: SQL): Statement<Row, Values> =>
-  compose(query, { name, kind: 'rows' });
-
-/** Composes a statement that is planned anew each time: for values that decide which plan is good, such as search terms. */
-export const planned = <Row, Values>(query: SQL): Statement<Row, Values> =>
-  compose(query, { name: undefined, kind: 'rows' });
+function compose<Values, Query extends SQLWrapper>(
+  name: string,
+  query: ($: Params<Values>) => Query,
+  options: Pick<Statement<unknown, Values>, 'kind' | 'isPrepared' | 'racesOn'>,
+): Statement<RowOf<Query>, Values> {
+  const { text, parameters } = toText(query(places as Params<Values>).getSQL());
+  return register({
+    name,
+    text,
+    parameters: parameters.map((parameter) => parameter.name),
+    bind: (values) =>
+      parameters.map((parameter) => {
+        const value = (values as Record<string, unknown>)[parameter.name];
+        if (value === undefined) throw new Error(`${name} was run without a value for ${parameter.name}.`);
+        return parameter.encode(value);
+      }),
+    ...options,
+  });
+}
 
 /**
- * Composes a statement whose only column, `body`, passes through as the bytes that PostgreSQL made.
- * @param name as of `prepared`; without one, it is planned anew each time
+ * Composes a statement that each connection prepares once.
+ * @param name `resource.operation`
+ * @param query gets the places of its values; annotate them: `($: Params<{ id: string }>) => …`
  */
-export const rendered = <Body, Values>(
-  name: string | undefined,
-  query: SQL,
-): Statement<{ body: Json<Body> }, Values> => compose(query, { name, kind: 'rendered' });
+export const prepared = <Values, Query extends SQLWrapper>(
+  name: string,
+  query: ($: Params<Values>) => Query,
+): Statement<RowOf<Query>, Values> => compose(name, query, { kind: 'rows', isPrepared: true });
+
+/** The same, planned anew each time: for values that decide which plan is good, such as search terms. */
+export const unprepared = <Values, Query extends SQLWrapper>(
+  name: string,
+  query: ($: Params<Values>) => Query,
+): Statement<RowOf<Query>, Values> => compose(name, query, { kind: 'rows', isPrepared: false });
+
+/** Composes a statement whose only column, `body`, is JSON made by PostgreSQL, and leaves as it came. */
+export const rendered = <Values, Body>(
+  name: string,
+  query: ($: Params<Values>) => SQL<Body>,
+  { isPrepared = true, racesOn }: { isPrepared?: boolean; racesOn?: string } = {},
+): Statement<Body, Values> =>
+  compose(name, query, { kind: 'body', isPrepared, racesOn }) as Statement<Body, Values>;
 
 /** The same for one record found by its primary key; such reads share a round trip with others. */
-export const lookup = <Body, Values>(name: string, query: SQL): Statement<{ body: Json<Body> }, Values> =>
-  compose(query, { name, kind: 'lookup' });
+export const lookup = <Values, Body>(
+  name: string,
+  query: ($: Params<Values>) => SQL<Body>,
+): Statement<Body, Values> =>
+  compose(name, query, { kind: 'lookup', isPrepared: true }) as Statement<Body, Values>;
 
 /** The statement with its values, in the form that pg takes. */
-export function bind<Row, Values>(
-  { name, text, params }: Statement<Row, Values>,
-  values: Values,
-): QueryConfig {
-  const bound = params.map((param) => param(values as Record<string, unknown>));
-  return name === undefined ? { text, values: bound } : { name, text, values: bound };
+export function bind<Row, Values>(statement: Statement<Row, Values>, values: Values): QueryConfig {
+  const { name, text, isPrepared } = statement;
+  return { text, values: statement.bind(values), ...(isPrepared && { name }) };
 }
 
 /** The column's name in the database. */
-export function columnName(column: PgColumn): string {
-  const qualified = dialect.sqlToQuery(sql`${column}`).sql;
-  return JSON.parse(qualified.slice(qualified.lastIndexOf('.') + 1));
-}
+export const columnName = (column: PgColumn): string => casing.getColumnCasing(column);
 
 /** The column's name without its table's, as column lists and SET want it. */
-export const bare = (column: PgColumn): SQL => sql`${sql.identifier(columnName(column))}`;
+export const unqualified = (column: PgColumn): SQL => sql`${sql.identifier(columnName(column))}`;

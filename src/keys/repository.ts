@@ -1,35 +1,23 @@
 import { sql } from 'drizzle-orm';
+import { builder, named } from '../db/builder.ts';
 import type { Queries } from '../db/client.ts';
+import { fieldsOf } from '../db/fields.ts';
+import { defineGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
-import { type Fields, isoTime, type Json, jsonRows } from '../db/json.ts';
+import { type Json, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst } from '../db/list.ts';
-import { apiKeys } from '../db/schema/index.ts';
-import type { OrganizationId, OrganizationScope } from '../db/scope.ts';
-import { prepared, rendered } from '../db/statement.ts';
-import { ApiError, notFound, validationFailed } from '../errors.ts';
+import { inPlaceOf, missing, type RecordKey, rowOf } from '../db/resource.ts';
+import { apiKeys, issuedKeys } from '../db/schema/index.ts';
+import { inTransaction, type OrganizationId, type OrganizationScope } from '../db/scope.ts';
+import { type Params, prepared, rendered } from '../db/statement.ts';
+import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
-import type { ApiKey, ApiKeyCreate } from './schema.ts';
+import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
 
 /** The channel on which instances tell each other whose cached key changed; the payload is the hash in hex. */
 export const KEY_CHANNEL = 'api_keys_changed';
 
-const keyFields: Fields<ApiKey> = {
-  id: apiKeys.id,
-  name: apiKeys.name,
-  start: apiKeys.start,
-  last4: apiKeys.last4,
-  requestsPerMinute: apiKeys.requestsPerMinute,
-  createdAt: isoTime(apiKeys.createdAt),
-  lastUsedAt: isoTime(apiKeys.lastUsedAt),
-  expiresAt: isoTime(apiKeys.expiresAt),
-  revokedAt: isoTime(apiKeys.revokedAt),
-  replacedBy: apiKeys.replacedBy,
-};
-
-const ofOrganization = sql`${apiKeys.organizationId} = ${sql.placeholder('organizationId')}`;
-const oneKey = sql`${ofOrganization} and ${apiKeys.id} = ${sql.placeholder('id')}`;
-
-const keyNotFound = (id: string): ApiError => notFound('API_KEY_NOT_FOUND', 'API key', id);
+const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
 
 /** A key as authentication knows it. */
 export type KnownKey = {
@@ -40,14 +28,22 @@ export type KnownKey = {
   expiresAt: number | null;
 };
 
-const findStatement = prepared<Omit<KnownKey, 'expiresAt'> & { lifetime: number | null }, { hash: string }>(
-  'find_api_key',
-  sql`select ${apiKeys.id} as "id", ${apiKeys.organizationId} as "organizationId",
-      ${apiKeys.requestsPerMinute} as "requestsPerMinute",
-      (extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8 as "lifetime"
-    from ${apiKeys}
-    where ${apiKeys.hash} = decode(${sql.placeholder('hash')}, 'hex') and ${apiKeys.revokedAt} is null
-      and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`,
+const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
+
+const findStatement = prepared('api_keys.find', ($: Params<{ hash: string }>) =>
+  builder
+    .select({
+      ...named({
+        id: apiKeys.id,
+        organizationId: apiKeys.organizationId,
+        requestsPerMinute: apiKeys.requestsPerMinute,
+      }),
+      lifetime: sql<number | null>`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`.as(
+        'lifetime',
+      ),
+    })
+    .from(apiKeys)
+    .where(sql`${apiKeys.hash} = decode(${$.hash}, 'hex') and ${isAlive}`),
 );
 
 /**
@@ -57,17 +53,22 @@ const findStatement = prepared<Omit<KnownKey, 'expiresAt'> & { lifetime: number 
 export async function findKey(db: Queries, hash: string, now = Date.now()): Promise<KnownKey | undefined> {
   const [row] = await db.read(findStatement, { hash });
   if (!row) return undefined;
-  const { lifetime, ...key } = row;
-  return { ...key, expiresAt: lifetime === null ? null : now + lifetime };
+  const { lifetime, organizationId, ...key } = row;
+  return {
+    ...key,
+    organizationId: organizationId as OrganizationId,
+    expiresAt: lifetime === null ? null : now + lifetime,
+  };
 }
 
 /** The organization's keys, newest first, those revoked and expired too. */
-export const listApiKeys = defineList<ApiKey>({
-  name: 'list_api_keys',
-  table: apiKeys,
-  fields: keyFields,
+export const listApiKeys = defineList(keyView, {
+  query: ApiKeyListQuery,
   order: [newestFirst(apiKeys.createdAt), newestFirst(apiKeys.id)],
+  filters: {},
 });
+
+const getApiKey = defineGet(keyView);
 
 type NewKey = { id: string; key: string; hash: string; start: string; last4: string };
 
@@ -80,24 +81,35 @@ function newKey(): NewKey {
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
   `${String(body).slice(0, -1)},"key":${JSON.stringify(key)}}`;
 
-const issueStatement = prepared<
-  { body: Json<ApiKey> },
-  Omit<NewKey, 'key'> & {
-    organizationId: string;
-    name: string;
-    requestsPerMinute: number | null;
-    expiresAt: string | null;
-  }
->(
-  'issue_api_key',
-  sql`with api_keys as (
-      insert into ${apiKeys} (organization_id, id, name, hash, start, last4, requests_per_minute, expires_at)
-      values (${sql.placeholder('organizationId')}, ${sql.placeholder('id')}, ${sql.placeholder('name')},
-        decode(${sql.placeholder('hash')}, 'hex'), ${sql.placeholder('start')}, ${sql.placeholder('last4')},
-        ${sql.placeholder('requestsPerMinute')}, ${sql.placeholder('expiresAt')}::timestamptz)
-      returning *)
-    ${jsonRows(keyFields, sql`from ${apiKeys}`)}`,
+type IssueValues = Omit<NewKey, 'key'> & {
+  organizationId: string;
+  name: string;
+  requestsPerMinute: number | null;
+  /** ISO 8601 */
+  expiresAt: string | null;
+};
+
+const issueStatement = rendered(
+  'api_keys.issue',
+  ($: Params<IssueValues>) =>
+    sql<{ body: Json<ApiKey> }>`with ${inPlaceOf(
+      apiKeys,
+      sql`insert into ${apiKeys} (organization_id, id, name, hash, start, last4, requests_per_minute, expires_at)
+      values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
+        ${$.requestsPerMinute}, ${$.expiresAt}::timestamptz)
+      returning *`,
+    )} ${jsonRows(keyView.fields, sql`from ${apiKeys}`)}`,
 );
+
+async function insertKey(
+  { db, organizationId }: OrganizationScope,
+  settings: Pick<IssueValues, 'name' | 'requestsPerMinute' | 'expiresAt'>,
+  { key, ...stored }: NewKey,
+): Promise<Json<ApiKey & { key: string }>> {
+  const [row] = await db.write(issueStatement, { ...stored, ...settings, organizationId });
+  if (!row) throw new Error('Issuing a key returned no row.');
+  return withSecret(row.body, key);
+}
 
 /**
  * Issues a key. The answer is the only place that ever shows it.
@@ -109,103 +121,121 @@ export async function issueApiKey(
   input: ApiKeyCreate,
   now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> {
-  if (input.expiresAt != null && Date.parse(input.expiresAt) <= now) {
+  const { name, requestsPerMinute = null, expiresAt = null } = input;
+  if (expiresAt !== null && Date.parse(expiresAt) <= now) {
     throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
   }
-  const { key, ...stored } = newKey();
-  const [row] = await scope.db.write(issueStatement, {
-    ...stored,
-    organizationId: scope.organizationId,
-    name: input.name,
-    requestsPerMinute: input.requestsPerMinute ?? null,
-    expiresAt: input.expiresAt ?? null,
-  });
-  if (!row) throw new Error('Issuing a key returned no row.');
-  return withSecret(row.body, key);
+  return insertKey(scope, { name, requestsPerMinute, expiresAt }, newKey());
 }
 
-const notifyChanged = sql`select pg_notify(${sql.raw(`'${KEY_CHANNEL}'`)}, encode(hash, 'hex')) from changed`;
+const lockStatement = prepared('api_keys.lock', ($: Params<RecordKey>) =>
+  builder
+    .select({
+      ...named({
+        name: apiKeys.name,
+        requestsPerMinute: apiKeys.requestsPerMinute,
+        expiresAt: apiKeys.expiresAt,
+        revokedAt: apiKeys.revokedAt,
+        replacedBy: apiKeys.replacedBy,
+      }),
+      hash: sql<string>`encode(${apiKeys.hash}, 'hex')`.as('hash'),
+      isAlive: sql<boolean>`${isAlive}`.as('isAlive'),
+    })
+    .from(apiKeys)
+    .where(rowOf(issuedKeys, $))
+    .for('update'),
+);
 
-const revokeStatement = rendered<ApiKey, { organizationId: string; id: string }>(
-  'revoke_api_key',
-  sql`with stored as (select ${apiKeys} as record from ${apiKeys} where ${oneKey} for update),
-    changed as (
-      update ${apiKeys} set revoked_at = now() from stored
-      where ${oneKey} and (stored.record).revoked_at is null returning ${apiKeys}.*),
-    notified as (${notifyChanged})
-    select item.body from (${jsonRows(
-      keyFields,
-      sql`from (select * from changed union all
-        select (record).* from stored where not exists (select from changed)) api_keys`,
-    )}) item where (select count(*) from notified) >= 0`,
+/** @throws API_KEY_NOT_FOUND */
+async function lockKey({ db, organizationId }: OrganizationScope, id: string) {
+  const [key] = isId(id) ? await db.write(lockStatement, { organizationId, id }) : [];
+  if (!key) throw missing(issuedKeys, id);
+  return key;
+}
+
+const notifyStatement = prepared(
+  'api_keys.notify',
+  ($: Params<{ hash: string }>) =>
+    sql<{ told: string }>`select pg_notify(${sql.raw(`'${KEY_CHANNEL}'`)}, ${$.hash})::text as told`,
+);
+
+const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
+  builder.update(apiKeys).set({ revokedAt: sql`now()` }).where(rowOf(issuedKeys, $)),
 );
 
 /**
  * Ends a key now, on every instance. Of a revoked key: the same answer again.
  * @throws API_KEY_NOT_FOUND
  */
-export async function revokeApiKey(scope: OrganizationScope, id: string): Promise<Json<ApiKey>> {
-  const { db, organizationId } = scope;
-  const [row] = isId(id) ? await db.write(revokeStatement, { organizationId, id }) : [];
-  if (!row) throw keyNotFound(id);
-  return row.body;
+export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json<ApiKey>> =>
+  inTransaction(scope, async (within) => {
+    const { hash, revokedAt } = await lockKey(within, id);
+    if (revokedAt === null) {
+      await within.db.write(revokeStatement, { organizationId: within.organizationId, id });
+      await within.db.write(notifyStatement, { hash });
+    }
+    return getApiKey(within, id);
+  });
+
+const replaceStatement = prepared(
+  'api_keys.replace',
+  ($: Params<RecordKey & { replacedBy: string; overlapSeconds: number }>) =>
+    builder
+      .update(apiKeys)
+      .set({
+        replacedBy: sql`${$.replacedBy}`,
+        expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))`,
+      })
+      .where(rowOf(issuedKeys, $)),
+);
+
+/** Why the key cannot be rotated; undefined when it can. */
+function inactivity(key: { revokedAt: string | null; replacedBy: string | null; isAlive: boolean }) {
+  if (key.revokedAt !== null) return 'The key is revoked; issue a new one.';
+  if (!key.isAlive) return 'The key has expired; issue a new one.';
+  if (key.replacedBy !== null)
+    return `The key was rotated already: key ${key.replacedBy} stands in its place.`;
+  return undefined;
 }
 
-const rotateStatement = prepared<
-  { body: Json<ApiKey> },
-  Omit<NewKey, 'key'> & { organizationId: string; oldId: string; overlapSeconds: number }
->(
-  'rotate_api_key',
-  sql`with old as (
-      select * from ${apiKeys}
-      where ${ofOrganization} and ${apiKeys.id} = ${sql.placeholder('oldId')} and ${apiKeys.revokedAt} is null
-        and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())
-      for update),
-    changed as (
-      update ${apiKeys} set replaced_by = ${sql.placeholder('id')},
-        expires_at = least(${apiKeys.expiresAt}, now() + make_interval(secs => ${sql.placeholder('overlapSeconds')}))
-      from old where ${ofOrganization} and ${apiKeys.id} = old.id returning ${apiKeys.hash}),
-    notified as (${notifyChanged}),
-    api_keys as (
-      insert into ${apiKeys} (organization_id, id, name, hash, start, last4, requests_per_minute, expires_at)
-      select organization_id, ${sql.placeholder('id')}, name, decode(${sql.placeholder('hash')}, 'hex'), ${sql.placeholder('start')},
-        ${sql.placeholder('last4')}, requests_per_minute, expires_at
-      from old where (select count(*) from notified) >= 0
-      returning *)
-    ${jsonRows(keyFields, sql`from ${apiKeys}`)}`,
-);
-
-const existsStatement = prepared<{ id: string }, { organizationId: string; id: string }>(
-  'api_key_exists',
-  sql`select ${apiKeys.id} as "id" from ${apiKeys} where ${oneKey}`,
-);
-
 /**
- * Issues a key with the settings of another, which then lives for the overlap, and never longer than it would have.
- * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE when the old key is revoked or expired
+ * Issues a key with the settings of another, which then lives for the overlap, and never longer than it would have. Of
+ * simultaneous rotations one wins: the others find the key replaced.
+ * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE when the old key is revoked, expired or already replaced
  */
-export async function rotateApiKey(
+export const rotateApiKey = (
   scope: OrganizationScope,
   oldId: string,
   overlapSeconds: number,
-): Promise<Json<ApiKey & { key: string }>> {
-  if (!isId(oldId)) throw keyNotFound(oldId);
-  const { key, ...stored } = newKey();
-  const { organizationId, db } = scope;
-  const [row] = await db.write(rotateStatement, { ...stored, organizationId, oldId, overlapSeconds });
-  if (row) return withSecret(row.body, key);
-  const [old] = await db.read(existsStatement, { organizationId, id: oldId });
-  if (!old) throw keyNotFound(oldId);
-  throw new ApiError('API_KEY_INACTIVE', 'A revoked or expired key cannot be rotated; issue a new one.');
-}
+): Promise<Json<ApiKey & { key: string }>> =>
+  inTransaction(scope, async (within) => {
+    const old = await lockKey(within, oldId);
+    const reason = inactivity(old);
+    if (reason !== undefined) throw new ApiError('API_KEY_INACTIVE', reason);
+    const { organizationId } = within;
+    const key = newKey();
+    const { name, requestsPerMinute, expiresAt } = old;
+    const issued = await insertKey(within, { name, requestsPerMinute, expiresAt }, key);
+    await within.db.write(replaceStatement, {
+      organizationId,
+      id: oldId,
+      replacedBy: key.id,
+      overlapSeconds,
+    });
+    await within.db.write(notifyStatement, { hash: old.hash });
+    return issued;
+  });
 
-const usageStatement = prepared<unknown, { usage: string }>(
-  'save_api_key_usage',
-  sql`update ${apiKeys} set last_used_at = used.at
-    from jsonb_to_recordset(${sql.placeholder('usage')}::jsonb) as used(organization_id uuid, id uuid, at timestamptz)
+const usageStatement = prepared(
+  'api_keys.save_usage',
+  ($: Params<{ usage: string }>) => sql`update ${apiKeys} set last_used_at = used.at
+    from jsonb_to_recordset(${$.usage}::jsonb) as used(organization_id uuid, id uuid, at timestamptz, minute timestamptz)
     where ${apiKeys.organizationId} = used.organization_id and ${apiKeys.id} = used.id
-      and (${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < date_trunc('minute', used.at))`,
+      and (${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < used.minute)`,
 );
+
+const MINUTE_MS = 60_000;
+const isoAt = (moment: number): string => new Date(moment).toISOString();
 
 /** Saves when keys were last used, many at once; of one key and minute only the first, whichever instance tells it. */
 export async function saveKeyUsage(
@@ -215,7 +245,8 @@ export async function saveKeyUsage(
   const rows = [...usage].map(({ key, at }) => ({
     organization_id: key.organizationId,
     id: key.id,
-    at: new Date(at).toISOString(),
+    at: isoAt(at),
+    minute: isoAt(at - (at % MINUTE_MS)),
   }));
   await db.write(usageStatement, { usage: JSON.stringify(rows) });
 }

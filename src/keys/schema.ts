@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, moment, text } from '../http/fields.ts';
+import { dateTime, id, moment, pageQuery, text } from '../http/fields.ts';
 
 export const ApiKey = z
   .object({
@@ -29,3 +29,5 @@ export const ApiKeyCreate = z
   })
   .meta({ id: 'ApiKeyCreate', examples: [{ name: 'Website', requestsPerMinute: 600 }] });
 export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;
+
+export const ApiKeyListQuery = z.object(pageQuery());

@@ -1,19 +1,23 @@
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
+import { builder, named } from '../db/builder.ts';
 import type { Queries } from '../db/client.ts';
+import { fieldsOf } from '../db/fields.ts';
 import { isId, newId } from '../db/ids.ts';
+import { type Json, jsonRows } from '../db/json.ts';
+import type { Page } from '../db/list.ts';
 import { organizations } from '../db/schema/index.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
-import { prepared } from '../db/statement.ts';
-import { notFound } from '../errors.ts';
+import { type Params, prepared, rendered } from '../db/statement.ts';
+import { type ApiError, notFound } from '../errors.ts';
+import { Organization } from './schema.ts';
 
-export type Organization = { id: string; name: string; createdAt: Date };
+const fields = fieldsOf(Organization, organizations);
+const columns = named({ id: organizations.id, name: organizations.name, createdAt: organizations.createdAt });
 
-const columns = sql`${organizations.id} as "id", ${organizations.name} as "name", ${organizations.createdAt} as "createdAt"`;
+const organizationNotFound = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
 
-const createStatement = prepared<Organization, { id: string; name: string }>(
-  'create_organization',
-  sql`insert into ${organizations} (id, name) values (${sql.placeholder('id')}, ${sql.placeholder('name')})
-    returning ${columns}`,
+const createStatement = prepared('organizations.create', ($: Params<{ id: string; name: string }>) =>
+  builder.insert(organizations).values({ id: $.id, name: $.name }).returning(columns),
 );
 
 export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
@@ -22,21 +26,60 @@ export async function createOrganization(db: Queries, name: string, id = newId()
   return row;
 }
 
-const findStatement = prepared<Organization, { id: string }>(
-  'find_organization',
-  sql`select ${columns} from ${organizations} where ${organizations.id} = ${sql.placeholder('id')}`,
+const getStatement = rendered('organizations.get', ($: Params<{ id: string }>) =>
+  jsonRows(fields, sql`from ${organizations} where ${eq(organizations.id, $.id)}`),
 );
 
-/** Opens the scope of an organization that is named from outside: the dashboard's path, the command line. */
+/** @throws ORGANIZATION_NOT_FOUND */
+export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
+  const [row] = isId(id) ? await db.read(getStatement, { id }) : [];
+  if (!row) throw organizationNotFound(id);
+  return row.body;
+}
+
+const findStatement = prepared('organizations.find', ($: Params<{ id: string }>) =>
+  builder
+    .select(named({ id: organizations.id }))
+    .from(organizations)
+    .where(eq(organizations.id, $.id)),
+);
+
+/**
+ * Opens the scope of an organization that is named from outside: the dashboard's path, the command line.
+ * @throws ORGANIZATION_NOT_FOUND
+ */
 export async function scopeOf(db: Queries, id: string): Promise<OrganizationScope> {
   const [row] = isId(id) ? await db.read(findStatement, { id }) : [];
-  if (!row) throw notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
+  if (!row) throw organizationNotFound(id);
   return scopeTo(db, row.id);
 }
 
-const listStatement = prepared<Organization, Record<string, never>>(
-  'all_organizations',
-  sql`select ${columns} from ${organizations} order by ${organizations.createdAt}, ${organizations.id}`,
+const allStatement = prepared('organizations.all', (_: Params<Record<never, never>>) =>
+  builder.select(columns).from(organizations).orderBy(organizations.createdAt, organizations.id),
 );
 
-export const allOrganizations = (db: Queries): Promise<Organization[]> => db.read(listStatement, {});
+/** Oldest first. */
+export const allOrganizations = (db: Queries): Promise<Organization[]> => db.read(allStatement, {});
+
+const listStatement = rendered(
+  'organizations.list',
+  ($: Params<{ limit: number; offset: number }>) => sql<{ body: Json<Page<Organization>> }>`select concat(
+    '{"data":[',
+    (select string_agg(organization.body, ',') from (${jsonRows(
+      fields,
+      sql`from ${organizations} order by ${organizations.createdAt}, ${organizations.id}
+        limit ${$.limit} offset ${$.offset}`,
+    )}) organization),
+    '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,
+    ',"total":', (select count(*) from ${organizations}), '}}') as body`,
+);
+
+/** A page of all organizations, oldest first. */
+export async function listOrganizations(
+  db: Queries,
+  query: { limit: number; offset: number },
+): Promise<Json<Page<Organization>>> {
+  const [row] = await db.read(listStatement, query);
+  if (!row) throw new Error('Listing organizations returned no row.');
+  return row.body;
+}

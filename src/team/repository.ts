@@ -1,24 +1,13 @@
 import { sql } from 'drizzle-orm';
-import { type Fields, isoTime } from '../db/json.ts';
+import { fieldsOf } from '../db/fields.ts';
 import { defineList } from '../db/list.ts';
-import { teamMembers } from '../db/schema/index.ts';
-import type { TeamMember } from './schema.ts';
+import { activeMembers, teamMembers } from '../db/schema/index.ts';
+import { TeamMember, TeamMemberListQuery } from './schema.ts';
 
-export const memberFields: Fields<TeamMember> = {
-  id: teamMembers.id,
-  userId: teamMembers.userId,
-  name: teamMembers.name,
-  email: teamMembers.email,
-  roles: teamMembers.roles,
-  isAssignable: teamMembers.isAssignable,
-  createdAt: isoTime(teamMembers.createdAt),
-};
+export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers) };
 
-/** A team is small: its total is counted. */
-export const listTeamMembers = defineList<TeamMember>({
-  name: 'list_team_members',
-  table: teamMembers,
-  fields: memberFields,
-  visible: sql`${teamMembers.archivedAt} is null`,
+export const listTeamMembers = defineList(memberView, {
+  query: TeamMemberListQuery,
   order: [sql`${teamMembers.createdAt}`, sql`${teamMembers.id}`],
+  filters: {},
 });

@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FileStorage } from '../../src/files/storage.ts';
 import { buildDashboard, furnish, TOKEN, useDashboard } from './dashboard.ts';
@@ -363,15 +362,4 @@ describe('between file and row', () => {
     expect(await attempt({ code: 'ECONNRESET' })).toBe(503);
     expect(await files()).toHaveLength(1);
   });
-});
-
-test('createAttachment and the upload share one limit', async () => {
-  const { createAttachment } = await import('../../src/dashboard/quotes/repository.ts');
-  const { agency, has, files } = await furnished();
-  const description = { kind: 'itinerary', fileName: 'a.pdf', mimeType: 'application/pdf' };
-  const content = () => Readable.from([Buffer.alloc(LIMIT), Buffer.alloc(1)]);
-  await expect(
-    createAttachment(agency.scope, service.storage, has.quote, description, content()),
-  ).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
-  expect(await files()).toEqual([]);
 });

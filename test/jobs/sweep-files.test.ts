@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAttachment } from '../../src/dashboard/quotes/repository.ts';
 import { newId } from '../../src/db/ids.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../../src/jobs/sweep-files.ts';
 import { furnish, useDashboard } from '../dashboard/dashboard.ts';
+import * as records from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
 
@@ -36,10 +36,9 @@ describe.each([
 
   async function attachment(agency: Agency, age: number): Promise<{ key: string; quote: string }> {
     const { quote } = await furnish(dashboard, agency);
-    const description = { kind: 'itinerary', fileName: 'planted-name.pdf', mimeType: 'application/pdf' };
-    const content = Readable.from([Buffer.from('x')]);
-    const { id } = await createAttachment(agency.scope, opened().storage, quote, description, content);
-    const key = storageKey(agency.id, id);
+    const fields = { fileName: 'planted-name.pdf', content: Buffer.from('x') };
+    const { stored } = await records.attachment(agency, opened().storage, quote, fields);
+    const key = storageKey(agency.id, stored.id);
     await opened().age(key, new Date(NOW - age));
     return { key, quote };
   }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { putConversation, putMessage } from '../../src/dashboard/conversations/repository.ts';
+import { putConversation } from '../../src/dashboard/conversations/repository.ts';
 import { ConversationMessagePut, ConversationPut } from '../../src/dashboard/conversations/schema.ts';
+import { putMessage } from '../../src/dashboard/messages/repository.ts';
 import { putOpportunity } from '../../src/dashboard/opportunities/repository.ts';
 import { OpportunityPut } from '../../src/dashboard/opportunities/schema.ts';
 import { putPipelineStage } from '../../src/dashboard/pipeline-stages/repository.ts';
 import { PipelineStagePut } from '../../src/dashboard/pipeline-stages/schema.ts';
-import { createAttachment, putQuote } from '../../src/dashboard/quotes/repository.ts';
+import { putQuote, recordAttachment, storeAttachment } from '../../src/dashboard/quotes/repository.ts';
 import { QuotePut } from '../../src/dashboard/quotes/schema.ts';
 import { putTeamMember } from '../../src/dashboard/team-members/repository.ts';
 import { TeamMemberPut } from '../../src/dashboard/team-members/schema.ts';
@@ -66,7 +67,8 @@ export async function attachment(
     mimeType = 'application/pdf',
   } = fields;
   const description = { fileName, kind, mimeType };
-  const stored = await createAttachment(scope, storage, quoteId, description, Readable.from([content]));
+  const file = await storeAttachment(scope, storage, quoteId, Readable.from([content]));
+  const stored = await recordAttachment(scope, storage, quoteId, file, description);
   return { stored, content };
 }
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
-import { lookup } from '../../src/db/statement.ts';
+import { lookup, type Params } from '../../src/db/statement.ts';
 import { canShare, queryRendered, RenderingClient, readRows } from '../../src/wire/rendered-query.ts';
 import { administer } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -197,16 +197,17 @@ describe('lookups', () => {
   const open = () =>
     openDatabase({ url: inject('serverUrl'), poolSize: 3, maxWaiting: 1_000, statementTimeout: 5_000 });
 
-  test('of one turn are each answered with their own, however many there are', async () => {
+  test('of one tick are each answered with their own, however many there are', async () => {
     const db = open();
     onTestFinished(db.close);
-    const echo = lookup<string, { n: number }>(
-      'echo_odd',
-      sql`select ${sql.placeholder('n')}::int::text as body where ${sql.placeholder('n')}::int % 2 = 1`,
+    const echo = lookup(
+      'test.echo_odd',
+      ($: Params<{ n: number }>) =>
+        sql<{ body: string }>`select ${$.n}::int::text as body where ${$.n}::int % 2 = 1`,
     );
-    const square = lookup<string, { n: number }>(
-      'square',
-      sql`select (${sql.placeholder('n')}::int * ${sql.placeholder('n')}::int)::text as body`,
+    const square = lookup(
+      'test.square',
+      ($: Params<{ n: number }>) => sql<{ body: string }>`select (${$.n}::int * ${$.n}::int)::text as body`,
     );
     for (let round = 0; round < 3; round += 1) {
       const answers = await Promise.all(
@@ -221,9 +222,9 @@ describe('lookups', () => {
   test('fail alone: those that shared their round trip are answered', async () => {
     const db = open();
     onTestFinished(db.close);
-    const divide = lookup<string, { n: number }>(
-      'divide_by',
-      sql`select (100 / ${sql.placeholder('n')}::int)::text as body`,
+    const divide = lookup(
+      'test.divide_by',
+      ($: Params<{ n: number }>) => sql<{ body: string }>`select (100 / ${$.n}::int)::text as body`,
     );
     for (let round = 0; round < 3; round += 1) {
       const answers = await Promise.allSettled([1, 2, 0, 4, 5, 0, 10].map((n) => db.read(divide, { n })));
@@ -243,9 +244,9 @@ describe('lookups', () => {
       await db.close();
       await proxy.close();
     });
-    const echo = lookup<string, { n: number }>(
-      'echo',
-      sql`select ${sql.placeholder('n')}::int::text as body`,
+    const echo = lookup(
+      'test.echo',
+      ($: Params<{ n: number }>) => sql<{ body: string }>`select ${$.n}::int::text as body`,
     );
     await db.read(echo, { n: 0 });
     proxy.freeze();
@@ -259,9 +260,9 @@ describe('lookups', () => {
   test('outlive the end of every connection', async () => {
     const db = open();
     onTestFinished(db.close);
-    const wait = lookup<string, { n: number }>(
-      'wait',
-      sql`select pg_sleep(0.05)::text || ${sql.placeholder('n')}::int as body`,
+    const wait = lookup(
+      'test.wait',
+      ($: Params<{ n: number }>) => sql<{ body: string }>`select pg_sleep(0.05)::text || ${$.n}::int as body`,
     );
     const answers = Promise.all(Array.from({ length: 20 }, (_, n) => db.read(wait, { n })));
     await administer(inject('serverUrl'), (client) =>

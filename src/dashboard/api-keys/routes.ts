@@ -2,9 +2,9 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../keys/repository.ts';
-import { ApiKey, ApiKeyCreate } from '../../keys/schema.ts';
+import { ApiKey, ApiKeyCreate, ApiKeyListQuery } from '../../keys/schema.ts';
 import { OrganizationParams } from '../params.ts';
-import { ApiKeyList, ApiKeyListQuery, ApiKeyParams, ApiKeyRotate, IssuedApiKey } from './schema.ts';
+import { ApiKeyList, ApiKeyParams, ApiKeyRotate, IssuedApiKey } from './schema.ts';
 
 const tags = ['API keys'];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { page, pageQuery } from '../../http/fields.ts';
+import { page } from '../../http/fields.ts';
 import { ApiKey } from '../../keys/schema.ts';
 import { knownParams, optionalBody } from '../params.ts';
 
@@ -10,8 +10,6 @@ export const IssuedApiKey = ApiKey.extend({
 }).meta({ id: 'IssuedApiKey' });
 
 export const ApiKeyList = page(ApiKey).meta({ id: 'ApiKeyList' });
-
-export const ApiKeyListQuery = z.object(pageQuery());
 
 export const ApiKeyParams = knownParams('apiKeyId', 'Id of the key.');
 

@@ -2,8 +2,9 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { Conversation, ConversationMessage } from '../../conversations/schema.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
+import { putMessage, putMessages } from '../messages/repository.ts';
 import { uuidParams } from '../params.ts';
-import { putConversation, putMessage, putMessages } from './repository.ts';
+import { putConversation } from './repository.ts';
 import {
   ConversationMessagePut,
   ConversationMessagesImport,

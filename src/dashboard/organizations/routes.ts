@@ -2,10 +2,14 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { Database } from '../../db/client.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { createOrganization } from '../../organizations/repository.ts';
+import { createOrganization, getOrganization, listOrganizations } from '../../organizations/repository.ts';
+import {
+  Organization,
+  OrganizationCreate,
+  OrganizationList,
+  OrganizationListQuery,
+} from '../../organizations/schema.ts';
 import { OrganizationParams } from '../params.ts';
-import { getOrganization, listOrganizations } from './repository.ts';
-import { Organization, OrganizationCreate, OrganizationList, OrganizationListQuery } from './schema.ts';
 
 const tags = ['Organizations'];
 

@@ -1,36 +1,16 @@
-import type { Fields } from '../../db/json.ts';
-import { defineArchive, definePut, type Put } from '../../db/put.ts';
-import { writable } from '../../db/record.ts';
-import { pipelineStages } from '../../db/schema/index.ts';
-import type { OrganizationScope } from '../../db/scope.ts';
-import type { PipelineStage, PipelineStagePut } from './schema.ts';
+import { defineArchive } from '../../db/archive.ts';
+import { columnsOf, fieldsOf } from '../../db/fields.ts';
+import { defineGet } from '../../db/get.ts';
+import { definePut } from '../../db/put.ts';
+import { activeStages, pipelineStages } from '../../db/schema/index.ts';
+import { PipelineStage, PipelineStagePut } from './schema.ts';
 
-const stageFields: Fields<PipelineStage> = {
-  id: pipelineStages.id,
-  key: pipelineStages.key,
-  name: pipelineStages.name,
-  position: pipelineStages.position,
-};
-
-const put = definePut<PipelineStage>({
-  table: pipelineStages,
-  fields: stageFields,
-  columns: writable({
-    key: pipelineStages.key,
-    name: pipelineStages.name,
-    position: pipelineStages.position,
-  }),
-});
+const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };
 
 /** Creates the stage, or replaces it. */
-export const putPipelineStage = (
-  scope: OrganizationScope,
-  id: string,
-  input: PipelineStagePut,
-): Promise<Put<PipelineStage>> => put(scope, id, input);
+export const putPipelineStage = definePut(stageView, defineGet(stageView), {
+  columns: columnsOf(PipelineStagePut, pipelineStages),
+});
 
 /** @throws PIPELINE_STAGE_NOT_FOUND */
-export const archivePipelineStage = defineArchive({
-  table: pipelineStages,
-  missing: { code: 'PIPELINE_STAGE_NOT_FOUND', what: 'pipeline stage' },
-});
+export const archivePipelineStage = defineArchive(activeStages);

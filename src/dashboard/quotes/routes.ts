@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import type { FileLinks } from '../../files/links.ts';
+import { acceptUploads, readUpload } from '../../files/multipart.ts';
 import { type FileStorage, storageKey } from '../../files/storage.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
@@ -13,10 +14,9 @@ import {
   openQuote,
   putQuote,
   recordAttachment,
-  storeFile,
+  storeAttachment,
 } from './repository.ts';
 import { DeletedQuoteAttachment, QuoteAttachmentUpload, QuoteOpen, QuotePut } from './schema.ts';
-import { acceptUploads, readUpload } from './upload.ts';
 
 const tags = ['Quotes'];
 const params = uuidParams('quoteId');
@@ -105,7 +105,8 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
     },
     async (request, reply) => {
       const { quoteId, attachmentId } = request.params;
-      return json(reply, await deleteAttachment(request.scope, storage, quoteId, attachmentId));
+      const deleted = await deleteAttachment(request.scope, storage, quoteId, attachmentId);
+      return json(reply, JSON.stringify(deleted));
     },
   );
 
@@ -139,7 +140,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
     async (request, reply) => {
       const { scope, params } = request;
       const { stored, upload } = await readUpload(request, reply, {
-        store: (content) => storeFile(scope, storage, params.quoteId, content),
+        store: (content) => storeAttachment(scope, storage, params.quoteId, content),
         discard: ({ id }) => storage.remove(storageKey(scope.organizationId, id)),
       });
       const description = { kind: upload.kind, ...upload.file };

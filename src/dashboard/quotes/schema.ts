@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { currency, dateTime, id, moment, name, price, text, title, uuid } from '../../http/fields.ts';
+import { AttachmentUpload } from '../../files/multipart.ts';
+import { currency, dateTime, id, moment, name, price, title, uuid } from '../../http/fields.ts';
 import { quoteStatus } from '../../quotes/schema.ts';
 import { optionalBody } from '../params.ts';
 
@@ -30,26 +31,10 @@ export const QuotePut = z
   });
 export type QuotePut = z.infer<typeof QuotePut>;
 
-const attachment = {
-  kind: text({ min: 1, max: 255 }).meta({ examples: ['itinerary'] }),
-  fileName: text({ min: 1, max: 255 }),
-  mimeType: text({ min: 1, max: 255 }),
-};
-
-/** What is told of a file that is stored; its size is counted as it arrives. */
-export type AttachmentDescription = { kind: string; fileName: string; mimeType: string };
-
-/** The parts of an upload, as they were read. */
-export const AttachmentUpload = z.object({
-  kind: attachment.kind,
-  file: z.object({ fileName: attachment.fileName, mimeType: attachment.mimeType }, 'must be a file'),
-});
-export type AttachmentUpload = z.infer<typeof AttachmentUpload>;
-
 /** The parts of an upload, for the document. */
 export const QuoteAttachmentUpload = z
   .object({
-    kind: attachment.kind,
+    kind: AttachmentUpload.shape.kind,
     file: z.string().describe('At most 25 MiB.').meta({ format: 'binary' }),
   })
   .meta({ id: 'QuoteAttachmentUpload', examples: [{ kind: 'itinerary', file: '(the bytes of the file)' }] });

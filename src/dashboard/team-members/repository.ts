@@ -1,32 +1,15 @@
-import { defineArchive, definePut, type Put } from '../../db/put.ts';
-import { writable } from '../../db/record.ts';
-import { teamMembers } from '../../db/schema/index.ts';
-import type { OrganizationScope } from '../../db/scope.ts';
-import { memberFields } from '../../team/repository.ts';
-import type { TeamMember } from '../../team/schema.ts';
-import type { TeamMemberPut } from './schema.ts';
-
-const put = definePut<TeamMember>({
-  table: teamMembers,
-  fields: memberFields,
-  columns: writable({
-    userId: teamMembers.userId,
-    name: teamMembers.name,
-    email: teamMembers.email,
-    roles: teamMembers.roles,
-    isAssignable: teamMembers.isAssignable,
-  }),
-});
+import { defineArchive } from '../../db/archive.ts';
+import { columnsOf } from '../../db/fields.ts';
+import { defineGet } from '../../db/get.ts';
+import { definePut } from '../../db/put.ts';
+import { activeMembers, teamMembers } from '../../db/schema/index.ts';
+import { memberView } from '../../team/repository.ts';
+import { TeamMemberPut } from './schema.ts';
 
 /** Creates the member, or replaces it. */
-export const putTeamMember = (
-  scope: OrganizationScope,
-  id: string,
-  input: TeamMemberPut,
-): Promise<Put<TeamMember>> => put(scope, id, input);
+export const putTeamMember = definePut(memberView, defineGet(memberView), {
+  columns: columnsOf(TeamMemberPut, teamMembers),
+});
 
 /** @throws TEAM_MEMBER_NOT_FOUND */
-export const archiveTeamMember = defineArchive({
-  table: teamMembers,
-  missing: { code: 'TEAM_MEMBER_NOT_FOUND', what: 'team member' },
-});
+export const archiveTeamMember = defineArchive(activeMembers);

@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm';
 import { foreignKey, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import type { Resource } from '../resource.ts';
 import { bytea, createdAt, moment, organizationId } from './columns.ts';
 import { organizations } from './organizations.ts';
 
@@ -31,3 +33,11 @@ export const apiKeys = pgTable(
     uniqueIndex('api_keys_hash_key').on(table.hash),
   ],
 );
+
+/** All keys, those revoked and expired too. */
+export const issuedKeys = {
+  table: apiKeys,
+  visible: sql`true`,
+  missing: { code: 'API_KEY_NOT_FOUND', noun: 'API key' },
+  isCounted: false,
+} satisfies Resource;

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import {
   doublePrecision,
   foreignKey,
@@ -11,10 +11,14 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { Resource } from '../resource.ts';
 import { archivedAt, createdAt, folded, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
 
 const noTexts = sql`'{}'::text[]`;
+
+/** What `query` finds of a product. */
+export const searchedProductFields = ['title', 'shortDescription', 'description'];
 
 export const products = pgTable(
   'products',
@@ -49,9 +53,7 @@ export const products = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     archivedAt: archivedAt(),
-    search: text()
-      .notNull()
-      .generatedAlwaysAs(folded(sql`title`, sql`short_description`, sql`description`)),
+    search: text().notNull().generatedAlwaysAs(folded(searchedProductFields)),
   },
   (table) => [
     primaryKey({ name: 'products_pkey', columns: [table.organizationId, table.id] }),
@@ -95,6 +97,14 @@ export const products = pgTable(
     index('products_purge_idx').on(table.archivedAt).where(sql`archived_at is not null`),
   ],
 );
+
+/** The catalog. */
+export const liveProducts = {
+  table: products,
+  visible: isNull(products.archivedAt),
+  missing: { code: 'CATALOG_PRODUCT_NOT_FOUND', noun: 'catalog product' },
+  isCounted: true,
+} satisfies Resource;
 
 export const productVariants = pgTable(
   'product_variants',

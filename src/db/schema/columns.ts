@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { toSnakeCase } from 'drizzle-orm/casing';
 import { customType, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /** A moment, to the millisecond: what the API shows is exactly what orders the lists. */
@@ -17,10 +18,13 @@ export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 /** U+001F between the parts keeps a substring search from matching across two fields. */
 const SEPARATOR = sql.raw(`chr(31)`);
 
-/** The text that `query` searches: its parts folded (lower case, no accents) into one generated column. */
-export const folded = (...parts: SQL[]): SQL =>
+/**
+ * The text that `query` searches: its parts folded (lower case, no accents) into one generated column.
+ * @param parts fields of the table, or SQL over its columns
+ */
+export const folded = (parts: readonly (string | SQL)[]): SQL =>
   sql`public.fold_text(${sql.join(
-    parts.map((part) => sql`coalesce(${part}, '')`),
+    parts.map((part) => sql`coalesce(${typeof part === 'string' ? sql.raw(toSnakeCase(part)) : part}, '')`),
     sql` || ${SEPARATOR} || `,
   )})`;
 

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import {
   type AnyPgColumn,
   foreignKey,
@@ -10,9 +10,13 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { Resource } from '../resource.ts';
 import { createdAt, folded, moment, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { customers } from './customers.ts';
 import { organizations } from './organizations.ts';
+
+/** What `query` finds of a conversation. */
+export const searchedConversationFields = ['contactName', 'contact'];
 
 /**
  * Threads. A rotated thread is continued by a newer one; the threads of one chain share `chainId`, the id of its oldest
@@ -38,7 +42,7 @@ export const conversations = pgTable(
     lastMessageAt: moment(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
-    search: text().notNull().generatedAlwaysAs(folded(sql`contact_name`, sql`contact`)),
+    search: text().notNull().generatedAlwaysAs(folded(searchedConversationFields)),
   },
   (table) => [
     primaryKey({ name: 'conversations_pkey', columns: [table.organizationId, table.id] }),
@@ -89,6 +93,17 @@ export const conversations = pgTable(
       .where(sql`continued_by is null`),
   ],
 );
+
+/** What lists show: of each chain of rotated threads the newest. */
+export const newestThreads = {
+  table: conversations,
+  visible: isNull(conversations.continuedBy),
+  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation' },
+  isCounted: true,
+} satisfies Resource;
+
+/** Every thread, whatever its place in a chain: what an id in a path leads to. */
+export const threads = { ...newestThreads, visible: sql`true`, isCounted: false } satisfies Resource;
 
 const messageColumns = () => ({
   organizationId: organizationId(),

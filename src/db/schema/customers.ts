@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import {
   foreignKey,
   index,
@@ -9,8 +9,15 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { Resource } from '../resource.ts';
 import { archivedAt, createdAt, folded, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
+
+/** First and last name as they are shown: a search across both finds the customer. */
+const fullName = sql`coalesce(nullif(first_name, '') || ' ' || nullif(last_name, ''), nullif(first_name, ''), last_name)`;
+
+/** What `query` finds of a customer, beside its full name. */
+export const searchedCustomerFields = ['summary', 'contactSearch'];
 
 export const customers = pgTable(
   'customers',
@@ -31,13 +38,7 @@ export const customers = pgTable(
     archivedAt: archivedAt(),
     search: text()
       .notNull()
-      .generatedAlwaysAs(
-        folded(
-          sql`coalesce(nullif(first_name, '') || ' ' || nullif(last_name, ''), nullif(first_name, ''), last_name)`,
-          sql`summary`,
-          sql`contact_search`,
-        ),
-      ),
+      .generatedAlwaysAs(folded([fullName, ...searchedCustomerFields])),
   },
   (table) => [
     primaryKey({ name: 'customers_pkey', columns: [table.organizationId, table.id] }),
@@ -62,6 +63,14 @@ export const customers = pgTable(
       .where(sql`archived_at is null`),
   ],
 );
+
+/** The active book. */
+export const liveCustomers = {
+  table: customers,
+  visible: isNull(customers.archivedAt),
+  missing: { code: 'CUSTOMER_NOT_FOUND', noun: 'customer' },
+  isCounted: true,
+} satisfies Resource;
 
 export const customerContacts = pgTable(
   'customer_contacts',

@@ -1,5 +1,6 @@
-import { sql } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import { foreignKey, index, integer, numeric, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import type { Resource } from '../resource.ts';
 import {
   archivedAt,
   createdAt,
@@ -13,6 +14,9 @@ import { customers } from './customers.ts';
 import { organizations } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
 import { teamMembers } from './team.ts';
+
+/** What `query` finds of an opportunity. */
+export const searchedOpportunityFields = ['title', 'shortRef', 'destination'];
 
 export const opportunities = pgTable(
   'opportunities',
@@ -41,9 +45,7 @@ export const opportunities = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     archivedAt: archivedAt(),
-    search: text()
-      .notNull()
-      .generatedAlwaysAs(folded(sql`title`, sql`short_ref`, sql`destination`)),
+    search: text().notNull().generatedAlwaysAs(folded(searchedOpportunityFields)),
   },
   (table) => [
     primaryKey({ name: 'opportunities_pkey', columns: [table.organizationId, table.id] }),
@@ -86,3 +88,11 @@ export const opportunities = pgTable(
       .where(sql`archived_at is null`),
   ],
 );
+
+/** The sales pipeline. */
+export const liveOpportunities = {
+  table: opportunities,
+  visible: isNull(opportunities.archivedAt),
+  missing: { code: 'OPPORTUNITY_NOT_FOUND', noun: 'opportunity' },
+  isCounted: true,
+} satisfies Resource;

@@ -1,4 +1,6 @@
+import { isNull } from 'drizzle-orm';
 import { foreignKey, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import type { Resource } from '../resource.ts';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
 
@@ -24,3 +26,11 @@ export const pipelineStages = pgTable(
     }),
   ],
 );
+
+/** The columns that the pipeline has now. */
+export const activeStages = {
+  table: pipelineStages,
+  visible: isNull(pipelineStages.archivedAt),
+  missing: { code: 'PIPELINE_STAGE_NOT_FOUND', noun: 'pipeline stage' },
+  isCounted: false,
+} satisfies Resource;

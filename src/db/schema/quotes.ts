@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import {
   bigint,
   foreignKey,
@@ -11,6 +11,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { Resource } from '../resource.ts';
 import {
   archivedAt,
   createdAt,
@@ -23,6 +24,9 @@ import {
 import { customers } from './customers.ts';
 import { opportunities } from './opportunities.ts';
 import { organizations } from './organizations.ts';
+
+/** What `query` finds of a quote. */
+export const searchedQuoteFields = ['title', 'destination'];
 
 export const quotes = pgTable(
   'quotes',
@@ -45,7 +49,7 @@ export const quotes = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     archivedAt: archivedAt(),
-    search: text().notNull().generatedAlwaysAs(folded(sql`title`, sql`destination`)),
+    search: text().notNull().generatedAlwaysAs(folded(searchedQuoteFields)),
   },
   (table) => [
     primaryKey({ name: 'quotes_pkey', columns: [table.organizationId, table.id] }),
@@ -84,6 +88,14 @@ export const quotes = pgTable(
       .where(sql`archived_at is null`),
   ],
 );
+
+/** Quotes that were not archived. */
+export const liveQuotes = {
+  table: quotes,
+  visible: isNull(quotes.archivedAt),
+  missing: { code: 'QUOTE_NOT_FOUND', noun: 'quote' },
+  isCounted: true,
+} satisfies Resource;
 
 export const quoteAttachments = pgTable(
   'quote_attachments',

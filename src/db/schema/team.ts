@@ -1,5 +1,6 @@
-import { sql } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import { boolean, foreignKey, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import type { Resource } from '../resource.ts';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
 
@@ -30,3 +31,11 @@ export const teamMembers = pgTable(
       .where(sql`archived_at is null`),
   ],
 );
+
+/** The team. It is small: its list is counted. */
+export const activeMembers = {
+  table: teamMembers,
+  visible: isNull(teamMembers.archivedAt),
+  missing: { code: 'TEAM_MEMBER_NOT_FOUND', noun: 'team member' },
+  isCounted: false,
+} satisfies Resource;

@@ -1,12 +1,26 @@
 import { Readable } from 'node:stream';
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type ApiError, validationFailed } from '../../errors.ts';
-import { reportIgnored } from '../../http/ignored-parameters.ts';
-import { type Fault, pathOf } from '../../http/validation.ts';
-import { AttachmentUpload } from './schema.ts';
+import { z } from 'zod';
+import { type ApiError, validationFailed } from '../errors.ts';
+import { text } from '../http/fields.ts';
+import { reportIgnored } from '../http/ignored-parameters.ts';
+import { type Fault, pathOf } from '../http/validation.ts';
 
 /** Reading an attachment that is uploaded as multipart/form-data, while it arrives. */
+
+/** The parts of an upload, as they were read. */
+export const AttachmentUpload = z.object({
+  kind: text({ min: 1, max: 255 }).meta({ examples: ['itinerary'] }),
+  file: z.object(
+    { fileName: text({ min: 1, max: 255 }), mimeType: text({ min: 1, max: 255 }) },
+    'must be a file',
+  ),
+});
+export type AttachmentUpload = z.infer<typeof AttachmentUpload>;
+
+/** What is told of a file that is stored; its size is counted as it arrives. */
+export type AttachmentDescription = { kind: string; fileName: string; mimeType: string };
 
 export type Upload<Stored> = { stored: Stored; upload: AttachmentUpload };
 

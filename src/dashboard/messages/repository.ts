@@ -1,0 +1,212 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { ConversationMessage } from '../../conversations/schema.ts';
+import { builder, named } from '../../db/builder.ts';
+import { type Columns, columnsOf, fieldsOf } from '../../db/fields.ts';
+import { isId } from '../../db/ids.ts';
+import { jsonRows } from '../../db/json.ts';
+import type { Put } from '../../db/put.ts';
+import { columnList, columnsFrom, recordsFrom, toRecord } from '../../db/record.ts';
+import { missing, nameOf, type RecordKey, rowOf } from '../../db/resource.ts';
+import { channelMessages, conversations, threads, whatsappMessages } from '../../db/schema/index.ts';
+import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
+import { type Params, prepared, rendered } from '../../db/statement.ts';
+import { validationFailed } from '../../errors.ts';
+import {
+  ConversationMessageImport,
+  type ConversationMessagePut,
+  type ImportedMessages,
+} from '../conversations/schema.ts';
+
+/** Messages, in the store of their conversation's channel. */
+
+type MessageTable = typeof whatsappMessages | typeof channelMessages;
+
+/** Names the messages of a conversation; `messages` is a JSON array of rows. */
+type MessagesValues = { organizationId: string; conversationId: string; messages: string };
+
+/** The statements of one message store. `delivery` is what it keeps of what the provider reports. */
+function defineStore<Delivery extends string>(table: MessageTable, delivery: Columns<Delivery>) {
+  const message = columnsOf(ConversationMessageImport.omit({ delivery: true }), table);
+  const columns = { ...message, ...delivery };
+  const { createdAt, ...others } = columns;
+  const name = nameOf({ table });
+  const ofConversation = ($: Params<{ organizationId: string; conversationId: string }>): SQL =>
+    sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
+
+  return {
+    message,
+    delivery: delivery as Columns,
+
+    stored: prepared(
+      `${name}.stored`,
+      ($: Params<{ organizationId: string; conversationId: string; ids: string[] }>) =>
+        builder
+          .select(named({ id: table.id }))
+          .from(table)
+          .where(sql`${ofConversation($)} and ${table.id} = any(${$.ids}::uuid[])`),
+    ),
+
+    /** A message without a moment gets the present. */
+    insert: prepared(
+      `${name}.insert`,
+      ($: Params<MessagesValues>) => sql<{ createdAt: Date }>`
+        insert into ${table} (organization_id, conversation_id, ${columnList(others)}, created_at)
+        select ${$.organizationId}::uuid, ${$.conversationId}::uuid, ${columnsFrom('input', others)},
+          coalesce(input.created_at, now())
+        from ${recordsFrom(table, $.messages)} input
+        returning created_at as "createdAt"`,
+    ),
+
+    /** A message without a moment keeps the one it has. Only what differs is written. */
+    update: prepared(
+      `${name}.update`,
+      ($: Params<MessagesValues>) => sql<{ createdAt: Date }>`
+        update ${table} set (${columnList(others)}, created_at)
+          = row(${columnsFrom('input', others)}, coalesce(input.created_at, ${createdAt}))
+        from ${recordsFrom(table, $.messages)} input
+        where ${ofConversation($)} and ${table.id} = input.id
+          and row(${columnsFrom(name, others)}, ${createdAt})
+            is distinct from row(${columnsFrom('input', others)}, coalesce(input.created_at, ${createdAt}))
+        returning ${createdAt} as "createdAt"`,
+    ),
+
+    get: rendered(`${name}.get`, ($: Params<RecordKey & { conversationId: string }>) =>
+      jsonRows(
+        fieldsOf(ConversationMessage, table),
+        sql`from ${table} where ${ofConversation($)} and ${table.id} = ${$.id}`,
+      ),
+    ),
+  };
+}
+
+const stores = {
+  whatsapp: defineStore(whatsappMessages, {
+    providerMessageId: whatsappMessages.providerMessageId,
+    status: whatsappMessages.deliveryStatus,
+    statusAt: whatsappMessages.deliveryStatusAt,
+    templateName: whatsappMessages.templateName,
+  }),
+  others: defineStore(channelMessages, {
+    providerName: channelMessages.providerName,
+    externalId: channelMessages.externalId,
+    subject: channelMessages.subject,
+  }),
+};
+type Store = (typeof stores)[keyof typeof stores];
+
+/** What is said of a message's delivery that its store has no place for. */
+const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: string) =>
+  Object.entries(delivery ?? {})
+    .filter(([field, value]) => value !== undefined && value !== null && !(field in store.delivery))
+    .map(([field]) => ({
+      path: `${path}.delivery.${field}`,
+      message: "is not kept for this conversation's channel",
+    }));
+
+const lockStatement = prepared('conversations.lock', ($: Params<RecordKey>) =>
+  builder
+    .select(named({ channel: conversations.channel }))
+    .from(conversations)
+    .where(rowOf(threads, $))
+    .for('no key update'),
+);
+
+const countStatement = prepared(
+  'conversations.add_messages',
+  ($: Params<RecordKey & { inserted: number; latest: string }>) =>
+    builder
+      .update(conversations)
+      .set({
+        messageCount: sql`${conversations.messageCount} + ${$.inserted}::integer`,
+        lastMessageAt: sql`greatest(${conversations.lastMessageAt}, ${$.latest}::timestamptz)`,
+      })
+      .where(and(eq(conversations.organizationId, $.organizationId), eq(conversations.id, $.id))),
+);
+
+/** Writes the messages that are new and those that are stored, each kind in one statement. */
+async function writeMessages(
+  { db, organizationId }: OrganizationScope,
+  conversationId: string,
+  store: Store,
+  messages: readonly ConversationMessageImport[],
+): Promise<ImportedMessages> {
+  const key = { organizationId, conversationId };
+  const ids = messages.map(({ id }) => id.toLowerCase());
+  const stored = new Set((await db.read(store.stored, { ...key, ids })).map(({ id }) => id));
+  const rowsOf = (isStored: boolean): Record<string, unknown>[] =>
+    messages
+      .filter(({ id }) => stored.has(id.toLowerCase()) === isStored)
+      .map(({ delivery, ...message }) => ({
+        ...toRecord(store.message, message),
+        ...toRecord(store.delivery, delivery ?? {}),
+      }));
+  const written: { createdAt: Date }[] = [];
+  for (const [rows, statement] of [
+    [rowsOf(false), store.insert],
+    [rowsOf(true), store.update],
+  ] as const) {
+    if (rows.length > 0)
+      written.push(...(await db.write(statement, { ...key, messages: JSON.stringify(rows) })));
+  }
+  const inserted = messages.length - stored.size;
+  if (written.length > 0) {
+    const latest = new Date(Math.max(...written.map(({ createdAt }) => createdAt.getTime()))).toISOString();
+    await db.write(countStatement, { organizationId, id: conversationId, inserted, latest });
+  }
+  return { inserted, updated: stored.size };
+}
+
+/**
+ * Runs `work` on the message store of the conversation, under its lock.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ */
+const underLock = <Result>(
+  scope: OrganizationScope,
+  id: string,
+  messages: readonly { path: string; message: ConversationMessagePut }[],
+  work: (scope: OrganizationScope, store: Store) => Promise<Result>,
+): Promise<Result> =>
+  inTransaction(scope, async (within) => {
+    const [conversation] = isId(id)
+      ? await within.db.write(lockStatement, { organizationId: within.organizationId, id })
+      : [];
+    if (!conversation) throw missing(threads, id);
+    const store = conversation.channel === 'whatsapp' ? stores.whatsapp : stores.others;
+    const faults = messages.flatMap(({ message, path }) => misplaced(store, message, path));
+    if (faults.length > 0) throw validationFailed(faults);
+    return work(within, store);
+  });
+
+/**
+ * Creates the messages, or replaces those that are there, all or none.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ */
+export const putMessages = (
+  scope: OrganizationScope,
+  conversationId: string,
+  messages: readonly ConversationMessageImport[],
+): Promise<ImportedMessages> =>
+  underLock(
+    scope,
+    conversationId,
+    messages.map((message, index) => ({ message, path: `body.data[${index}]` })),
+    (within, store) => writeMessages(within, conversationId, store, messages),
+  );
+
+/**
+ * Creates the message, or replaces it.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ */
+export const putMessage = (
+  scope: OrganizationScope,
+  conversationId: string,
+  id: string,
+  input: ConversationMessagePut,
+): Promise<Put<ConversationMessage>> =>
+  underLock(scope, conversationId, [{ message: input, path: 'body' }], async (within, store) => {
+    const { inserted } = await writeMessages(within, conversationId, store, [{ ...input, id }]);
+    const { organizationId } = within;
+    const [row] = await within.db.read(store.get, { organizationId, conversationId, id });
+    if (!row) throw new Error('A message was written and is not there.');
+    return { created: inserted === 1, body: row.body };
+  });

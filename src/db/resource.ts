@@ -1,0 +1,53 @@
+import { getTableName, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import { type ApiError, type ErrorCode, notFound } from '../errors.ts';
+import type { Fields } from './json.ts';
+import type { Params } from './statement.ts';
+
+/** A table whose rows belong to organizations. */
+export type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
+
+/** Records of one kind, as the API knows them. Each stands beside its table, in schema/. */
+export type Resource<Table extends TenantTable = TenantTable> = {
+  readonly table: Table;
+  /** What makes a row visible: lists, lookups and writes see no other. */
+  readonly visible: SQL;
+  /** What a missing record is answered with. */
+  readonly missing: { readonly code: ErrorCode; readonly noun: string };
+  /** True when `live_counts` keeps the number of visible rows. */
+  readonly isCounted: boolean;
+};
+
+/** A resource as a response shows it. */
+export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> & {
+  readonly fields: Fields<T>;
+  /** Tables that only `fields` need. */
+  readonly joins?: SQL;
+};
+
+/** Names one record. */
+export type RecordKey = { organizationId: string; id: string };
+
+/** The place of the organization's id. Every statement on a tenant table has it. */
+export const organizationPlace = sql.placeholder('organizationId');
+
+export const nameOf = ({ table }: Pick<Resource, 'table'>): string => getTableName(table);
+
+/** The row of this key, visible or not. */
+export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>): SQL =>
+  sql`${table.organizationId} = ${$.organizationId} and ${table.id} = ${$.id}`;
+
+/** The visible row of this key. */
+export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
+  sql`${rowOf(resource, $)} and ${resource.visible}`;
+
+/** 404 for a record that is archived, another organization's, or was never there. */
+export const missing = ({ missing: { code, noun } }: Pick<Resource, 'missing'>, id: string): ApiError =>
+  notFound(code, noun, id);
+
+/**
+ * A CTE that stands in the place of a table: it has the table's own name, so that the table's columns, and with them the
+ * fields of a response, read the rows that the query has just written.
+ */
+export const inPlaceOf = (table: PgTable, query: SQL): SQL =>
+  sql`${sql.identifier(getTableName(table))} as (${query})`;
