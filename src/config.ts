@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The only reader of the environment. README's table is made from these descriptions. */
+/** The only reader of the environment. The table in docs/operating.md is made from these descriptions. */
 
 const integer = (minimum: number, maximum: number) =>
   z.coerce

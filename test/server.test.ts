@@ -14,8 +14,8 @@ import { scopeTo } from '../src/db/scope.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE, type TestDatabase } from './support/databases.ts';
+import { dashboardTour, README, readmeExample } from './support/documents.ts';
 import { freePort, MAIN, startProcess } from './support/process.ts';
-import { README, readmeExample, readmeTour } from './support/readme.ts';
 
 const READY = 'Try it:';
 /** Four starts, the first with all of the demo: a busy machine needs its time for that. */
@@ -34,10 +34,10 @@ function printedCurl(output: string): { url: string; authorization: string } {
   return { url, authorization };
 }
 
-/** Runs the README's tour in a shell, as its reader would; its output. */
+/** Runs the tour of the dashboard API in a shell, as its reader would; its output. */
 async function runTour(api: string, dashboard: string, greeting: string): Promise<string> {
   const [, token] = /Its token +(\S+)/.exec(greeting) ?? [];
-  const script = readmeTour({
+  const script = dashboardTour({
     api: new URL('/v1', api).href,
     dashboard: `${dashboard}/dashboard/v1`,
     token: String(token),

@@ -1,6 +1,6 @@
 /**
- * What makes two contacts the same account, whatever people write: the contact key. See "Contacts" in the README's
- * decisions; the country rules follow how WhatsApp itself reports numbers of Mexico, Argentina and Brazil.
+ * What makes two contacts the same account, whatever people write: the contact key. See "Contacts" in
+ * docs/decisions.md; the country rules follow how WhatsApp itself reports numbers of Mexico, Argentina and Brazil.
  */
 
 export type IdentifierType = 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';

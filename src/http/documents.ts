@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { buildApp } from '../app.ts';
 import { Environment } from '../config.ts';
 import { buildDashboardApp } from '../dashboard/app.ts';
@@ -42,13 +43,47 @@ const describedDashboardApp = () =>
     logger: createLogger('silent'),
   });
 
-/** Replaces what stands between the markers of a generated part of a Markdown file. */
-function replacePart(text: string, part: string, content: string): string {
-  const [start, end] = [`<!-- ${part}: made by npm run docs -->`, `<!-- end of ${part} -->`];
-  const from = text.indexOf(start);
-  const to = text.indexOf(end);
-  if (from < 0 || to < 0) throw new Error(`README.md has no part "${part}".`);
-  return `${text.slice(0, from + start.length)}\n\n${content}\n\n${text.slice(to)}`;
+/** A generated part of a Markdown file. Its markers stand on lines of their own. */
+const PART = /^<!-- ([\w-]+): made by npm run docs -->$[\s\S]*?^<!-- end of \1 -->$/gm;
+const PART_START = /^<!-- [\w-]+: made by npm run docs -->$/gm;
+
+const ROOT = new URL('../../', import.meta.url);
+
+/** README.md and everything below docs/. */
+const markdownFiles = (): string[] => [
+  'README.md',
+  ...readdirSync(new URL('docs/', ROOT), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => `docs/${path}`)
+    .sort(),
+];
+
+const partsIn = (text: string): string[] => [...text.matchAll(PART)].map(([, name]) => String(name));
+
+/** Puts each part's content between its markers, wherever they stand. */
+const renderParts = (text: string, contents: Record<string, string>): string =>
+  text.replace(PART, (_part, name: string) =>
+    [`<!-- ${name}: made by npm run docs -->`, contents[name], `<!-- end of ${name} -->`].join('\n\n'),
+  );
+
+/**
+ * The Markdown files that have generated parts.
+ * @throws when a marker has no end, names no part, or a part stands in no file
+ */
+function markdownDocuments(contents: Record<string, string>): GeneratedDocument[] {
+  const files = markdownFiles().map((path) => ({ path, text: readFileSync(new URL(path, ROOT), 'utf8') }));
+  for (const { path, text } of files) {
+    const parts = partsIn(text);
+    if (parts.length !== (text.match(PART_START) ?? []).length)
+      throw new Error(`${path} has a generated part without an end.`);
+    const unknown = parts.find((name) => !(name in contents));
+    if (unknown !== undefined) throw new Error(`${path} has a part "${unknown}" that nothing makes.`);
+  }
+  const written = files.filter(({ text }) => partsIn(text).length > 0);
+  const placed = new Set(written.flatMap(({ text }) => partsIn(text)));
+  const missing = Object.keys(contents).find((name) => !placed.has(name));
+  if (missing !== undefined) throw new Error(`No Markdown file has the part "${missing}".`);
+  return written.map(({ path }) => ({ path, render: (present) => renderParts(present, contents) }));
 }
 
 function configurationTable(): string {
@@ -82,14 +117,6 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   return [
     { path: 'openapi/openapi.json', render: () => text },
     { path: 'openapi/dashboard.json', render: () => dashboardText },
-    {
-      path: 'README.md',
-      render: (present) =>
-        replacePart(
-          replacePart(present, 'operations', operationsTable(paths)),
-          'configuration',
-          configurationTable(),
-        ),
-    },
+    ...markdownDocuments({ operations: operationsTable(paths), configuration: configurationTable() }),
   ];
 }

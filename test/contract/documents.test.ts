@@ -1,0 +1,120 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { Database } from '../../src/db/client.ts';
+import { errorCodes } from '../../src/errors.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import type { KeyCache } from '../../src/keys/cache.ts';
+import { documentAt, documents, README } from '../support/documents.ts';
+
+const root = new URL('../../', import.meta.url);
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+
+/** The first groups of all matches in a text. */
+const all = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, group]) => String(group));
+
+/** A Markdown text without what its code blocks show. */
+const prose = (text: string): string => text.replace(/^```[\s\S]*?^```$/gm, '');
+
+/** The anchors of a document's headings, made as GitHub makes them. */
+const anchorsOf = (text: string): string[] =>
+  all(prose(text), /^#+ (.+)$/gm).map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+/** A part of a document, from a text that it has up to the next empty line. */
+const tableFrom = (text: string, head: string): string[] => {
+  expect(text).toContain(head);
+  const table = text.slice(text.indexOf(head));
+  return table.slice(0, table.indexOf('\n\n')).split('\n').slice(2);
+};
+
+describe.each(documents)('$path', ({ path, text }) => {
+  test('names only npm scripts that exist', () => {
+    const named = all(text, /npm run ([\w:-]+)/g);
+    expect(named.filter((script) => !(script in manifest.scripts))).toEqual([]);
+  });
+
+  test('leads only to files and headings that exist', () => {
+    const here = new URL(path, root);
+    const links = all(text, /\]\(([^)]+)\)/g).filter((link) => !/^https?:/.test(link));
+    const broken = links.filter((link) => {
+      const { pathname, hash } = new URL(link, here);
+      if (!existsSync(pathname)) return true;
+      return hash !== '' && !anchorsOf(readFileSync(pathname, 'utf8')).includes(hash.slice(1));
+    });
+    expect(broken).toEqual([]);
+    const named = all(text, /`((?:src|test|bench|demo|docs|openapi|migrations)\/[\w./-]*)`/g);
+    expect(named.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
+  });
+
+  test('names only error codes that exist', () => {
+    const named = all(
+      text,
+      /\b([A-Z]+(?:_[A-Z]+)*_(?:NOT_FOUND|FAILED|CONFLICT|TOO_LARGE|EXCEEDED|UNAVAILABLE|LINK_INVALID|INTERNAL_ERROR|NOT_ARCHIVED|KEY_INACTIVE))\b/g,
+    );
+    expect(named.filter((code) => !(errorCodes as readonly string[]).includes(code))).toEqual([]);
+  });
+});
+
+describe('README.md', () => {
+  test('is short, and leads to every other document outside of the guide', () => {
+    expect(README.split('\n').length).toBeLessThanOrEqual(200);
+    const linked = all(README, /\]\((docs\/[^)#]+)\)/g);
+    const others = documents.map(({ path }) => path).filter((path) => /^docs\/[^/]+$/.test(path));
+    expect(others.length).toBeGreaterThan(4);
+    expect(others.filter((path) => !linked.includes(path))).toEqual([]);
+  });
+});
+
+describe('docs/changing-it.md', () => {
+  test('shows the folders of src as they are', () => {
+    const text = documentAt('docs/changing-it.md');
+    const map = text.slice(text.indexOf('src/\n'), text.indexOf('migrations/  '));
+    const folders = all(map, /(\w+)\/(?= )/g);
+    expect(folders.length).toBeGreaterThan(10);
+    expect(folders.filter((folder) => !existsSync(new URL(`src/${folder}/`, root)))).toEqual([]);
+  });
+});
+
+describe('docs/decisions.md', () => {
+  test('gives a reason for every dependency, and for nothing else', () => {
+    const rows = tableFrom(documentAt('docs/decisions.md'), '| package | reason |');
+    const named = rows.flatMap((row) =>
+      (row.split('|')[1] ?? '').split(',').map((name) => name.trim().replace(/ \(.*\)$/, '')),
+    );
+    const { dependencies, devDependencies, optionalDependencies } = manifest;
+    const present = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
+    expect(named.sort()).toEqual(present.filter((name) => !name.startsWith('@types/')).sort());
+  });
+});
+
+describe('docs/operating.md', () => {
+  const text = documentAt('docs/operating.md');
+
+  test('names every metric of the service, and none that does not exist', async () => {
+    const db = { stats: () => ({ total: 0, idle: 0, waiting: 0 }) } as Database;
+    const keys = { stats: () => ({ hits: 0, misses: 0 }) } as KeyCache;
+    const metrics = all(await createMetrics({ db, keys }).text(), /^# TYPE (\w+)/gm);
+    const own = metrics.filter((name) => !/^(process|nodejs)_/.test(name));
+    expect(own.length).toBeGreaterThan(8);
+    expect(own.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+    const sections = text.slice(text.indexOf('## What to watch'), text.indexOf('## Logs'));
+    const named = all(sections, /\b([a-z]+(?:_[a-z0-9]+)+)\b/g).filter(
+      (name) => name !== 'histogram_quantile',
+    );
+    expect(named.length).toBeGreaterThan(own.length);
+    expect(
+      named.map((name) => name.replace(/_bucket$/, '')).filter((name) => !metrics.includes(name)),
+    ).toEqual([]);
+  });
+});
+
+test('the image starts the service as npm start does', () => {
+  const dockerfile = readFileSync(new URL('Dockerfile', root), 'utf8');
+  const command = JSON.parse(/^CMD (.*)$/m.exec(dockerfile)?.[1] ?? '[]');
+  expect(command.join(' ')).toBe(manifest.scripts.start);
+});

@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+const root = new URL('../../', import.meta.url);
+
+export type MarkdownDocument = { path: string; text: string };
+
+const read = (path: string): MarkdownDocument => ({ path, text: readFileSync(new URL(path, root), 'utf8') });
+
+/** README.md and everything below docs/. */
+export const documents: readonly MarkdownDocument[] = [
+  'README.md',
+  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => `docs/${path}`)
+    .sort(),
+].map(read);
+
+/** Throws for a document that is not there. */
+export function documentAt(path: string): string {
+  const document = documents.find((one) => one.path === path);
+  if (!document) throw new Error(`There is no ${path}.`);
+  return document.text;
+}
+
+export const README = documentAt('README.md');
+
+/** The curl at the top of the README: the path that it calls and the answer that it promises. */
+export function readmeExample(): { path: string; answer: unknown } {
+  const part = README.slice(README.indexOf('<!-- example -->'), README.indexOf('<!-- end of example -->'));
+  const [, path] =
+    /curl -s 'http:\/\/localhost:3000([^']+)' -H "Authorization: Bearer \$KEY"/.exec(part) ?? [];
+  const [, answer] = /```json\n([\s\S]+?)```/.exec(part) ?? [];
+  if (path === undefined || answer === undefined) throw new Error('README.md has no example.');
+  return { path, answer: JSON.parse(answer) };
+}
+
+/** The tour of the dashboard API: a shell script for a service at these addresses. */
+export function dashboardTour(at: { api: string; dashboard: string; token: string }): string {
+  const text = documentAt('docs/dashboard.md');
+  const part = text.slice(text.indexOf('<!-- tour -->'), text.indexOf('<!-- end of tour -->'));
+  const [, script] = /```sh\n([\s\S]+?)```/.exec(part) ?? [];
+  if (script === undefined) throw new Error('docs/dashboard.md has no tour.');
+  return script
+    .replace(/^API=.*$/m, `API=${at.api}`)
+    .replace(/^DASHBOARD=.*$/m, `DASHBOARD=${at.dashboard}`)
+    .replace(/^TOKEN=.*$/m, `TOKEN=${at.token}`);
+}
