@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../src/db/client.ts';
-import { errorCodes } from '../../src/errors.ts';
+import { ApiError, type ErrorCode, errorCodes } from '../../src/errors.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { KeyCache } from '../../src/keys/cache.ts';
 import { documentAt, documents, README } from '../support/documents.ts';
@@ -61,12 +61,46 @@ describe.each(documents)('$path', ({ path, text }) => {
 });
 
 describe('README.md', () => {
-  test('is short, and leads to every other document outside of the guide', () => {
+  test('is short, and leads to every other document', () => {
     expect(README.split('\n').length).toBeLessThanOrEqual(200);
     const linked = all(README, /\]\((docs\/[^)#]+)\)/g);
-    const others = documents.map(({ path }) => path).filter((path) => /^docs\/[^/]+$/.test(path));
-    expect(others.length).toBeGreaterThan(4);
+    const others = documents.map(({ path }) => path).filter((path) => path !== 'README.md');
+    expect(others.length).toBeGreaterThan(10);
     expect(others.filter((path) => !linked.includes(path))).toEqual([]);
+  });
+});
+
+describe('the guide', () => {
+  const chapters = documents.filter(({ path }) => path.startsWith('docs/guide/'));
+
+  test('shows no curl that the tests do not run', () => {
+    const shells = chapters.flatMap(({ text }) => [...text.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)]);
+    const curls = shells.filter(([, , code]) => code?.includes('curl'));
+    expect(curls.length).toBeGreaterThan(20);
+    expect(curls.filter(([, info]) => info !== 'sh example').map(([block]) => block)).toEqual([]);
+  });
+
+  test('leads only to itself: the reference page shows it alone', () => {
+    const links = chapters.flatMap(({ text }) => all(text, /\]\(([^)]+)\)/g));
+    const names = chapters.map(({ path }) => path.replace('docs/guide/', ''));
+    const outside = links.filter((link) => !/^#/.test(link) && !names.includes(link.replace(/#.*/, '')));
+    expect(outside).toEqual([]);
+  });
+
+  test('explains every error code under a heading of its own, except those of the dashboard API', () => {
+    const guide = documentAt('docs/guide/errors.md');
+    const statusOf = (code: string) => new ApiError(code as ErrorCode, '').status;
+    const explained = all(guide, /^### ([A-Z_]+)$/gm);
+    const rows = tableFrom(documentAt('docs/dashboard.md'), '| code | status |');
+    const ofDashboard = rows.map((row) => all(row, /`([A-Z_]+)`/g)[0] ?? '');
+    expect([...explained, ...ofDashboard].sort()).toEqual([...errorCodes].sort());
+
+    for (const code of explained) expect(guide).toContain(`### ${code}\n\nStatus ${statusOf(code)}. `);
+    for (const [index, code] of ofDashboard.entries()) expect(rows[index]).toContain(`| ${statusOf(code)} |`);
+    const document = readFileSync(new URL('openapi/openapi.json', root), 'utf8');
+    const answered = all(document, /"code": "([A-Z_]+)"/g);
+    expect(answered.length).toBeGreaterThan(20);
+    expect(answered.filter((code) => !explained.includes(code))).toEqual([]);
   });
 });
 

@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+
+/**
+ * The examples of a Markdown document: a block of shell marked `sh example`, and what it prints in a block marked
+ * `json answer`, `jsonc answer` (the line `// …` stands for further fields) or `http answer` (some of the headers).
+ * `varies=id,createdAt` after it names the fields and headers whose values differ from run to run.
+ */
+export type Example = {
+  /** The heading that it stands under. */
+  title: string;
+  command: string;
+  answer: { language: string; varies: ReadonlySet<string>; text: string } | undefined;
+};
+
+const BLOCK_OR_HEADING = /^```(?<info>[^\n]*)\n(?<code>[\s\S]*?)^```$|^#+ (?<heading>.+)$/gm;
+
+/** @throws for an answer that follows no example */
+export function examplesOf(markdown: string): Example[] {
+  const examples: Example[] = [];
+  let title = '';
+  for (const { groups = {} } of markdown.matchAll(BLOCK_OR_HEADING)) {
+    const { info = '', code = '', heading } = groups;
+    const [language = '', kind, ...options] = info.split(' ');
+    if (heading !== undefined) title = heading;
+    if (kind === 'example') examples.push({ title, command: code, answer: undefined });
+    if (kind !== 'answer') continue;
+    const example = examples.at(-1);
+    if (!example || example.answer) throw new Error(`Under "${title}" an answer follows no example.`);
+    const varies = options.find((option) => option.startsWith('varies='))?.slice('varies='.length);
+    example.answer = { language, varies: new Set(varies?.split(',')), text: code };
+  }
+  return examples;
+}
+
+/** What a run of examples has learned: the values that the document shows, and those that this service gave instead. */
+export type Learned = Map<string, string>;
+
+/** Ids, moments, links and entity tags: what a later example uses again. */
+const FORMS = [
+  /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+  /^https?:/,
+  /^(W\/)?"[\w-]+"$/,
+];
+
+const formOf = (text: string): RegExp | undefined => FORMS.find((form) => form.test(text));
+
+/** Both are text of one form, or both of another type than text. */
+const isAlike = (shown: unknown, actual: unknown): boolean =>
+  typeof shown === 'string' && typeof actual === 'string'
+    ? formOf(shown) === formOf(actual)
+    : typeof shown === typeof actual && (shown === null) === (actual === null);
+
+const REST = '…';
+
+/** The shown value with what may differ taken from the actual one: equal to it when the answer is as shown. */
+function expected(shown: unknown, actual: unknown, varies: ReadonlySet<string>, learned: Learned): unknown {
+  if (Array.isArray(shown)) {
+    return shown.map((entry, index) =>
+      expected(entry, Array.isArray(actual) ? actual[index] : undefined, varies, learned),
+    );
+  }
+  if (typeof shown !== 'object' || shown === null) return shown;
+  const present = (typeof actual === 'object' && actual !== null ? actual : {}) as Record<string, unknown>;
+  // A value that an earlier answer gave is the same in this one.
+  const isKnown = (value: unknown) => [...learned.values()].includes(value as string);
+  const { [REST]: rest, ...fields } = shown as Record<string, unknown>;
+  const entries = Object.entries(fields).map(([name, value]) => {
+    if (!varies.has(name) || isKnown(value) || !isAlike(value, present[name])) {
+      return [name, expected(value, present[name], varies, learned)];
+    }
+    if (typeof value === 'string' && formOf(value)) learned.set(value, String(present[name]));
+    return [name, present[name]];
+  });
+  return { ...(rest === undefined ? {} : present), ...Object.fromEntries(entries) };
+}
+
+const parse = (text: string): unknown =>
+  JSON.parse(text.replace(new RegExp(`^ *// ${REST}$`, 'gm'), `"${REST}": true`));
+
+/** Status, headers in lower case, and the body as JSON; `{}` for none. */
+function parseHttp(text: string): { status: string; headers: Record<string, string>; body: unknown } {
+  const [head = '', body = ''] = text.trim().split(/\r?\n\r?\n/);
+  const [status = '', ...lines] = head.split(/\r?\n/);
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return { status, headers: Object.fromEntries(headers), body: body === '' ? {} : parse(body) };
+}
+
+const replaceAll = (text: string, learned: Learned): string =>
+  [...learned].reduce((replaced, [shown, actual]) => replaced.replaceAll(shown, actual), text);
+
+/**
+ * Runs an example in a shell, as its reader would, and holds what it prints to what the document shows.
+ * @param base stands in for http://localhost:3000
+ * @param learned what earlier examples of the document have learned; grows
+ */
+export async function runExample(
+  { title, command, answer }: Example,
+  base: string,
+  environment: Record<string, string>,
+  learned: Learned,
+): Promise<void> {
+  const script = replaceAll(command, learned).replaceAll('http://localhost:3000', base);
+  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+    env: { PATH: process.env.PATH, ...environment },
+  });
+  const { stdout } = await run;
+  if (!answer) {
+    expect(stdout, `${title}:\n${command}`).not.toContain('"error"');
+    return;
+  }
+  const read = answer.language === 'http' ? parseHttp : parse;
+  const shown = read(replaceAll(answer.text, learned));
+  const actual = read(stdout);
+  if (answer.language === 'http') {
+    // Some of the headers are shown, not all.
+    Object.assign((shown as { headers: object }).headers, { [REST]: true });
+  }
+  expect(actual, `${title}:\n${command}`).toEqual(expected(shown, actual, answer.varies, learned));
+}
