@@ -14,7 +14,8 @@ import { scopeTo } from '../src/db/scope.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE, type TestDatabase } from './support/databases.ts';
-import { dashboardTour, README, readmeExample } from './support/documents.ts';
+import { dashboardTour, README } from './support/documents.ts';
+import { type Example, examplesOf, runExample } from './support/examples.ts';
 import { freePort, MAIN, startProcess } from './support/process.ts';
 
 const READY = 'Try it:';
@@ -66,12 +67,11 @@ describe('a start without DATABASE_URL', () => {
       expect(answer.status).toBe(200);
       expect(await answer.json()).toMatchObject({ data: [{ id: expect.any(String) }] });
 
-      const example = readmeExample();
-      const promised = JSON.parse(JSON.stringify(example.answer), (name, value) =>
-        name === 'createdAt' ? expect.any(String) : value,
-      );
-      const team = await fetch(new URL(example.path, curl.url), { headers });
-      expect(await team.json()).toEqual(promised);
+      const [example, ...others] = examplesOf(README);
+      expect(others).toEqual([]);
+      const { origin } = new URL(curl.url);
+      const KEY = curl.authorization.replace('Bearer ', '');
+      await runExample(example as Example, origin, { KEY }, new Map());
 
       const output = await runTour(
         curl.url,
