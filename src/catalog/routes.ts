@@ -45,7 +45,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         summary: 'Create a product',
         description: 'Creates a product with its variants, all or nothing. Variants are set here only.',
         body: CatalogProductCreate,
-        response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }, 413),
+        response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }),
       },
     },
     async (request, reply) => json(reply, await createCatalogProduct(request.scope, request.body), 201),
@@ -60,7 +60,10 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         summary: 'Get a product',
         description: 'One product with its variants.',
         params: CatalogProductParams,
-        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
+        response: responses(
+          { status: 200, schema: CatalogProduct, description: 'The product.' },
+          'CATALOG_PRODUCT_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => json(reply, await getCatalogProduct(request.scope, request.params.productId)),
@@ -79,7 +82,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         body: CatalogProductUpdate,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
-          413,
+          'CATALOG_PRODUCT_NOT_FOUND',
         ),
       },
     },
@@ -97,11 +100,14 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         description:
           'The product leaves the catalog. The dashboard can restore it within 30 days; after that it is purged.',
         params: CatalogProductParams,
-        response: responses({
-          status: 200,
-          schema: ArchivedCatalogProduct,
-          description: 'The product was archived.',
-        }),
+        response: responses(
+          {
+            status: 200,
+            schema: ArchivedCatalogProduct,
+            description: 'The product was archived.',
+          },
+          'CATALOG_PRODUCT_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) =>

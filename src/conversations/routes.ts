@@ -44,7 +44,10 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
           'The newest `limit` messages, oldest first, of all the threads that were joined by rotation. There is no offset: ask for as many as needed.',
         params: ConversationParams,
         querystring: ConversationTranscriptQuery,
-        response: responses({ status: 200, schema: ConversationTranscript, description: 'The transcript.' }),
+        response: responses(
+          { status: 200, schema: ConversationTranscript, description: 'The transcript.' },
+          'CONVERSATION_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) =>

@@ -40,7 +40,10 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         description:
           'Creates a person or an anonymous lead with one or more contacts. A contact belongs to one customer of the organization: 409 `CUSTOMER_CONTACT_CONFLICT` names the customer that has it.',
         body: CustomerCreate,
-        response: responses({ status: 201, schema: Customer, description: 'The customer.' }, 413),
+        response: responses(
+          { status: 201, schema: Customer, description: 'The customer.' },
+          'CUSTOMER_CONTACT_CONFLICT',
+        ),
       },
     },
     async (request, reply) => json(reply, await createCustomer(request.scope, request.body), 201),
@@ -55,7 +58,10 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         summary: 'Get a customer',
         description: 'One customer with its contacts.',
         params: CustomerParams,
-        response: responses({ status: 200, schema: Customer, description: 'The customer.' }),
+        response: responses(
+          { status: 200, schema: Customer, description: 'The customer.' },
+          'CUSTOMER_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => json(reply, await getCustomer(request.scope, request.params.customerId)),
@@ -74,7 +80,8 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         body: CustomerUpdate,
         response: responses(
           { status: 200, schema: Customer, description: 'The customer as it is now.' },
-          413,
+          'CUSTOMER_NOT_FOUND',
+          'CUSTOMER_CONTACT_CONFLICT',
         ),
       },
     },
@@ -92,11 +99,14 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         description:
           'The customer leaves the active book and its contacts are free again; its history is kept.',
         params: CustomerParams,
-        response: responses({
-          status: 200,
-          schema: ArchivedCustomer,
-          description: 'The customer was archived.',
-        }),
+        response: responses(
+          {
+            status: 200,
+            schema: ArchivedCustomer,
+            description: 'The customer was archived.',
+          },
+          'CUSTOMER_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => json(reply, await archiveCustomer(request.scope, request.params.customerId)),

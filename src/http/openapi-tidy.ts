@@ -1,16 +1,17 @@
-import { errorExample } from './error-examples.ts';
+import type { ErrorCode } from '../errors.ts';
+import { exampleOfError } from './declared-errors.ts';
 
 /** The generated document, made the way a person would have written it. All corrections are here, none at the routes. */
 
 type Schema = Record<string, unknown>;
 
-type Content = Record<string, { schema: Schema; example?: unknown }>;
+type Media = { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> };
+
+type Content = Record<string, Media>;
 
 type Response = { description: string; headers?: Record<string, unknown>; content?: Content };
 
 type Operation = {
-  operationId: string;
-  parameters?: { name: string; in: string; schema: Schema; description?: string }[];
   requestBody?: { content: Content };
   responses: Record<string, Response>;
 };
@@ -121,12 +122,11 @@ const headersOf = (status: string, isLimited: boolean): (keyof typeof HEADERS)[]
   ...(status === '429' || status === '503' ? (['Retry-After'] as const) : []),
 ];
 
-/** Only the keys of /v1 have a limit; what other operations cannot answer is not declared for them. */
+/** Only the keys of /v1 have a limit. */
 function withHeaders(document: OpenApiDocument): OpenApiDocument {
   for (const [path, operations] of Object.entries(document.paths)) {
     const isLimited = path.startsWith('/v1/');
     for (const { responses } of Object.values(operations)) {
-      if (!isLimited) delete responses[429];
       for (const [status, response] of Object.entries(responses)) {
         response.headers = Object.fromEntries(
           headersOf(status, isLimited).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
@@ -164,15 +164,20 @@ function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
   }
 }
 
+/** The codes that an error response can have; none where the operation does not answer its status. */
+function codesOf({ allOf }: Schema): ErrorCode[] {
+  const [, only] = Array.isArray(allOf) ? allOf : [];
+  return only?.properties.error.properties.code.enum ?? [];
+}
+
 function withExamples(document: OpenApiDocument): OpenApiDocument {
   const { schemas } = document.components;
   for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
-    const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
-    const names = inPath.map(({ name }) => name);
     for (const [status, { content }] of Object.entries(operation.responses)) {
       for (const media of Object.values(content ?? {})) {
-        media.example ??=
-          errorExample(status, operation.operationId, names) ?? exampleOf(media.schema, schemas);
+        if (Number(status) < 400) media.example ??= exampleOf(media.schema, schemas);
+        const errors = codesOf(media.schema).map((code) => [code, { value: exampleOfError(code) }]);
+        if (errors.length > 0) media.examples = Object.fromEntries(errors);
       }
     }
     for (const media of Object.values(operation.requestBody?.content ?? {})) {

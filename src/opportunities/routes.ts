@@ -35,7 +35,10 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         summary: 'Get an opportunity',
         description: 'One opportunity, with the names of its customer and seller.',
         params: OpportunityParams,
-        response: responses({ status: 200, schema: Opportunity, description: 'The opportunity.' }),
+        response: responses(
+          { status: 200, schema: Opportunity, description: 'The opportunity.' },
+          'OPPORTUNITY_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => json(reply, await getOpportunity(request.scope, request.params.opportunityId)),

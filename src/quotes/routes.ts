@@ -33,7 +33,10 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         description:
           'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential.',
         params: QuoteParams,
-        response: responses({ status: 200, schema: QuoteAttachmentList, description: 'The attachments.' }),
+        response: responses(
+          { status: 200, schema: QuoteAttachmentList, description: 'The attachments.' },
+          'QUOTE_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => {

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
+import type { ErrorCode } from '../../src/errors.ts';
 
-/** Holds answers to an OpenAPI document: an operation, status or field that the document does not have is an error. */
+/** Holds answers to an OpenAPI document: an operation, status, error code or field that it does not have is an error. */
 
 export type Schema = Record<string, unknown> & { properties?: Record<string, Schema> };
-type Media = { schema: Schema; example?: unknown };
+type Media = { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> };
 type Parameter = {
   name: string;
   in: string;
@@ -36,11 +37,23 @@ export const operationsOf = (document: Document) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 
-/** Closes every object: the document tolerates new fields so that clients do, an answer of today has exactly the documented ones. */
+/** The error codes that the operation declares for the status. */
+export function declaredCodes({ responses }: Operation, status: number | string): ErrorCode[] {
+  const { allOf } = responses[status]?.content?.['application/json']?.schema ?? {};
+  const [, only] = Array.isArray(allOf) ? allOf : [];
+  return only?.properties.error.properties.code.enum ?? [];
+}
+
+/**
+ * Closes every object: the document tolerates new fields so that clients do, an answer of today has exactly the
+ * documented ones. What only narrows another schema has that one's fields and stays open.
+ */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;
-  const object = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]));
+  const object = Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, key === 'allOf' ? inner : closed(inner)]),
+  );
   return object.type === 'object' && object.properties ? { additionalProperties: false, ...object } : object;
 }
 
@@ -51,6 +64,15 @@ export type Answer = {
   contentType: string | undefined;
   body: string;
 };
+
+/** A path that cannot be decoded leads to no operation. */
+function isDecodable(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== '';
+  } catch {
+    return false;
+  }
+}
 
 export function contractOf(document: Document): (answer: Answer) => void {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -65,7 +87,9 @@ export function contractOf(document: Document): (answer: Answer) => void {
 
   return ({ method, url, status, contentType, body }) => {
     const path = url.split('?')[0] ?? '';
-    const found = operations.find((candidate) => candidate.method === method && candidate.form.test(path));
+    const found =
+      isDecodable(path) &&
+      operations.find((candidate) => candidate.method === method && candidate.form.test(path));
     // A path outside the document may only say that it is not there.
     if (!found) {
       const code = JSON.parse(body).error?.code;
@@ -78,6 +102,8 @@ export function contractOf(document: Document): (answer: Answer) => void {
     if (!response) throw new Error(`${operationId} answered ${status}, which its document does not have.`);
     if (!contentType?.startsWith('application/json'))
       throw new Error(`${operationId} answered ${contentType}.`);
+    if (status >= 400 && declaredCodes(found.operation, status).length === 0)
+      throw new Error(`${operationId} answered ${status}, for which it declares no code: ${body}`);
     const key = `${operationId} ${status}`;
     const schema = response.content?.['application/json']?.schema;
     if (!schema) throw new Error(`${key} has no schema in the document.`);

@@ -19,10 +19,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         description: 'A key of this organization for /v1. The answer is the only place that ever shows it.',
         params: OrganizationParams,
         body: ApiKeyCreate,
-        response: responses(
-          { status: 201, schema: IssuedApiKey, description: 'The key, shown this once.' },
-          413,
-        ),
+        response: responses({ status: 201, schema: IssuedApiKey, description: 'The key, shown this once.' }),
       },
     },
     async (request, reply) => json(reply, await issueApiKey(request.scope, request.body, now()), 201),
@@ -57,7 +54,8 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         body: ApiKeyRotate,
         response: responses(
           { status: 201, schema: IssuedApiKey, description: 'The new key, shown this once.' },
-          413,
+          'API_KEY_NOT_FOUND',
+          'API_KEY_INACTIVE',
         ),
       },
     },
@@ -78,7 +76,10 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         description:
           'Ends the key on every instance within a second. Of a revoked key: the same answer again.',
         params: ApiKeyParams,
-        response: responses({ status: 200, schema: ApiKey, description: 'The revoked key.' }),
+        response: responses(
+          { status: 200, schema: ApiKey, description: 'The revoked key.' },
+          'API_KEY_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => json(reply, await revokeApiKey(request.scope, request.params.apiKeyId)),

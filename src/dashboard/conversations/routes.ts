@@ -27,13 +27,10 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
           'Fields left out take the default; the same again changes nothing. `rotatedFrom` joins the thread to the one that it continues; without it, the thread begins a chain of its own. A chain neither forks nor closes a circle. The channel of a conversation that has messages cannot change between whatsapp and another.',
         params,
         body: ConversationPut,
-        response: responses(
-          [
-            { status: 201, schema: Conversation, description: 'The conversation, created.' },
-            { status: 200, schema: Conversation, description: 'The conversation as it is now.' },
-          ],
-          413,
-        ),
+        response: responses([
+          { status: 201, schema: Conversation, description: 'The conversation, created.' },
+          { status: 200, schema: Conversation, description: 'The conversation as it is now.' },
+        ]),
       },
     },
     async (request, reply) => {
@@ -59,7 +56,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
             { status: 201, schema: ConversationMessage, description: 'The message, created.' },
             { status: 200, schema: ConversationMessage, description: 'The message as it is now.' },
           ],
-          413,
+          'CONVERSATION_NOT_FOUND',
         ),
       },
     },
@@ -83,7 +80,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         body: ConversationMessagesImport,
         response: responses(
           { status: 200, schema: ImportedMessages, description: 'How many messages were new.' },
-          413,
+          'CONVERSATION_NOT_FOUND',
         ),
       },
     },

@@ -21,13 +21,10 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
           'Fields left out take the default. The same again changes nothing; an archived opportunity comes back. A new reference must be to a live record of the organization.',
         params,
         body: OpportunityPut,
-        response: responses(
-          [
-            { status: 201, schema: Opportunity, description: 'The opportunity, created.' },
-            { status: 200, schema: Opportunity, description: 'The opportunity as it is now.' },
-          ],
-          413,
-        ),
+        response: responses([
+          { status: 201, schema: Opportunity, description: 'The opportunity, created.' },
+          { status: 200, schema: Opportunity, description: 'The opportunity as it is now.' },
+        ]),
       },
     },
     async (request, reply) => {
@@ -49,11 +46,14 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         summary: 'Archive an opportunity',
         description: 'The opportunity leaves lists and lookups; its quotes stay.',
         params,
-        response: responses({
-          status: 200,
-          schema: ArchivedRecord,
-          description: 'The opportunity was archived.',
-        }),
+        response: responses(
+          {
+            status: 200,
+            schema: ArchivedRecord,
+            description: 'The opportunity was archived.',
+          },
+          'OPPORTUNITY_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) =>

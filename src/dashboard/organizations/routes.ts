@@ -23,7 +23,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         summary: 'Create an organization',
         description: 'A travel agency of its own: nothing is shared between organizations.',
         body: OrganizationCreate,
-        response: responses({ status: 201, schema: Organization, description: 'The organization.' }, 413),
+        response: responses({ status: 201, schema: Organization, description: 'The organization.' }),
       },
     },
     async (request, reply) => {

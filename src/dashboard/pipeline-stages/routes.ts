@@ -20,13 +20,10 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
           'Fields left out take the default. The same again changes nothing; an archived stage comes back.',
         params,
         body: PipelineStagePut,
-        response: responses(
-          [
-            { status: 201, schema: PipelineStage, description: 'The stage, created.' },
-            { status: 200, schema: PipelineStage, description: 'The stage as it is now.' },
-          ],
-          413,
-        ),
+        response: responses([
+          { status: 201, schema: PipelineStage, description: 'The stage, created.' },
+          { status: 200, schema: PipelineStage, description: 'The stage as it is now.' },
+        ]),
       },
     },
     async (request, reply) => {
@@ -48,7 +45,10 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
         summary: 'Archive a pipeline stage',
         description: 'Opportunities that are in the stage keep it, and go on showing its key.',
         params,
-        response: responses({ status: 200, schema: ArchivedRecord, description: 'The stage was archived.' }),
+        response: responses(
+          { status: 200, schema: ArchivedRecord, description: 'The stage was archived.' },
+          'PIPELINE_STAGE_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) =>

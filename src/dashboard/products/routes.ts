@@ -54,7 +54,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
         body: CatalogProductMediaUpdate,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
-          413,
+          'CATALOG_PRODUCT_NOT_FOUND',
         ),
       },
     },
@@ -72,7 +72,11 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
         description:
           'Brings the product back with everything it had, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
         params: ProductParams,
-        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
+        response: responses(
+          { status: 200, schema: CatalogProduct, description: 'The product.' },
+          'CATALOG_PRODUCT_NOT_FOUND',
+          'CATALOG_PRODUCT_NOT_ARCHIVED',
+        ),
       },
     },
     async (request, reply) =>

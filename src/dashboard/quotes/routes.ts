@@ -37,13 +37,10 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
           'Fields left out take the default. The same again changes nothing; an archived quote comes back. `token` is made when the quote is created and never changes.',
         params,
         body: QuotePut,
-        response: responses(
-          [
-            { status: 201, schema: Quote, description: 'The quote, created.' },
-            { status: 200, schema: Quote, description: 'The quote as it is now.' },
-          ],
-          413,
-        ),
+        response: responses([
+          { status: 201, schema: Quote, description: 'The quote, created.' },
+          { status: 200, schema: Quote, description: 'The quote as it is now.' },
+        ]),
       },
     },
     async (request, reply) => {
@@ -61,7 +58,10 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
         summary: 'Archive a quote',
         description: 'The quote leaves lists and lookups, and its attachments with it.',
         params,
-        response: responses({ status: 200, schema: ArchivedRecord, description: 'The quote was archived.' }),
+        response: responses(
+          { status: 200, schema: ArchivedRecord, description: 'The quote was archived.' },
+          'QUOTE_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => json(reply, await archiveQuote(request.scope, request.params.quoteId)),
@@ -78,7 +78,10 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
           'One more for `openCount`; `firstOpenedAt` becomes the earliest and `lastOpenedAt` the latest. `updatedAt` stays.',
         params,
         body: QuoteOpen,
-        response: responses({ status: 200, schema: Quote, description: 'The quote as it is now.' }, 413),
+        response: responses(
+          { status: 200, schema: Quote, description: 'The quote as it is now.' },
+          'QUOTE_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => {
@@ -96,11 +99,15 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
         summary: 'Delete an attachment',
         description: 'The attachment and its file are gone for good.',
         params: uuidParams('quoteId', 'attachmentId'),
-        response: responses({
-          status: 200,
-          schema: DeletedQuoteAttachment,
-          description: 'The attachment was deleted.',
-        }),
+        response: responses(
+          {
+            status: 200,
+            schema: DeletedQuoteAttachment,
+            description: 'The attachment was deleted.',
+          },
+          'QUOTE_NOT_FOUND',
+          'QUOTE_ATTACHMENT_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => {
@@ -134,7 +141,10 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         consumes: ['multipart/form-data'],
         params,
         body: QuoteAttachmentUpload,
-        response: responses({ status: 201, schema: QuoteAttachment, description: 'The attachment.' }, 413),
+        response: responses(
+          { status: 201, schema: QuoteAttachment, description: 'The attachment.' },
+          'QUOTE_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) => {

@@ -21,13 +21,10 @@ export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) 
           'Fields left out take the default. The same again changes nothing; an archived member comes back.',
         params,
         body: TeamMemberPut,
-        response: responses(
-          [
-            { status: 201, schema: TeamMember, description: 'The member, created.' },
-            { status: 200, schema: TeamMember, description: 'The member as it is now.' },
-          ],
-          413,
-        ),
+        response: responses([
+          { status: 201, schema: TeamMember, description: 'The member, created.' },
+          { status: 200, schema: TeamMember, description: 'The member as it is now.' },
+        ]),
       },
     },
     async (request, reply) => {
@@ -45,7 +42,10 @@ export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) 
         summary: 'Archive a team member',
         description: 'The member leaves the team; opportunities go on showing its name.',
         params,
-        response: responses({ status: 200, schema: ArchivedRecord, description: 'The member was archived.' }),
+        response: responses(
+          { status: 200, schema: ArchivedRecord, description: 'The member was archived.' },
+          'TEAM_MEMBER_NOT_FOUND',
+        ),
       },
     },
     async (request, reply) =>

@@ -1,0 +1,216 @@
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { z } from 'zod';
+import {
+  ApiError,
+  type ErrorBody,
+  type ErrorCode,
+  errorBody,
+  errorCodes,
+  notFound,
+  validationFailed,
+} from '../errors.ts';
+
+/** What the document says of errors: the codes that each operation can answer, what they mean, and how they look. */
+
+type Operation = { method: string; url: string };
+
+const isPublic = ({ url }: Operation): boolean => url.startsWith('/v1/');
+
+/** The codes that no route names, because they belong to all operations or to a class of them. */
+const OF_CLASSES: { codes: readonly ErrorCode[]; among: (operation: Operation) => boolean }[] = [
+  {
+    codes: ['VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+    among: () => true,
+  },
+  { codes: ['RATE_LIMIT_EXCEEDED'], among: isPublic },
+  // The body of a DELETE is read too.
+  { codes: ['PAYLOAD_TOO_LARGE'], among: ({ method }) => method !== 'GET' },
+  { codes: ['ORGANIZATION_NOT_FOUND'], among: ({ url }) => url.includes('/:organizationId') },
+];
+
+/** The contract declares these on every operation of /v1. */
+const OF_THE_CONTRACT = [400, 401, 404, 409, 429] as const;
+
+const ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
+type Documented = { meaning: string; example: ApiError };
+
+const missing = (code: ErrorCode, what: string, meaning: string): Documented => ({
+  meaning,
+  example: notFound(code, what, ID),
+});
+
+const ofRecord = (code: ErrorCode, what: string): Documented =>
+  missing(code, what, `The ${what} does not exist in this organization.`);
+
+const documented = (code: ErrorCode, meaning: string, message: string): Documented => ({
+  meaning,
+  example: new ApiError(code, message),
+});
+
+const CODES: Record<ErrorCode, Documented> = {
+  VALIDATION_FAILED: {
+    meaning: 'The request is not valid; nothing was changed. `details` names every fault.',
+    example: validationFailed([
+      { path: 'query.limit', message: 'must be an integer from 1 to 100, in decimal digits' },
+    ]),
+  },
+  UNAUTHORIZED: documented(
+    'UNAUTHORIZED',
+    'The key or token is missing or not valid.',
+    'The API key is missing or not valid.',
+  ),
+  FILE_LINK_INVALID: documented(
+    'FILE_LINK_INVALID',
+    'The signed link has expired or was changed.',
+    'The link has expired or is not valid; ask for the attachments again.',
+  ),
+  ROUTE_NOT_FOUND: documented(
+    'ROUTE_NOT_FOUND',
+    'There is no such operation.',
+    'There is no such operation; see /docs.',
+  ),
+  CATALOG_PRODUCT_NOT_FOUND: ofRecord('CATALOG_PRODUCT_NOT_FOUND', 'catalog product'),
+  CUSTOMER_NOT_FOUND: ofRecord('CUSTOMER_NOT_FOUND', 'customer'),
+  OPPORTUNITY_NOT_FOUND: ofRecord('OPPORTUNITY_NOT_FOUND', 'opportunity'),
+  CONVERSATION_NOT_FOUND: ofRecord('CONVERSATION_NOT_FOUND', 'conversation'),
+  QUOTE_NOT_FOUND: ofRecord('QUOTE_NOT_FOUND', 'quote'),
+  ORGANIZATION_NOT_FOUND: missing(
+    'ORGANIZATION_NOT_FOUND',
+    'organization',
+    'The organization does not exist.',
+  ),
+  API_KEY_NOT_FOUND: ofRecord('API_KEY_NOT_FOUND', 'API key'),
+  TEAM_MEMBER_NOT_FOUND: ofRecord('TEAM_MEMBER_NOT_FOUND', 'team member'),
+  PIPELINE_STAGE_NOT_FOUND: ofRecord('PIPELINE_STAGE_NOT_FOUND', 'pipeline stage'),
+  QUOTE_ATTACHMENT_NOT_FOUND: ofRecord('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment'),
+  CUSTOMER_CONTACT_CONFLICT: {
+    meaning: 'A contact belongs to another customer; `details` names that customer.',
+    example: new ApiError(
+      'CUSTOMER_CONTACT_CONFLICT',
+      `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,
+      { details: [{ path: 'body.contacts[0]', customerId: ID }] },
+    ),
+  },
+  IDEMPOTENCY_KEY_REUSED: documented(
+    'IDEMPOTENCY_KEY_REUSED',
+    'The idempotency key came with another body before.',
+    'This idempotency key came with another body before.',
+  ),
+  IDEMPOTENCY_IN_PROGRESS: documented(
+    'IDEMPOTENCY_IN_PROGRESS',
+    'The first request with this idempotency key is still running.',
+    'The first request with this idempotency key is still running; retry in 1 s.',
+  ),
+  API_KEY_INACTIVE: documented(
+    'API_KEY_INACTIVE',
+    'The key is revoked or has expired.',
+    'A revoked or expired key cannot be rotated; issue a new one.',
+  ),
+  CATALOG_PRODUCT_NOT_ARCHIVED: documented(
+    'CATALOG_PRODUCT_NOT_ARCHIVED',
+    'The product is not archived.',
+    'The catalog product is not archived.',
+  ),
+  PRECONDITION_FAILED: documented(
+    'PRECONDITION_FAILED',
+    'The record is no longer the one that If-Match names.',
+    'The record is no longer the one that If-Match names.',
+  ),
+  PAYLOAD_TOO_LARGE: documented(
+    'PAYLOAD_TOO_LARGE',
+    'The body is too large.',
+    'The body is larger than this operation takes.',
+  ),
+  RATE_LIMIT_EXCEEDED: documented(
+    'RATE_LIMIT_EXCEEDED',
+    'The API key exceeded its request limit; retry after Retry-After seconds.',
+    'This key may make 6000 requests a minute; retry in 12 s.',
+  ),
+  INTERNAL_ERROR: documented(
+    'INTERNAL_ERROR',
+    'A fault of the service; the request id finds it in the log.',
+    'Something went wrong here; the request id finds it in the log.',
+  ),
+  SERVICE_UNAVAILABLE: documented(
+    'SERVICE_UNAVAILABLE',
+    'The service cannot answer right now; retry after Retry-After seconds.',
+    'The service cannot answer right now; retry shortly.',
+  ),
+};
+
+/** The answer that stands in the document for the code. */
+export const exampleOfError = (code: ErrorCode): ErrorBody => errorBody(CODES[code].example);
+
+const ErrorDetail = z.object({
+  path: z.string(),
+  message: z.string().optional().describe('What is wrong there (VALIDATION_FAILED).'),
+  customerId: z
+    .string()
+    .optional()
+    .describe('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
+});
+
+const ApiErrorBody = z
+  .object({
+    error: z.object({
+      code: z
+        .enum(errorCodes)
+        .describe('Stable: branch on this. Each status of an operation says which of these it can have.'),
+      message: z.string().describe('For people; may change.'),
+      details: z.array(ErrorDetail).optional().describe('Every fault of the request, at most 20.'),
+    }),
+  })
+  .meta({
+    id: 'ApiError',
+    description: 'The body of every answer other than success.',
+    examples: [exampleOfError('VALIDATION_FAILED')],
+  });
+
+/** What the responses of a route may hold beside its successes: the codes of one status. */
+export type OwnErrors = { codes: ErrorCode[] };
+
+const statusOf = (code: ErrorCode): number => CODES[code].example.status;
+
+const byStatus = (codes: readonly ErrorCode[]): Map<number, ErrorCode[]> =>
+  Map.groupBy(codes, statusOf) as Map<number, ErrorCode[]>;
+
+/** The codes that a route can answer, as its schema keeps them: by their status. */
+export const ownErrors = (codes: readonly ErrorCode[]): Record<string, OwnErrors> =>
+  Object.fromEntries([...byStatus(codes)].map(([status, codes]) => [status, { codes }]));
+
+const json = (description: string, schema: z.ZodType) => ({
+  description,
+  content: { 'application/json': { schema } },
+});
+
+function response(status: number, codes: ErrorCode[]) {
+  if (codes.length === 0) {
+    return json(
+      `This operation has no code of its own for ${status} and does not answer it; the status is declared on every operation of /v1.`,
+      ApiErrorBody,
+    );
+  }
+  const meanings = codes.map((code) => `\`${code}\`: ${CODES[code].meaning}`);
+  const only = z.object({ error: z.object({ code: z.enum(codes) }) });
+  return json(meanings.join('\n\n'), z.intersection(ApiErrorBody, only));
+}
+
+/** The schema of a route with every error that its operation declares, for the document. */
+export function withDeclaredErrors(schema: FastifySchema, url: string, route: RouteOptions): FastifySchema {
+  if (schema.response === undefined) return schema;
+  const operation = { method: String(route.method), url };
+  const given = Object.entries(schema.response as Record<string, object>);
+  const successes = given.filter(([, response]) => !('codes' in response));
+  const own = given.flatMap(([, response]) => ('codes' in response ? (response as OwnErrors).codes : []));
+  const ofClasses = OF_CLASSES.filter(({ among }) => among(operation)).flatMap(({ codes }) => codes);
+  const errors = byStatus([...ofClasses, ...own]);
+  if (isPublic(operation)) for (const status of OF_THE_CONTRACT) errors.set(status, errors.get(status) ?? []);
+  return {
+    ...schema,
+    response: Object.fromEntries([
+      ...successes,
+      ...[...errors].map(([status, codes]) => [status, response(status, codes)]),
+    ]),
+  };
+}

@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import type { Database } from '../../src/db/client.ts';
+import { parseJson } from '../../src/db/json.ts';
+import { ApiError, type ErrorCode, errorCodes } from '../../src/errors.ts';
+import { ownLinks } from '../../src/files/links.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { memoryLimiter } from '../../src/http/rate-limit.ts';
+import { issueApiKey, revokeApiKey } from '../../src/keys/repository.ts';
+import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
+import {
+  contractOf,
+  declaredCodes,
+  type Operation,
+  operationsOf,
+  readDocument,
+} from '../support/contract.ts';
+import { customer, quote } from '../support/records.ts';
+import { type Agency, useService } from '../support/service.ts';
+
+/**
+ * What the documents declare is what the service answers: every code of every operation is provoked. A code that an
+ * operation answers without declaring it is refused by the clients of all tests.
+ */
+
+const service = useService();
+const documents = {
+  public: readDocument('openapi/openapi.json'),
+  dashboard: readDocument('openapi/dashboard.json'),
+};
+
+type Api = keyof typeof documents;
+type Send = {
+  /** Ids in the path; the others are ids that nobody has. */
+  ids?: Record<string, string>;
+  /** The document's example of the body, without it. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Null sends none. */
+  key?: string | null;
+  /** Which instance is asked. */
+  instance?: 'working' | 'broken' | 'unreachable';
+};
+type Answer = { status: number; code: ErrorCode; message: string };
+type Provocation = (send: (change?: Send) => Promise<Answer>, agency: Agency) => Promise<Answer>;
+
+const unknownRecord: Provocation = (send) => send();
+
+/** How each code is brought about, whatever the operation. A code that an operation declares must be here. */
+const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
+  VALIDATION_FAILED: (send) => send({ headers: { prefer: 'handling=strict' } }),
+  UNAUTHORIZED: (send) => send({ key: null }),
+  PAYLOAD_TOO_LARGE: (send) => send({ body: { text: 'x'.repeat(1024 * 1024) } }),
+  RATE_LIMIT_EXCEEDED: async (send, { scope }) => {
+    const { key } = parseJson(await issueApiKey(scope, { name: 'one a minute', requestsPerMinute: 1 }));
+    await send({ key });
+    return send({ key });
+  },
+  INTERNAL_ERROR: (send) => send({ instance: 'broken' }),
+  SERVICE_UNAVAILABLE: (send) => send({ instance: 'unreachable' }),
+  CATALOG_PRODUCT_NOT_FOUND: unknownRecord,
+  CUSTOMER_NOT_FOUND: unknownRecord,
+  OPPORTUNITY_NOT_FOUND: unknownRecord,
+  CONVERSATION_NOT_FOUND: unknownRecord,
+  QUOTE_NOT_FOUND: unknownRecord,
+  API_KEY_NOT_FOUND: unknownRecord,
+  TEAM_MEMBER_NOT_FOUND: unknownRecord,
+  PIPELINE_STAGE_NOT_FOUND: unknownRecord,
+  ORGANIZATION_NOT_FOUND: (send) => send({ ids: { organizationId: randomUUID() } }),
+  QUOTE_ATTACHMENT_NOT_FOUND: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
+  CUSTOMER_CONTACT_CONFLICT: async (send, agency) => {
+    const { contacts } = await customer(agency);
+    const other = await customer(agency);
+    const [{ identifierType, identifierValue }] = contacts;
+    return send({ ids: { customerId: other.id }, body: { contacts: [{ identifierType, identifierValue }] } });
+  },
+  API_KEY_INACTIVE: async (send, { scope }) => {
+    const { id } = parseJson(await issueApiKey(scope, { name: 'revoked' }));
+    await revokeApiKey(scope, id);
+    return send({ ids: { apiKeyId: id } });
+  },
+  CATALOG_PRODUCT_NOT_ARCHIVED: async (send, agency) => {
+    const { body } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
+    return send({ ids: { productId: body.id } });
+  },
+};
+
+/** Codes that no operation declares: of requests that reach none, of signed links, and not yet given by anything. */
+const OF_NO_OPERATION: ErrorCode[] = [
+  'FILE_LINK_INVALID',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'IDEMPOTENCY_KEY_REUSED',
+  'PRECONDITION_FAILED',
+  'ROUTE_NOT_FOUND',
+];
+
+/** A database that fails in this way, whatever it is asked. */
+const failing = (error: Error): Database =>
+  new Proxy({} as Database, { get: () => () => Promise.reject(error) });
+
+const faults = {
+  broken: failing(new TypeError('a fault of our own')),
+  unreachable: failing(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })),
+};
+
+const publicApp = (db: Database) =>
+  buildApp({
+    db,
+    keys: service.keys,
+    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
+    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+    logger: createLogger('silent'),
+  });
+
+let agency: Agency;
+let instances: Record<Api, Record<'working' | 'broken' | 'unreachable', FastifyInstance>>;
+beforeAll(async () => {
+  agency = await service.agency();
+  const dashboardApp = async (db: Database) => (await buildDashboard(service, { db })).app;
+  instances = {
+    public: {
+      working: await publicApp(service.db),
+      broken: await publicApp(faults.broken),
+      unreachable: await publicApp(faults.unreachable),
+    },
+    dashboard: {
+      working: await dashboardApp(service.db),
+      broken: await dashboardApp(faults.broken),
+      unreachable: await dashboardApp(faults.unreachable),
+    },
+  };
+});
+afterAll(async () => {
+  for (const app of Object.values(instances).flatMap(Object.values)) await app.close();
+});
+
+const MULTIPART = [
+  '--x\r\nContent-Disposition: form-data; name="kind"\r\n\r\nitinerary',
+  '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nbytes',
+  '--x--\r\n',
+].join('\r\n');
+
+/** The body that the document shows for the operation, which is valid. */
+function exampleBody({ requestBody }: Operation): { payload?: unknown; headers?: Record<string, string> } {
+  const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+  if (type === 'multipart/form-data')
+    return { payload: MULTIPART, headers: { 'content-type': `${type}; boundary=x` } };
+  return media ? { payload: media.example } : {};
+}
+
+const holds = { public: contractOf(documents.public), dashboard: contractOf(documents.dashboard) };
+
+type Case = { api: Api; method: string; path: string; operation: Operation };
+
+const sender =
+  ({ api, method, path, operation }: Case) =>
+  async ({ ids = {}, body, headers = {}, key, instance = 'working' }: Send = {}): Promise<Answer> => {
+    const known: Record<string, string> = { organizationId: agency.id, ...ids };
+    const needed = (operation.parameters ?? []).filter(
+      ({ in: place, required }) => place === 'query' && required,
+    );
+    const query = new URLSearchParams({
+      ...Object.fromEntries(needed.map(({ name, schema }) => [name, String((schema.enum as string[])[0])])),
+      ...(headers.prefer && { nonsense: '1' }),
+    });
+    const url = `${path.replace(/\{(\w+)\}/g, (_, name) => known[name] ?? randomUUID())}?${query}`;
+    const sent = body === undefined ? exampleBody(operation) : { payload: body };
+    const secret = key === undefined ? { public: agency.key, dashboard: TOKEN }[api] : key;
+    const response = await instances[api][instance].inject({
+      method: method as 'GET',
+      url,
+      headers: { ...sent.headers, ...(secret !== null && { authorization: `Bearer ${secret}` }), ...headers },
+      ...(sent.payload !== undefined && { payload: sent.payload as object }),
+    });
+    const contentType = String(response.headers['content-type']);
+    holds[api]({ method, url, status: response.statusCode, contentType, body: response.body });
+    const { error = {} } = response.json();
+    return { status: response.statusCode, code: error.code, message: error.message };
+  };
+
+const cases = (Object.keys(documents) as Api[]).flatMap((api) =>
+  operationsOf(documents[api]).map((found) => ({ api, name: `${found.method} ${found.path}`, ...found })),
+);
+
+const codesOf = (operation: Operation): ErrorCode[] =>
+  Object.keys(operation.responses).flatMap((status) => declaredCodes(operation, status));
+
+/** Text without what differs from one answer to the next. */
+const template = (message: string): string =>
+  message.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID').replace(/\d+/g, 'N');
+
+/** Their messages say what is wrong with the request, or whose credential is. */
+const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];
+
+describe.each(cases)('$name answers', ({ api, method, path, operation }) => {
+  test.each(codesOf(operation))('%s, as its document shows it', async (code) => {
+    const provoke = PROVOCATIONS[code];
+    if (!provoke) throw new Error(`${code} has no provocation.`);
+    const answer = await provoke(sender({ api, method, path, operation }), agency);
+    expect(answer).toMatchObject({ code, status: new ApiError(code, '').status });
+    const shown = operation.responses[answer.status]?.content?.['application/json']?.examples?.[code]
+      ?.value as { error: Answer };
+    if (!OWN_WORDS.includes(code)) expect(template(answer.message)).toBe(template(shown.error.message));
+  });
+});
+
+test('every code of the closed list is declared by an operation, or belongs to none', () => {
+  const declared = new Set(cases.flatMap(({ operation }) => codesOf(operation)));
+  expect(errorCodes.filter((code) => !declared.has(code)).sort()).toEqual(OF_NO_OPERATION);
+  expect(Object.keys(PROVOCATIONS).sort()).toEqual([...declared].sort());
+});
+
+describe('an answer that its operation does not declare is refused', () => {
+  const answer = (code: ErrorCode, url = '/v1/customers') => ({
+    method: 'GET',
+    url,
+    status: new ApiError(code, '').status,
+    contentType: 'application/json; charset=utf-8',
+    body: JSON.stringify({ error: { code, message: 'x' } }),
+  });
+
+  test('with a status that the document does not have', () => {
+    expect(() => holds.public(answer('PRECONDITION_FAILED'))).toThrow('listCustomers answered 412');
+  });
+
+  test('with a status that it has no code of its own for', () => {
+    expect(() => holds.public(answer('CUSTOMER_NOT_FOUND'))).toThrow('declares no code');
+  });
+
+  test('with another code of a status that it has, or with a field that no error has', () => {
+    const url = '/v1/customers/x';
+    expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).not.toThrow();
+    expect(() => holds.public(answer('QUOTE_NOT_FOUND', url))).toThrow('getCustomer 404');
+    const body = JSON.stringify({ error: { code: 'CUSTOMER_NOT_FOUND', message: 'x', hint: 'y' } });
+    expect(() => holds.public({ ...answer('CUSTOMER_NOT_FOUND', url), body })).toThrow('getCustomer 404');
+  });
+});
