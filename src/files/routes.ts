@@ -4,7 +4,7 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Database } from '../db/client.ts';
 import { scopeTo } from '../db/scope.ts';
-import { ApiError, validationFailed } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { findAttachment } from '../quotes/repository.ts';
 import { type LinkSecrets, readToken } from './links.ts';
 import { storageKey } from './storage.ts';
@@ -25,8 +25,13 @@ const invalidLink = (): ApiError =>
   new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid; ask for the attachments again.');
 
 /** What the file sender refused, in our own error shape instead of its HTML. */
-function refusal(status: number, attachmentId: string): Error {
-  if (status === 416) return validationFailed([{ path: 'header.range', message: 'must be within the file' }]);
+function refusal(status: number, headers: Record<string, string>, attachmentId: string): Error {
+  if (status === 416)
+    return new ApiError(
+      'RANGE_NOT_SATISFIABLE',
+      'The range is not within the file; Content-Range has its size.',
+      { headers: { 'content-range': String(headers['Content-Range']) } },
+    );
   if (status === 412)
     return new ApiError('PRECONDITION_FAILED', 'The file is not the one that the headers ask for.');
   return new Error(`The file of attachment ${attachmentId} cannot be read (${status}).`);
@@ -52,7 +57,7 @@ export const fileRoutes: FastifyPluginCallbackZod<FileRoutesOptions> = (
         cacheControl: false,
         index: false,
       });
-      if (type === 'error') throw refusal(statusCode, attachment.id);
+      if (type === 'error') throw refusal(statusCode, headers, attachment.id);
       return reply
         .code(statusCode)
         .headers(headers)

@@ -122,6 +122,11 @@ const CODES: Record<ErrorCode, Documented> = {
     'The body is too large.',
     'The body is larger than this operation takes.',
   ),
+  RANGE_NOT_SATISFIABLE: documented(
+    'RANGE_NOT_SATISFIABLE',
+    'The range begins past the end of the file, whose size is in Content-Range.',
+    'The range is not within the file; Content-Range has its size.',
+  ),
   RATE_LIMIT_EXCEEDED: documented(
     'RATE_LIMIT_EXCEEDED',
     'The API key exceeded its request limit; retry after Retry-After seconds.',
