@@ -53,7 +53,7 @@ function toOpportunity({ opportunity, customer, sellerName, stage }: Opportunity
     customerName: fullName(customer?.firstName ?? null, customer?.lastName ?? null),
     sellerName,
     stage,
-    temperature: temperatureOverride ?? fields.temperature,
+    temperature: (temperatureOverride ?? fields.temperature) as Opportunity['temperature'],
     qualifiedAt: iso(fields.qualifiedAt),
     lastActivityAt: iso(fields.lastActivityAt),
     createdAt: fields.createdAt.toISOString(),

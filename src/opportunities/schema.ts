@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { dateTime, id, page, pageQuery, textFilter } from '../http/fields.ts';
+import { dateTime, id, oneOf, page, pageQuery, textFilter } from '../http/fields.ts';
+
+export const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
 
 export const Opportunity = z
   .object({
@@ -58,13 +60,7 @@ export const Opportunity = z
       .describe('Key of the pipeline column; agencies rename columns, so branch on this.')
       .meta({ examples: ['negotiation'] }),
     stageId: id().nullable().describe('Id of the pipeline column.'),
-    temperature: z
-      .string()
-      .nullable()
-      .describe(
-        'hot, warm, cold, unknown or discarded; what a team member set goes before what the agent set.',
-      )
-      .meta({ examples: ['hot', 'warm', 'cold', 'unknown', 'discarded'] }),
+    temperature: temperature().nullable().describe('What a team member set goes before what the agent set.'),
     qualifiedAt: dateTime().nullable().describe('null: it never entered the pipeline.'),
     lastActivityAt: dateTime().nullable(),
     createdAt: dateTime(),

@@ -164,10 +164,11 @@ describe('the document', () => {
       'pricingMode: per_person per_group total',
       'status: active paused draft',
       'status: draft published disabled',
+      'temperature: hot warm cold unknown discarded',
       'type: package experience expedition custom',
     ]);
     for (const [name, open] of [
-      ['Opportunity', ['salesStage', 'stage', 'temperature']],
+      ['Opportunity', ['salesStage', 'stage']],
       ['Conversation', ['channel', 'activityState', 'controlledBy']],
       ['ConversationMessage', ['direction', 'messageType']],
       ['QuoteAttachment', ['kind']],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { currency, dateText, moment, name, oneOf, price, text, uuid } from '../../http/fields.ts';
+import { currency, dateText, moment, name, price, text, uuid } from '../../http/fields.ts';
+import { temperature } from '../../opportunities/schema.ts';
 
-const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
 const count = () => z.int32('must be an integer').min(0, 'must be at least 0');
 
 export const OpportunityPut = z
