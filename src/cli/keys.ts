@@ -3,6 +3,7 @@ import type { Database } from '../db/client.ts';
 import { type Json, parseJson } from '../db/json.ts';
 import { MAX_LIMIT } from '../db/list.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
+import { validate } from '../http/validation.ts';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../keys/repository.ts';
 import { type ApiKey, ApiKeyCreate } from '../keys/schema.ts';
 import { allOrganizations, createOrganization } from '../organizations/repository.ts';
@@ -64,18 +65,26 @@ function printNewKey(issued: Json<ApiKey & { key: string }>): void {
   console.log(`Key (shown this once): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
 }
 
+/** Which option each field of a new key comes from. */
+const OPTION_OF: Record<string, keyof Options> = {
+  name: 'name',
+  expiresAt: 'expires',
+  requestsPerMinute: 'per-minute',
+};
+
 function newKeyInput(options: Options): ApiKeyCreate {
   const expiresAt =
     options.expires && new Date(Date.now() + seconds('expires', options.expires) * 1_000).toISOString();
   const perMinute = options['per-minute'];
-  const parsed = ApiKeyCreate.safeParse({
+  const parsed = validate(ApiKeyCreate, {
     name: required(options, 'name'),
     expiresAt: expiresAt ?? null,
-    requestsPerMinute: perMinute === undefined ? null : Number(perMinute),
+    // Other text than digits is no number, and is refused as the API refuses it.
+    requestsPerMinute: perMinute !== undefined && /^-?\d+$/.test(perMinute) ? Number(perMinute) : perMinute,
   });
-  if (!parsed.success)
-    throw new UsageError(parsed.error.issues.map(({ path, message }) => `${path} ${message}`).join('; '));
-  return parsed.data;
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) => `--${OPTION_OF[String(path[0])]} ${message}`);
+  throw new UsageError(`${faults.join('; ')}.`);
 }
 
 const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>> = {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type ApiError, validationFailed } from '../errors.ts';
 import { text } from '../http/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
-import { type Fault, pathOf } from '../http/validation.ts';
+import { type Fault, pathOf, validate } from '../http/validation.ts';
 
 /** Reading an attachment that is uploaded as multipart/form-data, while it arrives. */
 
@@ -118,7 +118,7 @@ export async function readUpload<Stored>(
     await receive(request, received, store);
     const { kind, file, stored, repeated, ignored } = received;
     reportIgnored(request, reply, ignored);
-    const parsed = AttachmentUpload.safeParse({ kind, file });
+    const parsed = validate(AttachmentUpload, { kind, file });
     if (parsed.success && stored !== undefined && repeated.length === 0) {
       return { stored, upload: parsed.data };
     }

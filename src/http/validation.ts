@@ -1,5 +1,5 @@
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 
 /** Validation by zod, and the words of its faults: each completes a sentence that begins with the field's path. */
 
@@ -15,28 +15,30 @@ const KINDS: Record<string, string> = {
 const entries = (amount: number | bigint): string =>
   `${amount} ${Number(amount) === 1 ? 'entry' : 'entries'}`;
 
-z.config({
-  customError: (issue) => {
-    if (issue.input === undefined && issue.code !== 'custom') return 'is required';
-    if (issue.input === null && issue.code !== 'custom') return 'must not be null';
-    switch (issue.code) {
-      case 'invalid_type':
-        return `must be ${KINDS[issue.expected] ?? issue.expected}`;
-      case 'invalid_value':
-        return `must be one of ${issue.values.join(', ')}`;
-      case 'too_small':
-        return issue.origin === 'array'
-          ? `must have at least ${entries(issue.minimum)}`
-          : `must be at least ${issue.minimum}`;
-      case 'too_big':
-        return issue.origin === 'array'
-          ? `must have at most ${entries(issue.maximum)}`
-          : `must be at most ${issue.maximum}`;
-      default:
-        return undefined;
-    }
-  },
-});
+const inWords: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined && issue.code !== 'custom') return 'is required';
+  if (issue.input === null && issue.code !== 'custom') return 'must not be null';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.join(', ')}`;
+    case 'too_small':
+      return issue.origin === 'array'
+        ? `must have at least ${entries(issue.minimum)}`
+        : `must be at least ${issue.minimum}`;
+    case 'too_big':
+      return issue.origin === 'array'
+        ? `must have at most ${entries(issue.maximum)}`
+        : `must be at most ${issue.maximum}`;
+    default:
+      return undefined;
+  }
+};
+
+/** What zod's safeParse returns, with its faults in our words. */
+export const validate = <Schema extends z.ZodType>(schema: Schema, data: unknown) =>
+  schema.safeParse(data, { error: inWords });
 
 export type Fault = { path: string; message: string };
 
@@ -55,7 +57,7 @@ export class ValidationError extends Error {
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (data) => {
-    const result = schema.safeParse(data);
+    const result = validate(schema, data);
     return result.success ? { value: result.data } : { error: new ValidationError(result.error.issues) };
   };
 

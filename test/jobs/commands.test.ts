@@ -20,6 +20,28 @@ async function run(command: string): Promise<string[]> {
   return stdout.trim().split('\n');
 }
 
+test('npm run keys refuses a bad option in the words of the API', async () => {
+  const keys = (...options: string[]) =>
+    promisify(execFile)(process.execPath, ['src/cli/keys.ts', 'issue', '--organization', 'x', ...options], {
+      env: { DATABASE_URL: service.url, PATH: process.env.PATH },
+    });
+  for (const [options, words] of [
+    [['--per-minute', 'x'], '--per-minute must be an integer.'],
+    [['--per-minute', ''], '--per-minute must be an integer.'],
+    [['--per-minute', '0x10'], '--per-minute must be an integer.'],
+    [['--per-minute=-1'], '--per-minute must be at least 0.'],
+    [
+      ['--per-minute', '0', '--expires', 'soon'],
+      '--expires must be a number with d, h, m or s, such as 90d.',
+    ],
+  ] as const) {
+    const refused = keys('--name', 'sync', ...options);
+    await expect(refused).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${words}\n` });
+  }
+  const long = keys('--name', 'n'.repeat(256));
+  await expect(long).rejects.toMatchObject({ stderr: '--name must have at most 255 characters.\n' });
+});
+
 test('npm run purge removes what is due, unless another process is at it', async () => {
   const agency = await service.agency();
   const { body } = await agency.post('/v1/catalog/products', { title: 'Long gone' });
