@@ -28,6 +28,9 @@ function e164(value: string): string | null {
   return E164.test(number) ? number : null;
 }
 
+/** One @ between two parts that are not empty; mail servers know more than a pattern can. */
+export const isEmailAddress = (text: string): boolean => /^[^@]+@[^@]+$/.test(text);
+
 /** The contact's number in E.164, as the person's own country writes it; null for other channels and business-scoped ids. */
 export const phoneNumber = (type: IdentifierType, value: string): string | null =>
   isTelephone(type) ? e164(value) : null;
@@ -45,7 +48,7 @@ export function contactKey(type: IdentifierType, value: string): string | null {
     }
     case 'email': {
       const address = value.trim().toLowerCase();
-      return /^[^@]+@[^@]+$/.test(address) ? address : null;
+      return isEmailAddress(address) ? address : null;
     }
     case 'instagram':
       return value.trim().replace(/^@/, '').toLowerCase() || null;

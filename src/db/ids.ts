@@ -1,11 +1,13 @@
 import { v7 } from 'uuid';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** The form of a UUID, for patterns; with no flag, so that the documents can show it. */
+export const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}';
+const WHOLE = new RegExp(`^${UUID}$`);
 
 /** A new id: a UUIDv7, so that ids grow with time and no sequence is needed. */
 export const newId = (): string => v7();
 
-export const isId = (text: string): boolean => UUID.test(text);
+export const isId = (text: string): boolean => WHOLE.test(text);
 
 /** For filters: text that is no id of ours matches nothing, instead of being refused by the uuid type. */
 export const idOrNone = (text: string | undefined): string | undefined =>

@@ -4,6 +4,7 @@ import { mkdir, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { UUID } from '../db/ids.ts';
 import { serviceUnavailable } from '../errors.ts';
 import type { LinkedFile } from './links.ts';
 
@@ -30,13 +31,13 @@ export type StoredEntry = {
 export const storageKey = (organizationId: string, attachmentId: string): string =>
   `${organizationId}/${attachmentId}`;
 
-const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const FOLDER = new RegExp(`^${UUID}$`);
 const KEY = new RegExp(`^(${UUID})/(${UUID})(\\.${UUID}\\.partial)?$`);
 
 /** What a stored key stands for; undefined for one that is not ours. */
 export function storedEntry(key: string, modifiedAt: Date): StoredEntry | undefined {
-  const [, organizationId, attachmentId, partial] = KEY.exec(key) ?? [];
+  // Ids are kept in lower case; on most disks and in S3 another case is another file.
+  const [, organizationId, attachmentId, partial] = (key === key.toLowerCase() && KEY.exec(key)) || [];
   if (organizationId === undefined || attachmentId === undefined) return undefined;
   return { key, modifiedAt, file: partial === undefined ? { organizationId, attachmentId } : undefined };
 }

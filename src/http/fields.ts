@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UUID } from '../db/ids.ts';
 import { MAX_LIMIT } from '../db/list.ts';
 
 /** The kinds of field that requests and responses are made of, with the limits that all resources share. */
@@ -81,13 +82,11 @@ export const moment = () =>
     .overwrite(inUtc)
     .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
-const UUID = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
-
 /** An id that the caller makes or refers to. */
 export const uuid = () =>
   z
     .string()
-    .regex(UUID, 'must be a UUID')
+    .regex(new RegExp(`^${UUID}$`), 'must be a UUID')
     .meta({ format: 'uuid', examples: ['01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17'] });
 
 export const id = () => z.string().meta({ examples: ['01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17'] });

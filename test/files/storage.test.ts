@@ -94,6 +94,7 @@ describe.each([
     for (const other of [
       `${organizationId}/notes.txt`,
       `${organizationId}/folder/x`,
+      storageKey(organizationId, newId().toUpperCase()),
       'README',
       `${key}.jpg`,
     ]) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { identifierRule, isEmailAddress } from '../../customers/contact-key.ts';
 import { text, texts } from '../../http/fields.ts';
 
 export const TeamMemberPut = z
@@ -7,10 +8,7 @@ export const TeamMemberPut = z
       "Of the person's account, which can be in many organizations.",
     ),
     name: text({ min: 1, max: 255 }),
-    email: text({ max: 320 }).refine(
-      (address) => /^[^@]+@[^@]+$/.test(address),
-      'must be an address with one @ between two parts',
-    ),
+    email: text({ max: 320 }).refine(isEmailAddress, identifierRule.email),
     roles: texts().default([]).describe('One base role and optional add-ons.'),
     isAssignable: z
       .boolean()
