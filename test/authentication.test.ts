@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseJson } from '../src/db/json.ts';
 import { presentedKey } from '../src/http/authentication.ts';
+import { createLogger } from '../src/http/logging.ts';
 import { makeKey } from '../src/keys/api-key.ts';
+import { openKeyCache } from '../src/keys/cache.ts';
 import { issueApiKey, revokeApiKey } from '../src/keys/repository.ts';
 import { type Agency, useService } from './support/service.ts';
 import { exchange, listen, requestBytes } from './support/socket.ts';
@@ -157,6 +159,38 @@ describe('the directory of keys', () => {
       expiresAt: null,
     });
   });
+});
+
+test('a full memory of keys forgets the one that was longest unused, and no other', async () => {
+  const started = Date.now();
+  const keys = openKeyCache({
+    db: service.db,
+    url: service.url,
+    logger: createLogger('silent'),
+    // A clock that stands still: memory stays trusted however busy the machine is.
+    now: () => started,
+    capacity: 2,
+  });
+  try {
+    const issue = async (name: string) => parseJson(await issueApiKey(agency.scope, { name })).key;
+    const [first, second, third] = [await issue('first'), await issue('second'), await issue('third')];
+    /** Whether the key was found from memory. */
+    const isRemembered = async (key: string) => {
+      const { hits } = keys.stats();
+      expect(await keys.find(key)).toMatchObject({ organizationId: agency.id });
+      return keys.stats().hits > hits;
+    };
+    await expect.poll(() => isRemembered(first)).toBe(true);
+    expect(await isRemembered(second)).toBe(false);
+    expect(await isRemembered(first)).toBe(true);
+    expect(await isRemembered(third)).toBe(false);
+    expect(await isRemembered(first)).toBe(true);
+    expect(await isRemembered(third)).toBe(true);
+    expect(await isRemembered(second)).toBe(false);
+    expect(await isRemembered(first)).toBe(false);
+  } finally {
+    await keys.close();
+  }
 });
 
 test('at rest nothing of a key can be used', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import pg from 'pg';
+import { LruMap } from 'toad-cache';
 import type { Database } from '../db/client.ts';
 import { hashKey, isWellFormedKey } from './api-key.ts';
 import { findKey, KEY_CHANNEL, type KnownKey, saveKeyUsage } from './repository.ts';
@@ -20,6 +21,8 @@ export type KeyCacheOptions = {
   url: string;
   logger: FastifyBaseLogger;
   now?: () => number;
+  /** Keys that are remembered at most; the ones longest unused go first. */
+  capacity?: number;
 };
 
 /**
@@ -31,15 +34,16 @@ const HEARTBEAT_MS = 400;
 /** A silent channel is given up by this timer too: a clock that is set back must not prolong the trust. */
 const SILENCE_MS = TRUST_MS - HEARTBEAT_MS;
 const USAGE_INTERVAL_MS = 60_000;
-const MAX_CACHED = 10_000;
+const CAPACITY = 10_000;
 
 /**
  * Opens the cache. Keys are looked up once and then remembered; a change of a key is told to every instance over
  * LISTEN/NOTIFY and forgets it there, and its expiry holds by the clock. While the channel cannot be proven open, every
  * request asks the database.
  */
-export function openKeyCache({ db, url, logger, now = Date.now }: KeyCacheOptions): KeyCache {
-  const cache = new Map<string, KnownKey>();
+export function openKeyCache(options: KeyCacheOptions): KeyCache {
+  const { db, url, logger, now = Date.now, capacity = CAPACITY } = options;
+  const cache = new LruMap<KnownKey>(capacity);
   const usage = new Map<string, { key: KnownKey; at: number }>();
   const counts = { hits: 0, misses: 0 };
   /** Grows whenever something was forgotten, so that a lookup under way then is not remembered. */
@@ -122,10 +126,7 @@ export function openKeyCache({ db, url, logger, now = Date.now }: KeyCacheOption
     const before = changes;
     const key = await findKey(db, hash, asked);
     if (!key) return undefined;
-    if (before === changes && now() < trustedUntil) {
-      if (cache.size >= MAX_CACHED) cache.clear();
-      cache.set(hash, key);
-    }
+    if (before === changes && now() < trustedUntil) cache.set(hash, key);
     return used(key, asked);
   }
 
