@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -14,17 +15,46 @@ const service = useService();
 
 /** What the command prints; it fails when the command does. */
 async function run(command: string): Promise<string[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [`src/cli/${command}.ts`], {
-    env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, PATH: process.env.PATH },
-  });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', './src/runtime.js', `src/cli/${command}.ts`],
+    {
+      env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, PATH: process.env.PATH },
+    },
+  );
   return stdout.trim().split('\n');
 }
 
+test('every script of package.json that runs the TypeScript gets the runtime of the service first', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const commands = Object.values(scripts).join(' && ').split(' && ');
+  const ofService = commands.filter((command) => command.includes(' src/'));
+  expect(ofService.length).toBeGreaterThan(7);
+  for (const command of ofService)
+    expect(command).toMatch(/ (--import \.\/src\/runtime\.js src\/cli\/|src\/main\.js$)/);
+});
+
+test('the runtime of the service loads Drizzle as CommonJS', async () => {
+  const script = `
+    import { createRequire } from 'node:module';
+    await import('drizzle-orm/node-postgres');
+    const loaded = Object.keys(createRequire(import.meta.url).cache);
+    console.log(loaded.some((path) => path.endsWith('drizzle-orm/node-postgres/index.cjs')));`;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...['--import', './src/runtime.js', '--input-type=module', '--eval', script],
+  ]);
+  expect(stdout).toBe('true\n');
+});
+
 test('npm run keys refuses a bad option in the words of the API', async () => {
   const keys = (...options: string[]) =>
-    promisify(execFile)(process.execPath, ['src/cli/keys.ts', 'issue', '--organization', 'x', ...options], {
-      env: { DATABASE_URL: service.url, PATH: process.env.PATH },
-    });
+    promisify(execFile)(
+      process.execPath,
+      ['--import', './src/runtime.js', 'src/cli/keys.ts', 'issue', '--organization', 'x', ...options],
+      {
+        env: { DATABASE_URL: service.url, PATH: process.env.PATH },
+      },
+    );
   for (const [options, words] of [
     [['--per-minute', 'x'], '--per-minute must be an integer.'],
     [['--per-minute', ''], '--per-minute must be an integer.'],
