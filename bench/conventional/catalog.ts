@@ -10,8 +10,7 @@ import {
   CatalogProductUpdate,
 } from '../../src/catalog/schema.ts';
 import { products, productVariants } from '../../src/db/schema/index.ts';
-import type { Database } from './server.ts';
-import { contains, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
+import { contains, type Database, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
 
 type ProductRow = typeof products.$inferSelect;
 type VariantRow = typeof productVariants.$inferSelect;

@@ -9,8 +9,7 @@ import {
   ConversationTranscriptQuery,
 } from '../../src/conversations/schema.ts';
 import { channelMessages, conversations, customers, whatsappMessages } from '../../src/db/schema/index.ts';
-import type { Database } from './server.ts';
-import { contains, fullName, iso, newest, notFound, type RouteOptions } from './shared.ts';
+import { contains, type Database, fullName, iso, newest, notFound, type RouteOptions } from './shared.ts';
 
 const selectConversations = (db: Database) =>
   db

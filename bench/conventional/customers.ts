@@ -12,8 +12,7 @@ import {
   CustomerUpdate,
 } from '../../src/customers/schema.ts';
 import { customerContacts, customers } from '../../src/db/schema/index.ts';
-import type { Database } from './server.ts';
-import { contains, fullName, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
+import { contains, type Database, fullName, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
 
 type CustomerRow = typeof customers.$inferSelect;
 type ContactRow = typeof customerContacts.$inferSelect;

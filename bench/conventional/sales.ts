@@ -8,8 +8,7 @@ import {
   OpportunityParams,
 } from '../../src/opportunities/schema.ts';
 import { type Quote, QuoteList, QuoteListQuery } from '../../src/quotes/schema.ts';
-import type { Database } from './server.ts';
-import { contains, fullName, iso, newest, notFound, type RouteOptions } from './shared.ts';
+import { contains, type Database, fullName, iso, newest, notFound, type RouteOptions } from './shared.ts';
 
 const name = { firstName: customers.firstName, lastName: customers.lastName };
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { and, eq, gt, isNull, or } from 'drizzle-orm';
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import { drizzle } from 'drizzle-orm/node-postgres';
 import fastify, { type FastifyError } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import pg from 'pg';
@@ -9,6 +9,7 @@ import { catalogRoutes } from './catalog.ts';
 import { conversationRoutes } from './conversations.ts';
 import { customerRoutes } from './customers.ts';
 import { salesRoutes } from './sales.ts';
+import type { Database } from './shared.ts';
 
 /**
  * The same operations over the same tables and indexes, the way the documentation of Fastify, Drizzle and
@@ -20,8 +21,6 @@ declare module 'fastify' {
     organizationId: string;
   }
 }
-
-export type Database = NodePgDatabase;
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 });
 const db: Database = drizzle(pool, { casing: 'snake_case' });

@@ -1,6 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import type { Database } from './server.ts';
+
+export type Database = NodePgDatabase;
 
 export type RouteOptions = { db: Database };
 
