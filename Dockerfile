@@ -8,6 +8,7 @@ ENV NODE_ENV=production DATA_DIR=/data
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
 
+COPY LICENSE ./
 COPY src ./src
 COPY migrations ./migrations
 
