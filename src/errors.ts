@@ -56,9 +56,11 @@ export class ApiError extends Error {
   }
 
   get status(): number {
-    return STATUS[this.code];
+    return statusOf(this.code);
   }
 }
+
+export const statusOf = (code: ErrorCode): number => STATUS[code];
 
 export const errorCodes = Object.keys(STATUS) as ErrorCode[];
 

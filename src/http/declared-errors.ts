@@ -4,9 +4,10 @@ import {
   ApiError,
   type ErrorBody,
   type ErrorCode,
+  type ErrorDetail,
   errorBody,
   errorCodes,
-  notFound,
+  statusOf,
   validationFailed,
 } from '../errors.ts';
 
@@ -33,121 +34,100 @@ const OF_THE_CONTRACT = [400, 401, 404, 409, 429] as const;
 
 const ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
-type Documented = { meaning: string; example: ApiError };
+type Documented = { meaning: string; message: string; details?: readonly ErrorDetail[] };
 
-const missing = (code: ErrorCode, what: string, meaning: string): Documented => ({
+const missing = (what: string, meaning: string): Documented => ({
   meaning,
-  example: notFound(code, what, ID),
+  message: `The ${what} "${ID}" does not exist.`,
 });
 
-const ofRecord = (code: ErrorCode, what: string): Documented =>
-  missing(code, what, `The ${what} does not exist in this organization.`);
+const ofRecord = (what: string): Documented =>
+  missing(what, `The ${what} does not exist in this organization.`);
 
-const documented = (code: ErrorCode, meaning: string, message: string): Documented => ({
-  meaning,
-  example: new ApiError(code, message),
-});
+const FAULTS = [{ path: 'query.limit', message: 'must be an integer from 1 to 100, in decimal digits' }];
 
 const CODES: Record<ErrorCode, Documented> = {
   VALIDATION_FAILED: {
     meaning: 'The request is not valid; nothing was changed. `details` names every fault.',
-    example: validationFailed([
-      { path: 'query.limit', message: 'must be an integer from 1 to 100, in decimal digits' },
-    ]),
+    message: validationFailed(FAULTS).message,
+    details: FAULTS,
   },
-  UNAUTHORIZED: documented(
-    'UNAUTHORIZED',
-    'The key or token is missing or not valid.',
-    'The API key is missing or not valid.',
-  ),
-  FILE_LINK_INVALID: documented(
-    'FILE_LINK_INVALID',
-    'The signed link has expired or was changed.',
-    'The link has expired or is not valid; ask for the attachments again.',
-  ),
-  ROUTE_NOT_FOUND: documented(
-    'ROUTE_NOT_FOUND',
-    'There is no such operation.',
-    'There is no such operation; see /docs.',
-  ),
-  CATALOG_PRODUCT_NOT_FOUND: ofRecord('CATALOG_PRODUCT_NOT_FOUND', 'catalog product'),
-  CUSTOMER_NOT_FOUND: ofRecord('CUSTOMER_NOT_FOUND', 'customer'),
-  OPPORTUNITY_NOT_FOUND: ofRecord('OPPORTUNITY_NOT_FOUND', 'opportunity'),
-  CONVERSATION_NOT_FOUND: ofRecord('CONVERSATION_NOT_FOUND', 'conversation'),
-  QUOTE_NOT_FOUND: ofRecord('QUOTE_NOT_FOUND', 'quote'),
-  ORGANIZATION_NOT_FOUND: missing(
-    'ORGANIZATION_NOT_FOUND',
-    'organization',
-    'The organization does not exist.',
-  ),
-  API_KEY_NOT_FOUND: ofRecord('API_KEY_NOT_FOUND', 'API key'),
-  TEAM_MEMBER_NOT_FOUND: ofRecord('TEAM_MEMBER_NOT_FOUND', 'team member'),
-  PIPELINE_STAGE_NOT_FOUND: ofRecord('PIPELINE_STAGE_NOT_FOUND', 'pipeline stage'),
-  QUOTE_ATTACHMENT_NOT_FOUND: ofRecord('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment'),
+  UNAUTHORIZED: {
+    meaning: 'The key or token is missing or not valid.',
+    message: 'The API key is missing or not valid.',
+  },
+  FILE_LINK_INVALID: {
+    meaning: 'The signed link has expired or was changed.',
+    message: 'The link has expired or is not valid; ask for the attachments again.',
+  },
+  ROUTE_NOT_FOUND: {
+    meaning: 'There is no such operation.',
+    message: 'There is no such operation; see /docs.',
+  },
+  CATALOG_PRODUCT_NOT_FOUND: ofRecord('catalog product'),
+  CUSTOMER_NOT_FOUND: ofRecord('customer'),
+  OPPORTUNITY_NOT_FOUND: ofRecord('opportunity'),
+  CONVERSATION_NOT_FOUND: ofRecord('conversation'),
+  QUOTE_NOT_FOUND: ofRecord('quote'),
+  ORGANIZATION_NOT_FOUND: missing('organization', 'The organization does not exist.'),
+  API_KEY_NOT_FOUND: ofRecord('API key'),
+  TEAM_MEMBER_NOT_FOUND: ofRecord('team member'),
+  PIPELINE_STAGE_NOT_FOUND: ofRecord('pipeline stage'),
+  QUOTE_ATTACHMENT_NOT_FOUND: ofRecord('quote attachment'),
   CUSTOMER_CONTACT_CONFLICT: {
     meaning: 'A contact belongs to another customer; `details` names that customer.',
-    example: new ApiError(
-      'CUSTOMER_CONTACT_CONFLICT',
-      `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,
-      { details: [{ path: 'body.contacts[0]', customerId: ID }] },
-    ),
+    message: `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,
+    details: [{ path: 'body.contacts[0]', customerId: ID }],
   },
-  IDEMPOTENCY_KEY_REUSED: documented(
-    'IDEMPOTENCY_KEY_REUSED',
-    'The idempotency key came with another body before.',
-    'This idempotency key came with another body before.',
-  ),
-  IDEMPOTENCY_IN_PROGRESS: documented(
-    'IDEMPOTENCY_IN_PROGRESS',
-    'The first request with this idempotency key is still running.',
-    'The first request with this idempotency key is still running; retry in 1 s.',
-  ),
-  API_KEY_INACTIVE: documented(
-    'API_KEY_INACTIVE',
-    'The key is revoked or has expired.',
-    'A revoked or expired key cannot be rotated; issue a new one.',
-  ),
-  CATALOG_PRODUCT_NOT_ARCHIVED: documented(
-    'CATALOG_PRODUCT_NOT_ARCHIVED',
-    'The product is not archived.',
-    'The catalog product is not archived.',
-  ),
-  PRECONDITION_FAILED: documented(
-    'PRECONDITION_FAILED',
-    'The record is no longer the one that If-Match names.',
-    'The record is no longer the one that If-Match names.',
-  ),
-  PAYLOAD_TOO_LARGE: documented(
-    'PAYLOAD_TOO_LARGE',
-    'The body is too large.',
-    'The body is larger than this operation takes.',
-  ),
-  RANGE_NOT_SATISFIABLE: documented(
-    'RANGE_NOT_SATISFIABLE',
-    'The range begins past the end of the file, whose size is in Content-Range.',
-    'The range is not within the file; Content-Range has its size.',
-  ),
-  RATE_LIMIT_EXCEEDED: documented(
-    'RATE_LIMIT_EXCEEDED',
-    'The API key exceeded its request limit; retry after Retry-After seconds.',
-    'This key may make 6000 requests a minute; retry in 12 s.',
-  ),
-  INTERNAL_ERROR: documented(
-    'INTERNAL_ERROR',
-    'A fault of the service; the request id finds it in the log.',
-    'Something went wrong here; the request id finds it in the log.',
-  ),
-  SERVICE_UNAVAILABLE: documented(
-    'SERVICE_UNAVAILABLE',
-    'The service cannot answer right now; retry after Retry-After seconds.',
-    'The service cannot answer right now; retry shortly.',
-  ),
+  IDEMPOTENCY_KEY_REUSED: {
+    meaning: 'The idempotency key came with another body before.',
+    message: 'This idempotency key came with another body before.',
+  },
+  IDEMPOTENCY_IN_PROGRESS: {
+    meaning: 'The first request with this idempotency key is still running.',
+    message: 'The first request with this idempotency key is still running; retry in 1 s.',
+  },
+  API_KEY_INACTIVE: {
+    meaning: 'The key is revoked or has expired.',
+    message: 'A revoked or expired key cannot be rotated; issue a new one.',
+  },
+  CATALOG_PRODUCT_NOT_ARCHIVED: {
+    meaning: 'The product is not archived.',
+    message: 'The catalog product is not archived.',
+  },
+  PRECONDITION_FAILED: {
+    meaning: 'The record is no longer the one that If-Match names.',
+    message: 'The record is no longer the one that If-Match names.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    meaning: 'The body is too large.',
+    message: 'The body is larger than this operation takes.',
+  },
+  RANGE_NOT_SATISFIABLE: {
+    meaning: 'The range begins past the end of the file, whose size is in Content-Range.',
+    message: 'The range is not within the file; Content-Range has its size.',
+  },
+  RATE_LIMIT_EXCEEDED: {
+    meaning: 'The API key exceeded its request limit; retry after Retry-After seconds.',
+    message: 'This key may make 6000 requests a minute; retry in 12 s.',
+  },
+  INTERNAL_ERROR: {
+    meaning: 'A fault of the service; the request id finds it in the log.',
+    message: 'Something went wrong here; the request id finds it in the log.',
+  },
+  SERVICE_UNAVAILABLE: {
+    meaning: 'The service cannot answer right now; retry after Retry-After seconds.',
+    message: 'The service cannot answer right now; retry shortly.',
+  },
 };
 
 /** The answer that stands in the document for the code. */
-export const exampleOfError = (code: ErrorCode): ErrorBody => errorBody(CODES[code].example);
+export function exampleOfError(code: ErrorCode): ErrorBody {
+  const { message, details } = CODES[code];
+  return errorBody(new ApiError(code, message, details && { details }));
+}
 
-const ErrorDetail = z.object({
+const DetailSchema = z.object({
   path: z.string(),
   message: z.string().optional().describe('What is wrong there (VALIDATION_FAILED).'),
   customerId: z
@@ -163,7 +143,7 @@ const ApiErrorBody = z
         .enum(errorCodes)
         .describe('Stable: branch on this. Each status of an operation says which of these it can have.'),
       message: z.string().describe('For people; may change.'),
-      details: z.array(ErrorDetail).optional().describe('Every fault of the request, at most 20.'),
+      details: z.array(DetailSchema).optional().describe('Every fault of the request, at most 20.'),
     }),
   })
   .meta({
@@ -175,10 +155,8 @@ const ApiErrorBody = z
 /** What the responses of a route may hold beside its successes: the codes of one status. */
 export type OwnErrors = { codes: ErrorCode[] };
 
-const statusOf = (code: ErrorCode): number => CODES[code].example.status;
-
 const byStatus = (codes: readonly ErrorCode[]): Map<number, ErrorCode[]> =>
-  Map.groupBy(codes, statusOf) as Map<number, ErrorCode[]>;
+  Map.groupBy(new Set(codes), statusOf);
 
 /** The codes that a route can answer, as its schema keeps them: by their status. */
 export const ownErrors = (codes: readonly ErrorCode[]): Record<string, OwnErrors> =>

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../../src/errors.ts';
+import { statusOf } from '../../src/errors.ts';
 import { describedApp, generatedDocuments } from '../../src/http/documents.ts';
 import {
   declaredCodes,
@@ -227,7 +227,7 @@ describe.each(named)(
         const { description, content } = operation.responses[status] ?? {};
         const codes = declaredCodes(operation, status);
         for (const code of codes) {
-          expect(new ApiError(code, '').status).toBe(Number(status));
+          expect(statusOf(code)).toBe(Number(status));
           expect(description).toMatch(new RegExp(`\\x60${code}\\x60: [A-Z].+\\.`));
         }
         const { example, examples = {} } = content?.['application/json'] ?? {};
