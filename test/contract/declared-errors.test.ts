@@ -230,6 +230,14 @@ describe('an answer that its operation does not declare is refused', () => {
     expect(() => holds.public(answer('CUSTOMER_NOT_FOUND'))).toThrow('declares no code');
   });
 
+  test('while a path that leads to no operation may only be a route that is not there', () => {
+    for (const url of ['/v1/customers/..', '/v1/customers/%zz', '/v1/nothing']) {
+      expect(() => holds.public(answer('ROUTE_NOT_FOUND', url))).not.toThrow();
+      expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).toThrow('not in the document');
+    }
+    expect(() => holds.public(answer('ROUTE_NOT_FOUND', '/v1/customers/x'))).toThrow('getCustomer 404');
+  });
+
   test('with another code of a status that it has, or with a field that no error has', () => {
     const url = '/v1/customers/x';
     expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).not.toThrow();

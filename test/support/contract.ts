@@ -80,13 +80,14 @@ export function contractOf(document: Document): (answer: Answer) => void {
   ajv.addSchema({ $id: 'document', components: closed(document.components) });
   const operations = operationsOf(document).map(({ method, path, operation }) => ({
     method,
-    form: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`),
+    form: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]*')}$`),
     operation,
   }));
   const validators = new Map<string, ReturnType<typeof ajv.compile>>();
 
   return ({ method, url, status, contentType, body }) => {
-    const path = url.split('?')[0] ?? '';
+    // As a client resolves it: dots that lead upwards ask for another path.
+    const path = new URL(url, 'http://localhost').pathname;
     const found =
       isDecodable(path) &&
       operations.find((candidate) => candidate.method === method && candidate.form.test(path));
