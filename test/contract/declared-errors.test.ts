@@ -182,7 +182,7 @@ const sender =
   };
 
 const cases = (Object.keys(documents) as Api[]).flatMap((api) =>
-  operationsOf(documents[api]).map((found) => ({ api, name: `${found.method} ${found.path}`, ...found })),
+  operationsOf(documents[api]).map((found) => ({ api, name: found.operation.operationId, ...found })),
 );
 
 const codesOf = (operation: Operation): ErrorCode[] =>
