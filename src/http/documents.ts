@@ -2,6 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { buildApp } from '../app.ts';
 import { Environment } from '../config.ts';
 import { buildDashboardApp } from '../dashboard/app.ts';
+import { sqlDocuments } from '../db/documents.ts';
+// Its statements belong to no application.
+import '../db/recount.ts';
 import { createLogger } from './logging.ts';
 import { openApiText } from './openapi.ts';
 
@@ -117,6 +120,7 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   return [
     { path: 'openapi/openapi.json', render: () => text },
     { path: 'openapi/dashboard.json', render: () => dashboardText },
+    ...[...sqlDocuments()].map(([file, sql]) => ({ path: `docs/sql/${file}`, render: () => sql })),
     ...markdownDocuments({ operations: operationsTable(paths), configuration: configurationTable() }),
   ];
 }

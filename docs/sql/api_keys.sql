@@ -1,0 +1,297 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- api_keys.find
+-- $1 hash
+-- rows
+select
+  id as id,
+  organization_id as "organizationId",
+  requests_per_minute as "requestsPerMinute",
+  (
+    extract(
+      epoch
+      from
+        expires_at - now()
+    ) * 1000
+  )::float8 as lifetime
+from
+  api_keys
+where
+  api_keys.hash = decode($1, 'hex')
+  and api_keys.revoked_at is null
+  and (
+    api_keys.expires_at is null
+    or api_keys.expires_at > now()
+  );
+
+-- api_keys.get
+-- $1 organizationId, $2 id
+-- one JSON body, found by its key
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      api_keys.id as id,
+      api_keys.name as name,
+      api_keys.start as start,
+      api_keys.last4 as last4,
+      api_keys.requests_per_minute as "requestsPerMinute",
+      to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
+      to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
+      to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
+      api_keys.replaced_by as "replacedBy"
+    from
+      api_keys
+    where
+      api_keys.organization_id = $1
+      and api_keys.id = $2
+      and true
+  ) item;
+
+-- api_keys.issue
+-- $1 organizationId, $2 id, $3 name, $4 hash, $5 start, $6 last4, $7 requestsPerMinute, $8 expiresAt
+-- one JSON body
+with
+  api_keys as (
+    insert into
+      api_keys (organization_id, id, name, hash, start, last4, requests_per_minute, expires_at)
+    values
+      ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8::timestamptz)
+    returning
+      *
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      api_keys.id as id,
+      api_keys.name as name,
+      api_keys.start as start,
+      api_keys.last4 as last4,
+      api_keys.requests_per_minute as "requestsPerMinute",
+      to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
+      to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
+      to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
+      api_keys.replaced_by as "replacedBy"
+    from
+      api_keys
+  ) item;
+
+-- api_keys.list
+-- $1 organizationId, $2 limit, $3 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  api_keys.id as id,
+                  api_keys.name as name,
+                  api_keys.start as start,
+                  api_keys.last4 as last4,
+                  api_keys.requests_per_minute as "requestsPerMinute",
+                  to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
+                  to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
+                  to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
+                  api_keys.replaced_by as "replacedBy"
+                from
+                  api_keys
+                where
+                  api_keys.organization_id = $1
+                  and api_keys.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                api_keys.id as id
+              from
+                api_keys
+              where
+                api_keys.organization_id = $1
+                and true
+              order by
+                api_keys.created_at desc nulls last,
+                api_keys.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $2
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $2::int,
+    ',"offset":',
+    $3::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        api_keys
+      where
+        api_keys.organization_id = $1
+        and true
+    ),
+    '}}'
+  ) as body;
+
+-- api_keys.list offset
+-- $1 organizationId, $2 offset, $3 limit
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  api_keys.id as id,
+                  api_keys.name as name,
+                  api_keys.start as start,
+                  api_keys.last4 as last4,
+                  api_keys.requests_per_minute as "requestsPerMinute",
+                  to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
+                  to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
+                  to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
+                  api_keys.replaced_by as "replacedBy"
+                from
+                  api_keys
+                where
+                  api_keys.organization_id = $1
+                  and api_keys.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                api_keys.id as id
+              from
+                api_keys
+              where
+                api_keys.organization_id = $1
+                and true
+              order by
+                api_keys.created_at desc nulls last,
+                api_keys.id desc nulls last
+              limit
+                100
+              offset
+                $2
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $2::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        api_keys
+      where
+        api_keys.organization_id = $1
+        and true
+    ),
+    '}}'
+  ) as body;
+
+-- api_keys.lock
+-- $1 organizationId, $2 id
+-- rows
+select
+  name as name,
+  requests_per_minute as "requestsPerMinute",
+  to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
+  to_char(revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
+  replaced_by as "replacedBy",
+  encode(hash, 'hex') as hash,
+  api_keys.revoked_at is null
+  and (
+    api_keys.expires_at is null
+    or api_keys.expires_at > now()
+  ) as "isAlive"
+from
+  api_keys
+where
+  api_keys.organization_id = $1
+  and api_keys.id = $2
+for update;
+
+-- api_keys.notify
+-- $1 hash
+-- rows
+select
+  pg_notify ('api_keys_changed', $1)::text as told;
+
+-- api_keys.replace
+-- $1 overlapSeconds, $2 replacedBy, $3 organizationId, $4 id
+-- rows
+update api_keys
+set
+  expires_at = least(api_keys.expires_at, now() + make_interval(secs => $1)),
+  replaced_by = $2
+where
+  api_keys.organization_id = $3
+  and api_keys.id = $4;
+
+-- api_keys.revoke
+-- $1 organizationId, $2 id
+-- rows
+update api_keys
+set
+  revoked_at = now()
+where
+  api_keys.organization_id = $1
+  and api_keys.id = $2;
+
+-- api_keys.save_usage
+-- $1 usage
+-- rows
+update api_keys
+set
+  last_used_at = used.at
+from
+  jsonb_to_recordset($1::jsonb) as used (organization_id uuid, id uuid, at timestamptz, minute timestamptz)
+where
+  api_keys.organization_id = used.organization_id
+  and api_keys.id = used.id
+  and (
+    api_keys.last_used_at is null
+    or api_keys.last_used_at < used.minute
+  );

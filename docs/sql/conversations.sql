@@ -1,0 +1,799 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- conversations.add_messages
+-- $1 inserted, $2 latest, $3 organizationId, $4 id
+-- rows
+update conversations
+set
+  message_count = conversations.message_count + $1::integer,
+  last_message_at = greatest(conversations.last_message_at, $2::timestamptz)
+where
+  (
+    conversations.organization_id = $3
+    and conversations.id = $4
+  );
+
+-- conversations.chain
+-- $1 organizationId, $2 chainId
+-- rows
+select
+  id as id,
+  channel as channel,
+  message_count as "messageCount",
+  rotated_from as "rotatedFrom",
+  continued_by as "continuedBy",
+  chain_id as "chainId"
+from
+  conversations
+where
+  (
+    conversations.organization_id = $1
+    and conversations.chain_id = $2
+  );
+
+-- conversations.get
+-- $1 organizationId, $2 id
+-- one JSON body, found by its key
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      conversations.id as id,
+      conversations.channel as channel,
+      conversations.contact as contact,
+      conversations.contact_name as "contactName",
+      conversations.customer_id as "customerId",
+      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+      conversations.activity_state as "activityState",
+      conversations.controlled_by as "controlledBy",
+      conversations.language as language,
+      to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+      to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+    from
+      conversations
+      left join customers on customers.organization_id = conversations.organization_id
+      and customers.id = conversations.customer_id
+    where
+      conversations.organization_id = $1
+      and conversations.id = $2
+      and true
+  ) item;
+
+-- conversations.list
+-- $1 organizationId, $2 limit, $3 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  conversations.id as id,
+                  conversations.channel as channel,
+                  conversations.contact as contact,
+                  conversations.contact_name as "contactName",
+                  conversations.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  conversations.activity_state as "activityState",
+                  conversations.controlled_by as "controlledBy",
+                  conversations.language as language,
+                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+                from
+                  conversations
+                  left join customers on customers.organization_id = conversations.organization_id
+                  and customers.id = conversations.customer_id
+                where
+                  conversations.organization_id = $1
+                  and conversations.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                conversations.id as id
+              from
+                conversations
+              where
+                conversations.organization_id = $1
+                and conversations.continued_by is null
+              order by
+                conversations.last_message_at desc nulls last,
+                conversations.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $2
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $2::int,
+    ',"offset":',
+    $3::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'conversations'
+    ),
+    '}}'
+  ) as body;
+
+-- conversations.list activityState
+-- $1 organizationId, $2 activityState, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  conversations.id as id,
+                  conversations.channel as channel,
+                  conversations.contact as contact,
+                  conversations.contact_name as "contactName",
+                  conversations.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  conversations.activity_state as "activityState",
+                  conversations.controlled_by as "controlledBy",
+                  conversations.language as language,
+                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+                from
+                  conversations
+                  left join customers on customers.organization_id = conversations.organization_id
+                  and customers.id = conversations.customer_id
+                where
+                  conversations.organization_id = $1
+                  and conversations.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                conversations.id as id
+              from
+                conversations
+              where
+                conversations.organization_id = $1
+                and conversations.continued_by is null
+                and conversations.activity_state = $2
+              order by
+                conversations.last_message_at desc nulls last,
+                conversations.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        conversations
+      where
+        conversations.organization_id = $1
+        and conversations.continued_by is null
+        and conversations.activity_state = $2
+    ),
+    '}}'
+  ) as body;
+
+-- conversations.list channel
+-- $1 organizationId, $2 channel, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  conversations.id as id,
+                  conversations.channel as channel,
+                  conversations.contact as contact,
+                  conversations.contact_name as "contactName",
+                  conversations.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  conversations.activity_state as "activityState",
+                  conversations.controlled_by as "controlledBy",
+                  conversations.language as language,
+                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+                from
+                  conversations
+                  left join customers on customers.organization_id = conversations.organization_id
+                  and customers.id = conversations.customer_id
+                where
+                  conversations.organization_id = $1
+                  and conversations.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                conversations.id as id
+              from
+                conversations
+              where
+                conversations.organization_id = $1
+                and conversations.continued_by is null
+                and conversations.channel = $2
+              order by
+                conversations.last_message_at desc nulls last,
+                conversations.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        conversations
+      where
+        conversations.organization_id = $1
+        and conversations.continued_by is null
+        and conversations.channel = $2
+    ),
+    '}}'
+  ) as body;
+
+-- conversations.list customerId
+-- $1 organizationId, $2 customerId, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  conversations.id as id,
+                  conversations.channel as channel,
+                  conversations.contact as contact,
+                  conversations.contact_name as "contactName",
+                  conversations.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  conversations.activity_state as "activityState",
+                  conversations.controlled_by as "controlledBy",
+                  conversations.language as language,
+                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+                from
+                  conversations
+                  left join customers on customers.organization_id = conversations.organization_id
+                  and customers.id = conversations.customer_id
+                where
+                  conversations.organization_id = $1
+                  and conversations.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                conversations.id as id
+              from
+                conversations
+              where
+                conversations.organization_id = $1
+                and conversations.continued_by is null
+                and conversations.customer_id = $2
+              order by
+                conversations.last_message_at desc nulls last,
+                conversations.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        conversations
+      where
+        conversations.organization_id = $1
+        and conversations.continued_by is null
+        and conversations.customer_id = $2
+    ),
+    '}}'
+  ) as body;
+
+-- conversations.list offset
+-- $1 organizationId, $2 offset, $3 limit
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  conversations.id as id,
+                  conversations.channel as channel,
+                  conversations.contact as contact,
+                  conversations.contact_name as "contactName",
+                  conversations.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  conversations.activity_state as "activityState",
+                  conversations.controlled_by as "controlledBy",
+                  conversations.language as language,
+                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+                from
+                  conversations
+                  left join customers on customers.organization_id = conversations.organization_id
+                  and customers.id = conversations.customer_id
+                where
+                  conversations.organization_id = $1
+                  and conversations.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                conversations.id as id
+              from
+                conversations
+              where
+                conversations.organization_id = $1
+                and conversations.continued_by is null
+              order by
+                conversations.last_message_at desc nulls last,
+                conversations.id desc nulls last
+              limit
+                100
+              offset
+                $2
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $2::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'conversations'
+    ),
+    '}}'
+  ) as body;
+
+-- conversations.list query
+-- $1 organizationId, $2 query, $3 limit, $4 offset
+-- one JSON body; planned anew each time
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  conversations.id as id,
+                  conversations.channel as channel,
+                  conversations.contact as contact,
+                  conversations.contact_name as "contactName",
+                  conversations.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  conversations.activity_state as "activityState",
+                  conversations.controlled_by as "controlledBy",
+                  conversations.language as language,
+                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+                from
+                  conversations
+                  left join customers on customers.organization_id = conversations.organization_id
+                  and customers.id = conversations.customer_id
+                where
+                  conversations.organization_id = $1
+                  and conversations.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                conversations.id as id
+              from
+                conversations
+              where
+                conversations.organization_id = $1
+                and conversations.continued_by is null
+                and conversations.search like contains_pattern ($2)
+              order by
+                conversations.last_message_at desc nulls last,
+                conversations.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        conversations
+      where
+        conversations.organization_id = $1
+        and conversations.continued_by is null
+        and conversations.search like contains_pattern ($2)
+    ),
+    '}}'
+  ) as body;
+
+-- conversations.lock
+-- $1 organizationId, $2 id
+-- rows
+select
+  channel as channel
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.id = $2
+for no key update;
+
+-- conversations.lock_chains
+-- $1 organizationId
+-- rows
+select
+  pg_advisory_xact_lock(hashtextextended (concat('conversation chains ', $1::text), 0))::text as locked;
+
+-- conversations.put_insert
+-- $1 organizationId, $2 id, $3 channel, $4 contact, $5 contactName, $6 customerId, $7 activityState, $8 controlledBy, $9 language, $10 chainId
+-- rows
+insert into
+  conversations (
+    organization_id,
+    id,
+    channel,
+    contact,
+    contact_name,
+    customer_id,
+    activity_state,
+    controlled_by,
+    language,
+    rotated_from,
+    continued_by,
+    chain_id,
+    message_count,
+    last_message_at,
+    created_at,
+    updated_at
+  )
+values
+  ($1, $2, $3, $4, $5, $6, $7, $8, $9, default, default, $10, default, default, default, default)
+on conflict do nothing
+returning
+  id as id;
+
+-- conversations.put_lock
+-- $1 organizationId, $2 id
+-- rows
+select
+  false as "isArchived",
+  customer_id as "customerId"
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.id = $2
+for update;
+
+-- conversations.put_references
+-- $1 organizationId, $2 customerId
+-- rows
+select
+  exists (
+    select
+    from
+      customers
+    where
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
+  ) as "customerId";
+
+-- conversations.put_replace
+-- $1 channel, $2 contact, $3 contactName, $4 customerId, $5 activityState, $6 controlledBy, $7 language, $8 organizationId, $9 id
+-- rows
+update conversations
+set
+  channel = $1,
+  contact = $2,
+  contact_name = $3,
+  customer_id = $4,
+  activity_state = $5,
+  controlled_by = $6,
+  language = $7,
+  updated_at = greatest(now(), (conversations.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+where
+  (
+    conversations.organization_id = $8
+    and conversations.id = $9
+    and (
+      false
+      or row (
+        conversations.channel,
+        conversations.contact,
+        conversations.contact_name,
+        conversations.customer_id,
+        conversations.activity_state,
+        conversations.controlled_by,
+        conversations.language
+      ) is distinct from row ($1, $2, $3, $4, $5, $6, $7)
+    )
+  );
+
+-- conversations.set_chain
+-- $1 chainId, $2 organizationId, $3 ids
+-- rows
+update conversations
+set
+  chain_id = $1
+where
+  (
+    conversations.organization_id = $2
+    and conversations.id = any ($3::uuid[])
+  );
+
+-- conversations.set_continued_by
+-- $1 continuedBy, $2 organizationId, $3 id
+-- rows
+update conversations
+set
+  continued_by = $1
+where
+  conversations.organization_id = $2
+  and conversations.id = $3;
+
+-- conversations.set_rotated_from
+-- $1 rotatedFrom, $2 organizationId, $3 id
+-- rows
+update conversations
+set
+  rotated_from = $1,
+  updated_at = greatest(now(), (conversations.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+where
+  conversations.organization_id = $2
+  and conversations.id = $3;
+
+-- conversations.thread
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id,
+  channel as channel,
+  message_count as "messageCount",
+  rotated_from as "rotatedFrom",
+  continued_by as "continuedBy",
+  chain_id as "chainId"
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.id = $2;
+
+-- conversations.transcript
+-- $1 organizationId, $2 id, $3 limit
+-- one JSON body
+with
+  threads as materialized (
+    select
+      conversations.id,
+      conversations.message_count
+    from
+      conversations
+    where
+      conversations.organization_id = $1
+      and conversations.chain_id = (
+        select
+          conversations.chain_id
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.id = $2
+      )
+  ),
+  newest as (
+    select
+      message.*
+    from
+      threads
+      cross join lateral (
+        (
+          select
+            whatsapp_messages.id,
+            whatsapp_messages.conversation_id,
+            whatsapp_messages.content,
+            whatsapp_messages.created_at,
+            whatsapp_messages.direction,
+            whatsapp_messages.message_type,
+            whatsapp_messages.sender_name
+          from
+            whatsapp_messages
+          where
+            whatsapp_messages.organization_id = $1
+            and whatsapp_messages.conversation_id = threads.id
+          order by
+            whatsapp_messages.created_at desc nulls last,
+            whatsapp_messages.id desc nulls last
+          limit
+            $3
+        )
+        union all
+        (
+          select
+            channel_messages.id,
+            channel_messages.conversation_id,
+            channel_messages.content,
+            channel_messages.created_at,
+            channel_messages.direction,
+            channel_messages.message_type,
+            channel_messages.sender_name
+          from
+            channel_messages
+          where
+            channel_messages.organization_id = $1
+            and channel_messages.conversation_id = threads.id
+          order by
+            channel_messages.created_at desc nulls last,
+            channel_messages.id desc nulls last
+          limit
+            $3
+        )
+      ) message
+    order by
+      message.created_at desc,
+      message.id desc
+    limit
+      $3
+  )
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(rendered.body, ',')
+      from
+        (
+          select
+            row_to_json(item)::text as body
+          from
+            (
+              select
+                message.id as id,
+                message.conversation_id as "conversationId",
+                message.content as content,
+                to_char(message.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                message.direction as direction,
+                message.message_type as "messageType",
+                message.sender_name as "senderName"
+              from
+                newest message
+              order by
+                message.created_at,
+                message.id
+            ) item
+        ) rendered
+    ),
+    '],"total":',
+    sum(threads.message_count),
+    '}'
+  ) as body
+from
+  threads
+having
+  count(*) > 0;

@@ -1,0 +1,880 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- customers.add_contacts
+-- $1 organizationId, $2 id, $3 contacts
+-- rows
+insert into
+  customer_contacts (
+    organization_id,
+    customer_id,
+    id,
+    position,
+    identifier_type,
+    identifier_value,
+    contact_key,
+    phone_number
+  )
+select
+  $1::uuid,
+  $2::uuid,
+  input.id,
+  input.position,
+  input.identifier_type,
+  input.identifier_value,
+  input.contact_key,
+  input.phone_number
+from
+  jsonb_populate_recordset(null::customer_contacts, $3::jsonb) input
+on conflict do nothing
+returning
+  id as id;
+
+-- customers.archive
+-- $1 organizationId, $2 id
+-- one JSON body
+with
+  customers as (
+    update customers
+    set
+      archived_at = now()
+    where
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
+    returning
+      *
+  ),
+  released as (
+    update customer_contacts
+    set
+      archived_at = customers.archived_at
+    from
+      customers
+    where
+      customer_contacts.organization_id = $1
+      and customer_contacts.customer_id = $2
+    returning
+      customer_id
+  ),
+  counted as (
+    insert into
+      live_counts (organization_id, resource, slot, live)
+    select
+      $1::uuid,
+      'customers',
+      pg_backend_pid() % 16,
+      change.amount
+    from
+      (
+        select
+          (
+            select
+              - count(distinct customer_id)
+            from
+              released
+          )::bigint as amount
+      ) change
+    where
+      change.amount <> 0
+    on conflict (organization_id, resource, slot) do update
+    set
+      live = live_counts.live + excluded.live
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      customers.id as id,
+      true as archived
+    from
+      customers
+  ) item;
+
+-- customers.contact_owners
+-- $1 contacts, $2 organizationId, $3 id
+-- rows
+select
+  customer_contacts.identifier_type as "identifierType",
+  customer_contacts.contact_key as "contactKey",
+  customer_contacts.customer_id as "customerId"
+from
+  customer_contacts
+  inner join jsonb_populate_recordset(null::customer_contacts, $1::jsonb) input on customer_contacts.identifier_type = input.identifier_type
+  and customer_contacts.contact_key = input.contact_key
+where
+  customer_contacts.organization_id = $2
+  and customer_contacts.archived_at is null
+  and customer_contacts.customer_id <> $3;
+
+-- customers.count_contacts
+-- $1 organizationId, $2 id
+-- rows
+select
+  count(*)::int as contacts
+from
+  customer_contacts
+where
+  customer_contacts.organization_id = $1
+  and customer_contacts.customer_id = $2;
+
+-- customers.create
+-- $1 contacts, $2 organizationId, $3 id, $4 customer
+-- one JSON body
+with
+  input as (
+    select
+      *
+    from
+      jsonb_populate_recordset(null::customer_contacts, $1::jsonb)
+  ),
+  taken as (
+    select
+    from
+      customer_contacts
+      join input on customer_contacts.identifier_type = input.identifier_type
+      and customer_contacts.contact_key = input.contact_key
+    where
+      customer_contacts.organization_id = $2
+      and customer_contacts.archived_at is null
+  ),
+  customer_contacts as (
+    insert into
+      customer_contacts (
+        organization_id,
+        customer_id,
+        id,
+        position,
+        identifier_type,
+        identifier_value,
+        contact_key,
+        phone_number
+      )
+    select
+      $2::uuid,
+      $3::uuid,
+      input.id,
+      input.position,
+      input.identifier_type,
+      input.identifier_value,
+      input.contact_key,
+      input.phone_number
+    from
+      input
+    where
+      not exists (
+        select
+        from
+          taken
+      )
+    on conflict do nothing
+    returning
+      *
+  ),
+  customers as (
+    insert into
+      customers (
+        organization_id,
+        id,
+        first_name,
+        last_name,
+        city,
+        country,
+        preferred_language,
+        summary,
+        tags,
+        contact_search
+      )
+    select
+      $2::uuid,
+      $3::uuid,
+      input.first_name,
+      input.last_name,
+      input.city,
+      input.country,
+      input.preferred_language,
+      input.summary,
+      input.tags,
+      input.contact_search
+    from
+      jsonb_populate_record(null::customers, $4::jsonb) input
+    where
+      (
+        select
+          count(*)
+        from
+          customer_contacts
+      ) = jsonb_array_length($1::jsonb)
+    returning
+      *
+  ),
+  counted as (
+    insert into
+      live_counts (organization_id, resource, slot, live)
+    select
+      $2::uuid,
+      'customers',
+      pg_backend_pid() % 16,
+      change.amount
+    from
+      (
+        select
+          (
+            select
+              count(*)
+            from
+              customers
+          )::bigint as amount
+      ) change
+    where
+      change.amount <> 0
+    on conflict (organization_id, resource, slot) do update
+    set
+      live = live_counts.live + excluded.live
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      customers.id as id,
+      customers.first_name as "firstName",
+      customers.last_name as "lastName",
+      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+      customers.city as city,
+      customers.country as country,
+      customers.preferred_language as "preferredLanguage",
+      customers.summary as summary,
+      customers.tags as tags,
+      (
+        select
+          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+        from
+          (
+            select
+              customer_contacts.id as id,
+              customer_contacts.identifier_type as "identifierType",
+              customer_contacts.identifier_value as "identifierValue",
+              customer_contacts.display_name as "displayName",
+              customer_contacts.phone_number as "phoneNumber"
+            from
+              customer_contacts
+            where
+              customer_contacts.organization_id = $2
+              and customer_contacts.customer_id = customers.id
+            order by
+              customer_contacts.position
+          ) item
+      ) as contacts,
+      to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      customers
+  ) item;
+
+-- customers.get
+-- $1 organizationId, $2 id
+-- one JSON body, found by its key
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      customers.id as id,
+      customers.first_name as "firstName",
+      customers.last_name as "lastName",
+      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+      customers.city as city,
+      customers.country as country,
+      customers.preferred_language as "preferredLanguage",
+      customers.summary as summary,
+      customers.tags as tags,
+      (
+        select
+          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+        from
+          (
+            select
+              customer_contacts.id as id,
+              customer_contacts.identifier_type as "identifierType",
+              customer_contacts.identifier_value as "identifierValue",
+              customer_contacts.display_name as "displayName",
+              customer_contacts.phone_number as "phoneNumber"
+            from
+              customer_contacts
+            where
+              customer_contacts.organization_id = $1
+              and customer_contacts.customer_id = customers.id
+            order by
+              customer_contacts.position
+          ) item
+      ) as contacts,
+      to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      customers
+    where
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
+  ) item;
+
+-- customers.keep_contacts
+-- $1 contacts, $2 organizationId, $3 id
+-- rows
+update customer_contacts
+set
+  identifier_value = input.identifier_value,
+  position = input.position,
+  phone_number = input.phone_number
+from
+  jsonb_populate_recordset(null::customer_contacts, $1::jsonb) input
+where
+  customer_contacts.organization_id = $2
+  and customer_contacts.customer_id = $3
+  and customer_contacts.identifier_type = input.identifier_type
+  and customer_contacts.contact_key = input.contact_key
+  and (customer_contacts.identifier_value, customer_contacts.position) is distinct from (input.identifier_value, input.position)
+returning
+  customer_contacts.id as id;
+
+-- customers.list
+-- $1 organizationId, $2 limit, $3 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  customers.id as id,
+                  customers.first_name as "firstName",
+                  customers.last_name as "lastName",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+                  customers.city as city,
+                  customers.country as country,
+                  customers.preferred_language as "preferredLanguage",
+                  customers.summary as summary,
+                  customers.tags as tags,
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          customer_contacts.id as id,
+                          customer_contacts.identifier_type as "identifierType",
+                          customer_contacts.identifier_value as "identifierValue",
+                          customer_contacts.display_name as "displayName",
+                          customer_contacts.phone_number as "phoneNumber"
+                        from
+                          customer_contacts
+                        where
+                          customer_contacts.organization_id = $1
+                          and customer_contacts.customer_id = customers.id
+                        order by
+                          customer_contacts.position
+                      ) item
+                  ) as contacts,
+                  to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  customers
+                where
+                  customers.organization_id = $1
+                  and customers.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                customers.id as id
+              from
+                customers
+              where
+                customers.organization_id = $1
+                and customers.archived_at is null
+              order by
+                customers.updated_at desc nulls last,
+                customers.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $2
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $2::int,
+    ',"offset":',
+    $3::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'customers'
+    ),
+    '}}'
+  ) as body;
+
+-- customers.list offset
+-- $1 organizationId, $2 offset, $3 limit
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  customers.id as id,
+                  customers.first_name as "firstName",
+                  customers.last_name as "lastName",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+                  customers.city as city,
+                  customers.country as country,
+                  customers.preferred_language as "preferredLanguage",
+                  customers.summary as summary,
+                  customers.tags as tags,
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          customer_contacts.id as id,
+                          customer_contacts.identifier_type as "identifierType",
+                          customer_contacts.identifier_value as "identifierValue",
+                          customer_contacts.display_name as "displayName",
+                          customer_contacts.phone_number as "phoneNumber"
+                        from
+                          customer_contacts
+                        where
+                          customer_contacts.organization_id = $1
+                          and customer_contacts.customer_id = customers.id
+                        order by
+                          customer_contacts.position
+                      ) item
+                  ) as contacts,
+                  to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  customers
+                where
+                  customers.organization_id = $1
+                  and customers.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                customers.id as id
+              from
+                customers
+              where
+                customers.organization_id = $1
+                and customers.archived_at is null
+              order by
+                customers.updated_at desc nulls last,
+                customers.id desc nulls last
+              limit
+                100
+              offset
+                $2
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $2::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'customers'
+    ),
+    '}}'
+  ) as body;
+
+-- customers.list query
+-- $1 organizationId, $2 query, $3 limit, $4 offset
+-- one JSON body; planned anew each time
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  customers.id as id,
+                  customers.first_name as "firstName",
+                  customers.last_name as "lastName",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+                  customers.city as city,
+                  customers.country as country,
+                  customers.preferred_language as "preferredLanguage",
+                  customers.summary as summary,
+                  customers.tags as tags,
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          customer_contacts.id as id,
+                          customer_contacts.identifier_type as "identifierType",
+                          customer_contacts.identifier_value as "identifierValue",
+                          customer_contacts.display_name as "displayName",
+                          customer_contacts.phone_number as "phoneNumber"
+                        from
+                          customer_contacts
+                        where
+                          customer_contacts.organization_id = $1
+                          and customer_contacts.customer_id = customers.id
+                        order by
+                          customer_contacts.position
+                      ) item
+                  ) as contacts,
+                  to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  customers
+                where
+                  customers.organization_id = $1
+                  and customers.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                customers.id as id
+              from
+                customers
+              where
+                customers.organization_id = $1
+                and customers.archived_at is null
+                and customers.search like contains_pattern ($2)
+              order by
+                customers.updated_at desc nulls last,
+                customers.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        customers
+      where
+        customers.organization_id = $1
+        and customers.archived_at is null
+        and customers.search like contains_pattern ($2)
+    ),
+    '}}'
+  ) as body;
+
+-- customers.list tag
+-- $1 organizationId, $2 tag, $3 limit, $4 offset
+-- one JSON body; planned anew each time
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  customers.id as id,
+                  customers.first_name as "firstName",
+                  customers.last_name as "lastName",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+                  customers.city as city,
+                  customers.country as country,
+                  customers.preferred_language as "preferredLanguage",
+                  customers.summary as summary,
+                  customers.tags as tags,
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          customer_contacts.id as id,
+                          customer_contacts.identifier_type as "identifierType",
+                          customer_contacts.identifier_value as "identifierValue",
+                          customer_contacts.display_name as "displayName",
+                          customer_contacts.phone_number as "phoneNumber"
+                        from
+                          customer_contacts
+                        where
+                          customer_contacts.organization_id = $1
+                          and customer_contacts.customer_id = customers.id
+                        order by
+                          customer_contacts.position
+                      ) item
+                  ) as contacts,
+                  to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  customers
+                where
+                  customers.organization_id = $1
+                  and customers.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                customers.id as id
+              from
+                customers
+              where
+                customers.organization_id = $1
+                and customers.archived_at is null
+                and customers.tags @> array[$2]::text[]
+              order by
+                customers.updated_at desc nulls last,
+                customers.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        customers
+      where
+        customers.organization_id = $1
+        and customers.archived_at is null
+        and customers.tags @> array[$2]::text[]
+    ),
+    '}}'
+  ) as body;
+
+-- customers.lock
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = $2
+  and customers.archived_at is null
+for update;
+
+-- customers.remove_contacts
+-- $1 organizationId, $2 id, $3 contacts
+-- rows
+delete from customer_contacts
+where
+  customer_contacts.organization_id = $1
+  and customer_contacts.customer_id = $2
+  and not exists (
+    select
+    from
+      jsonb_populate_recordset(null::customer_contacts, $3::jsonb) input
+    where
+      customer_contacts.identifier_type = input.identifier_type
+      and customer_contacts.contact_key = input.contact_key
+  )
+returning
+  id as id;
+
+-- customers.update
+-- $1 organizationId, $2 id, $3 patch, $4 isTouched
+-- one JSON body
+with
+  stored as (
+    select
+      customers as record
+    from
+      customers
+    where
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
+    for update
+  ),
+  patched as (
+    select
+      input.*
+    from
+      stored,
+      jsonb_populate_record(stored.record, $3::jsonb) input
+  ),
+  changed as (
+    update customers
+    set
+      (first_name, last_name, city, country, preferred_language, summary, tags, contact_search) = row (
+        patched.first_name,
+        patched.last_name,
+        patched.city,
+        patched.country,
+        patched.preferred_language,
+        patched.summary,
+        patched.tags,
+        patched.contact_search
+      ),
+      updated_at = greatest(now(), (customers.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+    from
+      stored,
+      patched
+    where
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
+      and (
+        $4::boolean
+        or row (
+          (stored.record).first_name,
+          (stored.record).last_name,
+          (stored.record).city,
+          (stored.record).country,
+          (stored.record).preferred_language,
+          (stored.record).summary,
+          (stored.record).tags,
+          (stored.record).contact_search
+        ) is distinct from row (
+          patched.first_name,
+          patched.last_name,
+          patched.city,
+          patched.country,
+          patched.preferred_language,
+          patched.summary,
+          patched.tags,
+          patched.contact_search
+        )
+      )
+    returning
+      customers.*
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      customers.id as id,
+      customers.first_name as "firstName",
+      customers.last_name as "lastName",
+      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+      customers.city as city,
+      customers.country as country,
+      customers.preferred_language as "preferredLanguage",
+      customers.summary as summary,
+      customers.tags as tags,
+      (
+        select
+          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+        from
+          (
+            select
+              customer_contacts.id as id,
+              customer_contacts.identifier_type as "identifierType",
+              customer_contacts.identifier_value as "identifierValue",
+              customer_contacts.display_name as "displayName",
+              customer_contacts.phone_number as "phoneNumber"
+            from
+              customer_contacts
+            where
+              customer_contacts.organization_id = $1
+              and customer_contacts.customer_id = customers.id
+            order by
+              customer_contacts.position
+          ) item
+      ) as contacts,
+      to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      (
+        select
+          *
+        from
+          changed
+        union all
+        select
+          (record).*
+        from
+          stored
+        where
+          not exists (
+            select
+            from
+              changed
+          )
+      ) customers
+  ) item;

@@ -1,0 +1,184 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- live_counts.add
+-- $1 organizationId, $2 resource, $3 amount
+-- rows
+insert into
+  live_counts (organization_id, resource, slot, live)
+values
+  ($1::uuid, $2, pg_backend_pid() % 16, $3::bigint)
+on conflict (organization_id, resource, slot) do update
+set
+  live = live_counts.live + excluded.live;
+
+-- live_counts.find_drift
+-- $1 organizationId
+-- rows
+with
+  drift as (
+    select
+      counted_rows.resource,
+      counted_rows.live as rows,
+      coalesce(counts.live, 0) as counted
+    from
+      (
+        select
+          'products' as resource,
+          count(*) as live
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is null
+        union all
+        select
+          'customers' as resource,
+          count(*) as live
+        from
+          customers
+        where
+          customers.organization_id = $1
+          and customers.archived_at is null
+        union all
+        select
+          'opportunities' as resource,
+          count(*) as live
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+        union all
+        select
+          'conversations' as resource,
+          count(*) as live
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.continued_by is null
+        union all
+        select
+          'quotes' as resource,
+          count(*) as live
+        from
+          quotes
+        where
+          quotes.organization_id = $1
+          and quotes.archived_at is null
+      ) counted_rows
+      left join (
+        select
+          live_counts.resource as resource,
+          sum(live_counts.live) as live
+        from
+          live_counts
+        where
+          live_counts.organization_id = $1
+        group by
+          live_counts.resource
+      ) counts using (resource)
+    where
+      counted_rows.live <> coalesce(counts.live, 0)
+  )
+select
+  resource,
+  counted::float8 as counted,
+  rows::float8 as rows
+from
+  drift
+order by
+  resource;
+
+-- live_counts.mend_drift
+-- $1 organizationId
+-- rows
+with
+  drift as (
+    select
+      counted_rows.resource,
+      counted_rows.live as rows,
+      coalesce(counts.live, 0) as counted
+    from
+      (
+        select
+          'products' as resource,
+          count(*) as live
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is null
+        union all
+        select
+          'customers' as resource,
+          count(*) as live
+        from
+          customers
+        where
+          customers.organization_id = $1
+          and customers.archived_at is null
+        union all
+        select
+          'opportunities' as resource,
+          count(*) as live
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+        union all
+        select
+          'conversations' as resource,
+          count(*) as live
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.continued_by is null
+        union all
+        select
+          'quotes' as resource,
+          count(*) as live
+        from
+          quotes
+        where
+          quotes.organization_id = $1
+          and quotes.archived_at is null
+      ) counted_rows
+      left join (
+        select
+          live_counts.resource as resource,
+          sum(live_counts.live) as live
+        from
+          live_counts
+        where
+          live_counts.organization_id = $1
+        group by
+          live_counts.resource
+      ) counts using (resource)
+    where
+      counted_rows.live <> coalesce(counts.live, 0)
+  ),
+  mended as (
+    insert into
+      live_counts (organization_id, resource, slot, live)
+    select
+      $1::uuid,
+      resource,
+      0,
+      rows - counted
+    from
+      drift
+    on conflict (organization_id, resource, slot) do update
+    set
+      live = live_counts.live + excluded.live
+  )
+select
+  resource,
+  counted::float8 as counted,
+  rows::float8 as rows
+from
+  drift
+order by
+  resource;

@@ -1,0 +1,730 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- opportunities.archive
+-- $1 organizationId, $2 id
+-- one JSON body
+with
+  opportunities as (
+    update opportunities
+    set
+      archived_at = now()
+    where
+      opportunities.organization_id = $1
+      and opportunities.id = $2
+      and opportunities.archived_at is null
+    returning
+      *
+  ),
+  counted as (
+    insert into
+      live_counts (organization_id, resource, slot, live)
+    select
+      $1::uuid,
+      'opportunities',
+      pg_backend_pid() % 16,
+      change.amount
+    from
+      (
+        select
+          (
+            select
+              - count(*)
+            from
+              opportunities
+          )::bigint as amount
+      ) change
+    where
+      change.amount <> 0
+    on conflict (organization_id, resource, slot) do update
+    set
+      live = live_counts.live + excluded.live
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      opportunities.id as id,
+      to_char(opportunities.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+    from
+      opportunities
+  ) item;
+
+-- opportunities.customer
+-- $1 organizationId, $2 id
+-- rows
+select
+  customer_id as "customerId"
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.id = $2;
+
+-- opportunities.get
+-- $1 organizationId, $2 id
+-- one JSON body, found by its key
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      opportunities.id as id,
+      opportunities.title as title,
+      opportunities.short_ref as "shortRef",
+      opportunities.destination as destination,
+      opportunities.customer_id as "customerId",
+      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+      opportunities.seller_member_id as "sellerMemberId",
+      team_members.name as "sellerName",
+      opportunities.budget_min as "budgetMin",
+      opportunities.budget_max as "budgetMax",
+      opportunities.budget_currency as "budgetCurrency",
+      opportunities.check_in_date as "checkInDate",
+      opportunities.nights as nights,
+      opportunities.passenger_count as "passengerCount",
+      opportunities.sales_stage as "salesStage",
+      pipeline_stages.key as stage,
+      opportunities.stage_id as "stageId",
+      coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+      to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+      to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+      to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      opportunities
+      left join customers on customers.organization_id = opportunities.organization_id
+      and customers.id = opportunities.customer_id
+      left join team_members on team_members.organization_id = opportunities.organization_id
+      and team_members.id = opportunities.seller_member_id
+      left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+      and pipeline_stages.id = opportunities.stage_id
+    where
+      opportunities.organization_id = $1
+      and opportunities.id = $2
+      and opportunities.archived_at is null
+  ) item;
+
+-- opportunities.list
+-- $1 organizationId, $2 limit, $3 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  opportunities.id as id,
+                  opportunities.title as title,
+                  opportunities.short_ref as "shortRef",
+                  opportunities.destination as destination,
+                  opportunities.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  opportunities.seller_member_id as "sellerMemberId",
+                  team_members.name as "sellerName",
+                  opportunities.budget_min as "budgetMin",
+                  opportunities.budget_max as "budgetMax",
+                  opportunities.budget_currency as "budgetCurrency",
+                  opportunities.check_in_date as "checkInDate",
+                  opportunities.nights as nights,
+                  opportunities.passenger_count as "passengerCount",
+                  opportunities.sales_stage as "salesStage",
+                  pipeline_stages.key as stage,
+                  opportunities.stage_id as "stageId",
+                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  opportunities
+                  left join customers on customers.organization_id = opportunities.organization_id
+                  and customers.id = opportunities.customer_id
+                  left join team_members on team_members.organization_id = opportunities.organization_id
+                  and team_members.id = opportunities.seller_member_id
+                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+                  and pipeline_stages.id = opportunities.stage_id
+                where
+                  opportunities.organization_id = $1
+                  and opportunities.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                opportunities.id as id
+              from
+                opportunities
+              where
+                opportunities.organization_id = $1
+                and opportunities.archived_at is null
+              order by
+                opportunities.updated_at desc nulls last,
+                opportunities.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $2
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $2::int,
+    ',"offset":',
+    $3::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'opportunities'
+    ),
+    '}}'
+  ) as body;
+
+-- opportunities.list offset
+-- $1 organizationId, $2 offset, $3 limit
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  opportunities.id as id,
+                  opportunities.title as title,
+                  opportunities.short_ref as "shortRef",
+                  opportunities.destination as destination,
+                  opportunities.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  opportunities.seller_member_id as "sellerMemberId",
+                  team_members.name as "sellerName",
+                  opportunities.budget_min as "budgetMin",
+                  opportunities.budget_max as "budgetMax",
+                  opportunities.budget_currency as "budgetCurrency",
+                  opportunities.check_in_date as "checkInDate",
+                  opportunities.nights as nights,
+                  opportunities.passenger_count as "passengerCount",
+                  opportunities.sales_stage as "salesStage",
+                  pipeline_stages.key as stage,
+                  opportunities.stage_id as "stageId",
+                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  opportunities
+                  left join customers on customers.organization_id = opportunities.organization_id
+                  and customers.id = opportunities.customer_id
+                  left join team_members on team_members.organization_id = opportunities.organization_id
+                  and team_members.id = opportunities.seller_member_id
+                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+                  and pipeline_stages.id = opportunities.stage_id
+                where
+                  opportunities.organization_id = $1
+                  and opportunities.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                opportunities.id as id
+              from
+                opportunities
+              where
+                opportunities.organization_id = $1
+                and opportunities.archived_at is null
+              order by
+                opportunities.updated_at desc nulls last,
+                opportunities.id desc nulls last
+              limit
+                100
+              offset
+                $2
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $2::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'opportunities'
+    ),
+    '}}'
+  ) as body;
+
+-- opportunities.list query
+-- $1 organizationId, $2 query, $3 limit, $4 offset
+-- one JSON body; planned anew each time
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  opportunities.id as id,
+                  opportunities.title as title,
+                  opportunities.short_ref as "shortRef",
+                  opportunities.destination as destination,
+                  opportunities.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  opportunities.seller_member_id as "sellerMemberId",
+                  team_members.name as "sellerName",
+                  opportunities.budget_min as "budgetMin",
+                  opportunities.budget_max as "budgetMax",
+                  opportunities.budget_currency as "budgetCurrency",
+                  opportunities.check_in_date as "checkInDate",
+                  opportunities.nights as nights,
+                  opportunities.passenger_count as "passengerCount",
+                  opportunities.sales_stage as "salesStage",
+                  pipeline_stages.key as stage,
+                  opportunities.stage_id as "stageId",
+                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  opportunities
+                  left join customers on customers.organization_id = opportunities.organization_id
+                  and customers.id = opportunities.customer_id
+                  left join team_members on team_members.organization_id = opportunities.organization_id
+                  and team_members.id = opportunities.seller_member_id
+                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+                  and pipeline_stages.id = opportunities.stage_id
+                where
+                  opportunities.organization_id = $1
+                  and opportunities.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                opportunities.id as id
+              from
+                opportunities
+              where
+                opportunities.organization_id = $1
+                and opportunities.archived_at is null
+                and opportunities.search like contains_pattern ($2)
+              order by
+                opportunities.updated_at desc nulls last,
+                opportunities.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        opportunities
+      where
+        opportunities.organization_id = $1
+        and opportunities.archived_at is null
+        and opportunities.search like contains_pattern ($2)
+    ),
+    '}}'
+  ) as body;
+
+-- opportunities.list salesStage
+-- $1 organizationId, $2 salesStage, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  opportunities.id as id,
+                  opportunities.title as title,
+                  opportunities.short_ref as "shortRef",
+                  opportunities.destination as destination,
+                  opportunities.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  opportunities.seller_member_id as "sellerMemberId",
+                  team_members.name as "sellerName",
+                  opportunities.budget_min as "budgetMin",
+                  opportunities.budget_max as "budgetMax",
+                  opportunities.budget_currency as "budgetCurrency",
+                  opportunities.check_in_date as "checkInDate",
+                  opportunities.nights as nights,
+                  opportunities.passenger_count as "passengerCount",
+                  opportunities.sales_stage as "salesStage",
+                  pipeline_stages.key as stage,
+                  opportunities.stage_id as "stageId",
+                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  opportunities
+                  left join customers on customers.organization_id = opportunities.organization_id
+                  and customers.id = opportunities.customer_id
+                  left join team_members on team_members.organization_id = opportunities.organization_id
+                  and team_members.id = opportunities.seller_member_id
+                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+                  and pipeline_stages.id = opportunities.stage_id
+                where
+                  opportunities.organization_id = $1
+                  and opportunities.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                opportunities.id as id
+              from
+                opportunities
+              where
+                opportunities.organization_id = $1
+                and opportunities.archived_at is null
+                and opportunities.sales_stage = $2
+              order by
+                opportunities.updated_at desc nulls last,
+                opportunities.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        opportunities
+      where
+        opportunities.organization_id = $1
+        and opportunities.archived_at is null
+        and opportunities.sales_stage = $2
+    ),
+    '}}'
+  ) as body;
+
+-- opportunities.list stageId
+-- $1 organizationId, $2 stageId, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  opportunities.id as id,
+                  opportunities.title as title,
+                  opportunities.short_ref as "shortRef",
+                  opportunities.destination as destination,
+                  opportunities.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  opportunities.seller_member_id as "sellerMemberId",
+                  team_members.name as "sellerName",
+                  opportunities.budget_min as "budgetMin",
+                  opportunities.budget_max as "budgetMax",
+                  opportunities.budget_currency as "budgetCurrency",
+                  opportunities.check_in_date as "checkInDate",
+                  opportunities.nights as nights,
+                  opportunities.passenger_count as "passengerCount",
+                  opportunities.sales_stage as "salesStage",
+                  pipeline_stages.key as stage,
+                  opportunities.stage_id as "stageId",
+                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  opportunities
+                  left join customers on customers.organization_id = opportunities.organization_id
+                  and customers.id = opportunities.customer_id
+                  left join team_members on team_members.organization_id = opportunities.organization_id
+                  and team_members.id = opportunities.seller_member_id
+                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+                  and pipeline_stages.id = opportunities.stage_id
+                where
+                  opportunities.organization_id = $1
+                  and opportunities.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                opportunities.id as id
+              from
+                opportunities
+              where
+                opportunities.organization_id = $1
+                and opportunities.archived_at is null
+                and opportunities.stage_id = $2
+              order by
+                opportunities.updated_at desc nulls last,
+                opportunities.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        opportunities
+      where
+        opportunities.organization_id = $1
+        and opportunities.archived_at is null
+        and opportunities.stage_id = $2
+    ),
+    '}}'
+  ) as body;
+
+-- opportunities.put_insert
+-- $1 organizationId, $2 id, $3 title, $4 shortRef, $5 destination, $6 customerId, $7 sellerMemberId, $8 budgetMin, $9 budgetMax, $10 budgetCurrency, $11 checkInDate, $12 nights, $13 passengerCount, $14 salesStage, $15 stageId, $16 temperature, $17 temperatureOverride, $18 qualifiedAt, $19 lastActivityAt
+-- rows
+insert into
+  opportunities (
+    organization_id,
+    id,
+    title,
+    short_ref,
+    destination,
+    customer_id,
+    seller_member_id,
+    budget_min,
+    budget_max,
+    budget_currency,
+    check_in_date,
+    nights,
+    passenger_count,
+    sales_stage,
+    stage_id,
+    temperature,
+    temperature_override,
+    qualified_at,
+    last_activity_at,
+    created_at,
+    updated_at,
+    archived_at
+  )
+values
+  (
+    $1,
+    $2,
+    $3,
+    $4,
+    $5,
+    $6,
+    $7,
+    $8,
+    $9,
+    $10,
+    $11,
+    $12,
+    $13,
+    $14,
+    $15,
+    $16,
+    $17,
+    $18,
+    $19,
+    default,
+    default,
+    default
+  )
+on conflict do nothing
+returning
+  id as id;
+
+-- opportunities.put_lock
+-- $1 organizationId, $2 id
+-- rows
+select
+  archived_at is not null as "isArchived",
+  customer_id as "customerId",
+  seller_member_id as "sellerMemberId",
+  stage_id as "stageId"
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.id = $2
+for update;
+
+-- opportunities.put_references
+-- $1 organizationId, $2 customerId, $3 sellerMemberId, $4 stageId
+-- rows
+select
+  exists (
+    select
+    from
+      customers
+    where
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
+  ) as "customerId",
+  exists (
+    select
+    from
+      team_members
+    where
+      team_members.organization_id = $1
+      and team_members.id = $3
+      and team_members.archived_at is null
+  ) as "sellerMemberId",
+  exists (
+    select
+    from
+      pipeline_stages
+    where
+      pipeline_stages.organization_id = $1
+      and pipeline_stages.id = $4
+      and pipeline_stages.archived_at is null
+  ) as "stageId";
+
+-- opportunities.put_replace
+-- $1 title, $2 shortRef, $3 destination, $4 customerId, $5 sellerMemberId, $6 budgetMin, $7 budgetMax, $8 budgetCurrency, $9 checkInDate, $10 nights, $11 passengerCount, $12 salesStage, $13 stageId, $14 temperature, $15 temperatureOverride, $16 qualifiedAt, $17 lastActivityAt, $18 organizationId, $19 id
+-- rows
+update opportunities
+set
+  title = $1,
+  short_ref = $2,
+  destination = $3,
+  customer_id = $4,
+  seller_member_id = $5,
+  budget_min = $6,
+  budget_max = $7,
+  budget_currency = $8,
+  check_in_date = $9,
+  nights = $10,
+  passenger_count = $11,
+  sales_stage = $12,
+  stage_id = $13,
+  temperature = $14,
+  temperature_override = $15,
+  qualified_at = $16,
+  last_activity_at = $17,
+  updated_at = greatest(now(), (opportunities.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
+  archived_at = null
+where
+  (
+    opportunities.organization_id = $18
+    and opportunities.id = $19
+    and (
+      opportunities.archived_at is not null
+      or row (
+        opportunities.title,
+        opportunities.short_ref,
+        opportunities.destination,
+        opportunities.customer_id,
+        opportunities.seller_member_id,
+        opportunities.budget_min,
+        opportunities.budget_max,
+        opportunities.budget_currency,
+        opportunities.check_in_date,
+        opportunities.nights,
+        opportunities.passenger_count,
+        opportunities.sales_stage,
+        opportunities.stage_id,
+        opportunities.temperature,
+        opportunities.temperature_override,
+        opportunities.qualified_at,
+        opportunities.last_activity_at
+      ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    )
+  );

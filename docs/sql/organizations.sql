@@ -1,0 +1,97 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- organizations.all
+-- rows
+select
+  id as id,
+  name as name,
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+from
+  organizations
+order by
+  organizations.created_at,
+  organizations.id;
+
+-- organizations.create
+-- $1 id, $2 name
+-- rows
+insert into
+  organizations (id, name, created_at)
+values
+  ($1, $2, default)
+returning
+  id as id,
+  name as name,
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt";
+
+-- organizations.find
+-- $1 id
+-- rows
+select
+  id as id
+from
+  organizations
+where
+  organizations.id = $1;
+
+-- organizations.get
+-- $1 id
+-- one JSON body
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      organizations.id as id,
+      organizations.name as name,
+      to_char(organizations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+    from
+      organizations
+    where
+      organizations.id = $1
+  ) item;
+
+-- organizations.list
+-- $1 limit, $2 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(organization.body, ',')
+      from
+        (
+          select
+            row_to_json(item)::text as body
+          from
+            (
+              select
+                organizations.id as id,
+                organizations.name as name,
+                to_char(organizations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+              from
+                organizations
+              order by
+                organizations.created_at,
+                organizations.id
+              limit
+                $1
+              offset
+                $2
+            ) item
+        ) organization
+    ),
+    '],"pagination":{"limit":',
+    $1::int,
+    ',"offset":',
+    $2::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        organizations
+    ),
+    '}}'
+  ) as body;

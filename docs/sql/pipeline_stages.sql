@@ -1,0 +1,97 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- pipeline_stages.archive
+-- $1 organizationId, $2 id
+-- one JSON body
+with
+  pipeline_stages as (
+    update pipeline_stages
+    set
+      archived_at = now()
+    where
+      pipeline_stages.organization_id = $1
+      and pipeline_stages.id = $2
+      and pipeline_stages.archived_at is null
+    returning
+      *
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      pipeline_stages.id as id,
+      to_char(pipeline_stages.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+    from
+      pipeline_stages
+  ) item;
+
+-- pipeline_stages.get
+-- $1 organizationId, $2 id
+-- one JSON body, found by its key
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      pipeline_stages.id as id,
+      pipeline_stages.key as key,
+      pipeline_stages.name as name,
+      pipeline_stages.position as position
+    from
+      pipeline_stages
+    where
+      pipeline_stages.organization_id = $1
+      and pipeline_stages.id = $2
+      and pipeline_stages.archived_at is null
+  ) item;
+
+-- pipeline_stages.put_insert
+-- $1 organizationId, $2 id, $3 key, $4 name, $5 position
+-- rows
+insert into
+  pipeline_stages (organization_id, id, key, name, position, created_at, updated_at, archived_at)
+values
+  ($1, $2, $3, $4, $5, default, default, default)
+on conflict do nothing
+returning
+  id as id;
+
+-- pipeline_stages.put_lock
+-- $1 organizationId, $2 id
+-- rows
+select
+  archived_at is not null as "isArchived"
+from
+  pipeline_stages
+where
+  pipeline_stages.organization_id = $1
+  and pipeline_stages.id = $2
+for update;
+
+-- pipeline_stages.put_references
+-- rows
+select;
+
+-- pipeline_stages.put_replace
+-- $1 key, $2 name, $3 position, $4 organizationId, $5 id
+-- rows
+update pipeline_stages
+set
+  key = $1,
+  name = $2,
+  position = $3,
+  updated_at = greatest(
+    now(),
+    (pipeline_stages.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'
+  ),
+  archived_at = null
+where
+  (
+    pipeline_stages.organization_id = $4
+    and pipeline_stages.id = $5
+    and (
+      pipeline_stages.archived_at is not null
+      or row (pipeline_stages.key, pipeline_stages.name, pipeline_stages.position) is distinct from row ($1, $2, $3)
+    )
+  );

@@ -1,0 +1,2355 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- products.archive
+-- $1 organizationId, $2 id
+-- one JSON body
+with
+  products as (
+    update products
+    set
+      archived_at = now()
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+    returning
+      *
+  ),
+  counted as (
+    insert into
+      live_counts (organization_id, resource, slot, live)
+    select
+      $1::uuid,
+      'products',
+      pg_backend_pid() % 16,
+      change.amount
+    from
+      (
+        select
+          (
+            select
+              - count(*)
+            from
+              products
+          )::bigint as amount
+      ) change
+    where
+      change.amount <> 0
+    on conflict (organization_id, resource, slot) do update
+    set
+      live = live_counts.live + excluded.live
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      products.id as id,
+      to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+    from
+      products
+  ) item;
+
+-- products.create
+-- $1 organizationId, $2 id, $3 product, $4 variants
+-- one JSON body
+with
+  products as (
+    insert into
+      products (
+        organization_id,
+        id,
+        title,
+        type,
+        status,
+        pricing_mode,
+        budget_tier,
+        capacity_min,
+        capacity_max,
+        currency,
+        description,
+        short_description,
+        special_conditions,
+        operator,
+        price_basis,
+        external_reference_code,
+        duration_days,
+        duration_hours,
+        includes,
+        excludes,
+        from_price,
+        price_max,
+        valid_from,
+        valid_until
+      )
+    select
+      $1::uuid,
+      $2::uuid,
+      input.title,
+      input.type,
+      input.status,
+      input.pricing_mode,
+      input.budget_tier,
+      input.capacity_min,
+      input.capacity_max,
+      input.currency,
+      input.description,
+      input.short_description,
+      input.special_conditions,
+      input.operator,
+      input.price_basis,
+      input.external_reference_code,
+      input.duration_days,
+      input.duration_hours,
+      input.includes,
+      input.excludes,
+      input.from_price,
+      input.price_max,
+      input.valid_from,
+      input.valid_until
+    from
+      jsonb_populate_record(null::products, $3::jsonb) input
+    returning
+      *
+  ),
+  product_variants as (
+    insert into
+      product_variants (
+        organization_id,
+        product_id,
+        label,
+        status,
+        capacity_min,
+        capacity_max,
+        currency,
+        description,
+        short_description,
+        duration_days,
+        includes,
+        excludes,
+        from_price,
+        price_max,
+        id,
+        position
+      )
+    select
+      products.organization_id,
+      products.id,
+      input.label,
+      input.status,
+      input.capacity_min,
+      input.capacity_max,
+      input.currency,
+      input.description,
+      input.short_description,
+      input.duration_days,
+      input.includes,
+      input.excludes,
+      input.from_price,
+      input.price_max,
+      input.id,
+      input.position
+    from
+      products,
+      jsonb_populate_recordset(null::product_variants, $4::jsonb) input
+    returning
+      *
+  ),
+  counted as (
+    insert into
+      live_counts (organization_id, resource, slot, live)
+    select
+      $1::uuid,
+      'products',
+      pg_backend_pid() % 16,
+      change.amount
+    from
+      (
+        select
+          (
+            select
+              count(*)
+            from
+              products
+          )::bigint as amount
+      ) change
+    where
+      change.amount <> 0
+    on conflict (organization_id, resource, slot) do update
+    set
+      live = live_counts.live + excluded.live
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      products.id as id,
+      products.title as title,
+      products.type as type,
+      products.status as status,
+      products.pricing_mode as "pricingMode",
+      products.budget_tier as "budgetTier",
+      products.capacity_min as "capacityMin",
+      products.capacity_max as "capacityMax",
+      products.cover_image as "coverImage",
+      products.currency as currency,
+      products.description as description,
+      products.short_description as "shortDescription",
+      products.special_conditions as "specialConditions",
+      products.destinations as destinations,
+      products.duration_days as "durationDays",
+      products.duration_hours as "durationHours",
+      products.includes as includes,
+      products.excludes as excludes,
+      products.gallery as gallery,
+      products.external_reference_code as "externalReferenceCode",
+      products.from_price as "fromPrice",
+      products.price_max as "priceMax",
+      products.operator as operator,
+      products.price_basis as "priceBasis",
+      products.valid_from as "validFrom",
+      products.valid_until as "validUntil",
+      (
+        select
+          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+        from
+          (
+            select
+              product_variants.id as id,
+              product_variants.label as label,
+              product_variants.position as position,
+              product_variants.status as status,
+              product_variants.capacity_min as "capacityMin",
+              product_variants.capacity_max as "capacityMax",
+              product_variants.currency as currency,
+              product_variants.description as description,
+              product_variants.short_description as "shortDescription",
+              product_variants.duration_days as "durationDays",
+              product_variants.duration_hours as "durationHours",
+              product_variants.includes as includes,
+              product_variants.excludes as excludes,
+              product_variants.from_price as "fromPrice",
+              product_variants.price_max as "priceMax"
+            from
+              product_variants
+            where
+              product_variants.organization_id = $1
+              and product_variants.product_id = products.id
+            order by
+              product_variants.position
+          ) item
+      ) as variants,
+      to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      products
+  ) item;
+
+-- products.due_for_purge
+-- $1 before, $2 limit
+-- rows; planned anew each time
+select
+  organization_id as "organizationId",
+  id as id
+from
+  products
+where
+  products.archived_at is not null
+  and products.archived_at < $1::timestamptz
+order by
+  products.archived_at
+limit
+  $2;
+
+-- products.get
+-- $1 organizationId, $2 id
+-- one JSON body, found by its key
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      products.id as id,
+      products.title as title,
+      products.type as type,
+      products.status as status,
+      products.pricing_mode as "pricingMode",
+      products.budget_tier as "budgetTier",
+      products.capacity_min as "capacityMin",
+      products.capacity_max as "capacityMax",
+      products.cover_image as "coverImage",
+      products.currency as currency,
+      products.description as description,
+      products.short_description as "shortDescription",
+      products.special_conditions as "specialConditions",
+      products.destinations as destinations,
+      products.duration_days as "durationDays",
+      products.duration_hours as "durationHours",
+      products.includes as includes,
+      products.excludes as excludes,
+      products.gallery as gallery,
+      products.external_reference_code as "externalReferenceCode",
+      products.from_price as "fromPrice",
+      products.price_max as "priceMax",
+      products.operator as operator,
+      products.price_basis as "priceBasis",
+      products.valid_from as "validFrom",
+      products.valid_until as "validUntil",
+      (
+        select
+          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+        from
+          (
+            select
+              product_variants.id as id,
+              product_variants.label as label,
+              product_variants.position as position,
+              product_variants.status as status,
+              product_variants.capacity_min as "capacityMin",
+              product_variants.capacity_max as "capacityMax",
+              product_variants.currency as currency,
+              product_variants.description as description,
+              product_variants.short_description as "shortDescription",
+              product_variants.duration_days as "durationDays",
+              product_variants.duration_hours as "durationHours",
+              product_variants.includes as includes,
+              product_variants.excludes as excludes,
+              product_variants.from_price as "fromPrice",
+              product_variants.price_max as "priceMax"
+            from
+              product_variants
+            where
+              product_variants.organization_id = $1
+              and product_variants.product_id = products.id
+            order by
+              product_variants.position
+          ) item
+      ) as variants,
+      to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      products
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+  ) item;
+
+-- products.list
+-- $1 organizationId, $2 limit, $3 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is null
+              order by
+                products.updated_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $2
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $2::int,
+    ',"offset":',
+    $3::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'products'
+    ),
+    '}}'
+  ) as body;
+
+-- products.list budgetTier
+-- $1 organizationId, $2 budgetTier, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is null
+                and products.budget_tier = $2
+              order by
+                products.updated_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is null
+        and products.budget_tier = $2
+    ),
+    '}}'
+  ) as body;
+
+-- products.list offset
+-- $1 organizationId, $2 offset, $3 limit
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is null
+              order by
+                products.updated_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+              offset
+                $2
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $2::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'products'
+    ),
+    '}}'
+  ) as body;
+
+-- products.list query
+-- $1 organizationId, $2 query, $3 limit, $4 offset
+-- one JSON body; planned anew each time
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is null
+                and products.search like contains_pattern ($2)
+              order by
+                products.updated_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is null
+        and products.search like contains_pattern ($2)
+    ),
+    '}}'
+  ) as body;
+
+-- products.list status
+-- $1 organizationId, $2 status, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is null
+                and products.status = $2
+              order by
+                products.updated_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is null
+        and products.status = $2
+    ),
+    '}}'
+  ) as body;
+
+-- products.list type
+-- $1 organizationId, $2 type, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is null
+                and products.type = $2
+              order by
+                products.updated_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is null
+        and products.type = $2
+    ),
+    '}}'
+  ) as body;
+
+-- products.list_archived
+-- $1 organizationId, $2 limit, $3 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is not null
+              order by
+                products.archived_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $2
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $2::int,
+    ',"offset":',
+    $3::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is not null
+    ),
+    '}}'
+  ) as body;
+
+-- products.list_archived budgetTier
+-- $1 organizationId, $2 budgetTier, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is not null
+                and products.budget_tier = $2
+              order by
+                products.archived_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is not null
+        and products.budget_tier = $2
+    ),
+    '}}'
+  ) as body;
+
+-- products.list_archived offset
+-- $1 organizationId, $2 offset, $3 limit
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is not null
+              order by
+                products.archived_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+              offset
+                $2
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $2::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is not null
+    ),
+    '}}'
+  ) as body;
+
+-- products.list_archived query
+-- $1 organizationId, $2 query, $3 limit, $4 offset
+-- one JSON body; planned anew each time
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is not null
+                and products.search like contains_pattern ($2)
+              order by
+                products.archived_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is not null
+        and products.search like contains_pattern ($2)
+    ),
+    '}}'
+  ) as body;
+
+-- products.list_archived since
+-- $1 organizationId, $2 since, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is not null
+                and products.archived_at >= $2::timestamptz
+              order by
+                products.archived_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is not null
+        and products.archived_at >= $2::timestamptz
+    ),
+    '}}'
+  ) as body;
+
+-- products.list_archived status
+-- $1 organizationId, $2 status, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is not null
+                and products.status = $2
+              order by
+                products.archived_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is not null
+        and products.status = $2
+    ),
+    '}}'
+  ) as body;
+
+-- products.list_archived type
+-- $1 organizationId, $2 type, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is not null
+                and products.type = $2
+              order by
+                products.archived_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is not null
+        and products.type = $2
+    ),
+    '}}'
+  ) as body;
+
+-- products.purge
+-- $1 organizationId, $2 ids
+-- rows
+delete from products
+where
+  products.organization_id = $1
+  and products.id = any ($2::uuid[]);
+
+-- products.purge_lock
+-- $1 organizationId, $2 ids, $3 before
+-- rows
+select
+  id as id,
+  to_char(archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+from
+  products
+where
+  products.organization_id = $1
+  and products.id = any ($2::uuid[])
+  and products.archived_at < $3::timestamptz
+for update
+  skip locked;
+
+-- products.purge_variants
+-- $1 organizationId, $2 ids
+-- rows
+delete from product_variants
+where
+  product_variants.organization_id = $1
+  and product_variants.product_id = any ($2::uuid[])
+returning
+  product_id as "productId";
+
+-- products.restore
+-- $1 organizationId, $2 id
+-- rows
+update products
+set
+  archived_at = null
+where
+  products.organization_id = $1
+  and products.id = $2;
+
+-- products.restore_lock
+-- $1 since, $2 organizationId, $3 id
+-- rows
+select
+  products.archived_at is null as "isLive",
+  archived_at >= $1::timestamptz as "isRetained"
+from
+  products
+where
+  products.organization_id = $2
+  and products.id = $3
+for update;
+
+-- products.update
+-- $1 organizationId, $2 id, $3 patch, $4 isTouched
+-- one JSON body
+with
+  stored as (
+    select
+      products as record
+    from
+      products
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+    for update
+  ),
+  patched as (
+    select
+      input.*
+    from
+      stored,
+      jsonb_populate_record(stored.record, $3::jsonb) input
+  ),
+  changed as (
+    update products
+    set
+      (
+        title,
+        type,
+        status,
+        pricing_mode,
+        budget_tier,
+        capacity_min,
+        capacity_max,
+        currency,
+        description,
+        short_description,
+        special_conditions,
+        operator,
+        price_basis,
+        external_reference_code,
+        duration_days,
+        duration_hours,
+        includes,
+        excludes,
+        from_price,
+        price_max,
+        valid_from,
+        valid_until
+      ) = row (
+        patched.title,
+        patched.type,
+        patched.status,
+        patched.pricing_mode,
+        patched.budget_tier,
+        patched.capacity_min,
+        patched.capacity_max,
+        patched.currency,
+        patched.description,
+        patched.short_description,
+        patched.special_conditions,
+        patched.operator,
+        patched.price_basis,
+        patched.external_reference_code,
+        patched.duration_days,
+        patched.duration_hours,
+        patched.includes,
+        patched.excludes,
+        patched.from_price,
+        patched.price_max,
+        patched.valid_from,
+        patched.valid_until
+      ),
+      updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+    from
+      stored,
+      patched
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+      and (
+        $4::boolean
+        or row (
+          (stored.record).title,
+          (stored.record).type,
+          (stored.record).status,
+          (stored.record).pricing_mode,
+          (stored.record).budget_tier,
+          (stored.record).capacity_min,
+          (stored.record).capacity_max,
+          (stored.record).currency,
+          (stored.record).description,
+          (stored.record).short_description,
+          (stored.record).special_conditions,
+          (stored.record).operator,
+          (stored.record).price_basis,
+          (stored.record).external_reference_code,
+          (stored.record).duration_days,
+          (stored.record).duration_hours,
+          (stored.record).includes,
+          (stored.record).excludes,
+          (stored.record).from_price,
+          (stored.record).price_max,
+          (stored.record).valid_from,
+          (stored.record).valid_until
+        ) is distinct from row (
+          patched.title,
+          patched.type,
+          patched.status,
+          patched.pricing_mode,
+          patched.budget_tier,
+          patched.capacity_min,
+          patched.capacity_max,
+          patched.currency,
+          patched.description,
+          patched.short_description,
+          patched.special_conditions,
+          patched.operator,
+          patched.price_basis,
+          patched.external_reference_code,
+          patched.duration_days,
+          patched.duration_hours,
+          patched.includes,
+          patched.excludes,
+          patched.from_price,
+          patched.price_max,
+          patched.valid_from,
+          patched.valid_until
+        )
+      )
+    returning
+      products.*
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      products.id as id,
+      products.title as title,
+      products.type as type,
+      products.status as status,
+      products.pricing_mode as "pricingMode",
+      products.budget_tier as "budgetTier",
+      products.capacity_min as "capacityMin",
+      products.capacity_max as "capacityMax",
+      products.cover_image as "coverImage",
+      products.currency as currency,
+      products.description as description,
+      products.short_description as "shortDescription",
+      products.special_conditions as "specialConditions",
+      products.destinations as destinations,
+      products.duration_days as "durationDays",
+      products.duration_hours as "durationHours",
+      products.includes as includes,
+      products.excludes as excludes,
+      products.gallery as gallery,
+      products.external_reference_code as "externalReferenceCode",
+      products.from_price as "fromPrice",
+      products.price_max as "priceMax",
+      products.operator as operator,
+      products.price_basis as "priceBasis",
+      products.valid_from as "validFrom",
+      products.valid_until as "validUntil",
+      (
+        select
+          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+        from
+          (
+            select
+              product_variants.id as id,
+              product_variants.label as label,
+              product_variants.position as position,
+              product_variants.status as status,
+              product_variants.capacity_min as "capacityMin",
+              product_variants.capacity_max as "capacityMax",
+              product_variants.currency as currency,
+              product_variants.description as description,
+              product_variants.short_description as "shortDescription",
+              product_variants.duration_days as "durationDays",
+              product_variants.duration_hours as "durationHours",
+              product_variants.includes as includes,
+              product_variants.excludes as excludes,
+              product_variants.from_price as "fromPrice",
+              product_variants.price_max as "priceMax"
+            from
+              product_variants
+            where
+              product_variants.organization_id = $1
+              and product_variants.product_id = products.id
+            order by
+              product_variants.position
+          ) item
+      ) as variants,
+      to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      (
+        select
+          *
+        from
+          changed
+        union all
+        select
+          (record).*
+        from
+          stored
+        where
+          not exists (
+            select
+            from
+              changed
+          )
+      ) products
+  ) item;
+
+-- products.update_media
+-- $1 organizationId, $2 id, $3 patch, $4 isTouched
+-- one JSON body
+with
+  stored as (
+    select
+      products as record
+    from
+      products
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+    for update
+  ),
+  patched as (
+    select
+      input.*
+    from
+      stored,
+      jsonb_populate_record(stored.record, $3::jsonb) input
+  ),
+  changed as (
+    update products
+    set
+      (cover_image, gallery, destinations) = row (patched.cover_image, patched.gallery, patched.destinations),
+      updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+    from
+      stored,
+      patched
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+      and (
+        $4::boolean
+        or row ((stored.record).cover_image, (stored.record).gallery, (stored.record).destinations) is distinct from row (patched.cover_image, patched.gallery, patched.destinations)
+      )
+    returning
+      products.*
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      products.id as id,
+      products.title as title,
+      products.type as type,
+      products.status as status,
+      products.pricing_mode as "pricingMode",
+      products.budget_tier as "budgetTier",
+      products.capacity_min as "capacityMin",
+      products.capacity_max as "capacityMax",
+      products.cover_image as "coverImage",
+      products.currency as currency,
+      products.description as description,
+      products.short_description as "shortDescription",
+      products.special_conditions as "specialConditions",
+      products.destinations as destinations,
+      products.duration_days as "durationDays",
+      products.duration_hours as "durationHours",
+      products.includes as includes,
+      products.excludes as excludes,
+      products.gallery as gallery,
+      products.external_reference_code as "externalReferenceCode",
+      products.from_price as "fromPrice",
+      products.price_max as "priceMax",
+      products.operator as operator,
+      products.price_basis as "priceBasis",
+      products.valid_from as "validFrom",
+      products.valid_until as "validUntil",
+      (
+        select
+          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+        from
+          (
+            select
+              product_variants.id as id,
+              product_variants.label as label,
+              product_variants.position as position,
+              product_variants.status as status,
+              product_variants.capacity_min as "capacityMin",
+              product_variants.capacity_max as "capacityMax",
+              product_variants.currency as currency,
+              product_variants.description as description,
+              product_variants.short_description as "shortDescription",
+              product_variants.duration_days as "durationDays",
+              product_variants.duration_hours as "durationHours",
+              product_variants.includes as includes,
+              product_variants.excludes as excludes,
+              product_variants.from_price as "fromPrice",
+              product_variants.price_max as "priceMax"
+            from
+              product_variants
+            where
+              product_variants.organization_id = $1
+              and product_variants.product_id = products.id
+            order by
+              product_variants.position
+          ) item
+      ) as variants,
+      to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      (
+        select
+          *
+        from
+          changed
+        union all
+        select
+          (record).*
+        from
+          stored
+        where
+          not exists (
+            select
+            from
+              changed
+          )
+      ) products
+  ) item;

@@ -1,0 +1,736 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- quotes.archive
+-- $1 organizationId, $2 id
+-- one JSON body
+with
+  quotes as (
+    update quotes
+    set
+      archived_at = now()
+    where
+      quotes.organization_id = $1
+      and quotes.id = $2
+      and quotes.archived_at is null
+    returning
+      *
+  ),
+  counted as (
+    insert into
+      live_counts (organization_id, resource, slot, live)
+    select
+      $1::uuid,
+      'quotes',
+      pg_backend_pid() % 16,
+      change.amount
+    from
+      (
+        select
+          (
+            select
+              - count(*)
+            from
+              quotes
+          )::bigint as amount
+      ) change
+    where
+      change.amount <> 0
+    on conflict (organization_id, resource, slot) do update
+    set
+      live = live_counts.live + excluded.live
+  )
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      quotes.id as id,
+      to_char(quotes.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+    from
+      quotes
+  ) item;
+
+-- quotes.attachments_of_files
+-- $1 organizationId, $2 ids
+-- rows
+select
+  id as id
+from
+  quote_attachments
+where
+  quote_attachments.organization_id = $1
+  and quote_attachments.id = any ($2::uuid[]);
+
+-- quotes.create_attachment
+-- $1 id, $2 fileName, $3 kind, $4 mimeType, $5 sizeBytes, $6 organizationId, $7 quoteId
+-- rows
+insert into
+  quote_attachments as attachment (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
+select
+  quotes.organization_id,
+  $1::uuid,
+  quotes.id,
+  $2,
+  $3,
+  $4,
+  $5
+from
+  quotes
+where
+  quotes.organization_id = $6
+  and quotes.id = $7
+  and quotes.archived_at is null
+returning
+  attachment.id;
+
+-- quotes.delete_attachment
+-- $1 organizationId, $2 id, $3 quoteId
+-- rows
+delete from quote_attachments
+where
+  quote_attachments.organization_id = $1
+  and quote_attachments.id = $2
+  and quote_attachments.quote_id = $3
+returning
+  id as id,
+  to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "deletedAt";
+
+-- quotes.find
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.id = $2
+  and quotes.archived_at is null;
+
+-- quotes.find_attachment
+-- $1 organizationId, $2 id
+-- rows
+select
+  quote_attachments.id as id,
+  quote_attachments.file_name as "fileName",
+  quote_attachments.kind as kind,
+  quote_attachments.mime_type as "mimeType",
+  quote_attachments.size_bytes::float8 as "sizeBytes"
+from
+  quote_attachments
+  inner join quotes on quotes.organization_id = quote_attachments.organization_id
+  and quotes.id = quote_attachments.quote_id
+where
+  quote_attachments.organization_id = $1
+  and quote_attachments.id = $2
+  and quotes.archived_at is null;
+
+-- quotes.get
+-- $1 organizationId, $2 id
+-- one JSON body, found by its key
+select
+  row_to_json(item)::text as body
+from
+  (
+    select
+      quotes.id as id,
+      quotes.opportunity_id as "opportunityId",
+      quotes.title as title,
+      quotes.status as status,
+      quotes.destination as destination,
+      quotes.customer_id as "customerId",
+      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+      quotes.price as price,
+      quotes.currency as currency,
+      quotes.token as token,
+      quotes.open_count as "openCount",
+      to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+      to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+      to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+      to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+    from
+      quotes
+      left join customers on customers.organization_id = quotes.organization_id
+      and customers.id = quotes.customer_id
+    where
+      quotes.organization_id = $1
+      and quotes.id = $2
+      and quotes.archived_at is null
+  ) item;
+
+-- quotes.list
+-- $1 organizationId, $2 limit, $3 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  quotes.id as id,
+                  quotes.opportunity_id as "opportunityId",
+                  quotes.title as title,
+                  quotes.status as status,
+                  quotes.destination as destination,
+                  quotes.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  quotes.price as price,
+                  quotes.currency as currency,
+                  quotes.token as token,
+                  quotes.open_count as "openCount",
+                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  quotes
+                  left join customers on customers.organization_id = quotes.organization_id
+                  and customers.id = quotes.customer_id
+                where
+                  quotes.organization_id = $1
+                  and quotes.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                quotes.id as id
+              from
+                quotes
+              where
+                quotes.organization_id = $1
+                and quotes.archived_at is null
+              order by
+                quotes.updated_at desc nulls last,
+                quotes.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $2
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $2::int,
+    ',"offset":',
+    $3::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'quotes'
+    ),
+    '}}'
+  ) as body;
+
+-- quotes.list offset
+-- $1 organizationId, $2 offset, $3 limit
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  quotes.id as id,
+                  quotes.opportunity_id as "opportunityId",
+                  quotes.title as title,
+                  quotes.status as status,
+                  quotes.destination as destination,
+                  quotes.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  quotes.price as price,
+                  quotes.currency as currency,
+                  quotes.token as token,
+                  quotes.open_count as "openCount",
+                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  quotes
+                  left join customers on customers.organization_id = quotes.organization_id
+                  and customers.id = quotes.customer_id
+                where
+                  quotes.organization_id = $1
+                  and quotes.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                quotes.id as id
+              from
+                quotes
+              where
+                quotes.organization_id = $1
+                and quotes.archived_at is null
+              order by
+                quotes.updated_at desc nulls last,
+                quotes.id desc nulls last
+              limit
+                100
+              offset
+                $2
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $2::int,
+    ',"total":',
+    (
+      select
+        coalesce(sum(live_counts.live), 0)
+      from
+        live_counts
+      where
+        live_counts.organization_id = $1
+        and live_counts.resource = 'quotes'
+    ),
+    '}}'
+  ) as body;
+
+-- quotes.list opportunityId
+-- $1 organizationId, $2 opportunityId, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  quotes.id as id,
+                  quotes.opportunity_id as "opportunityId",
+                  quotes.title as title,
+                  quotes.status as status,
+                  quotes.destination as destination,
+                  quotes.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  quotes.price as price,
+                  quotes.currency as currency,
+                  quotes.token as token,
+                  quotes.open_count as "openCount",
+                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  quotes
+                  left join customers on customers.organization_id = quotes.organization_id
+                  and customers.id = quotes.customer_id
+                where
+                  quotes.organization_id = $1
+                  and quotes.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                quotes.id as id
+              from
+                quotes
+              where
+                quotes.organization_id = $1
+                and quotes.archived_at is null
+                and quotes.opportunity_id = $2
+              order by
+                quotes.updated_at desc nulls last,
+                quotes.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        quotes
+      where
+        quotes.organization_id = $1
+        and quotes.archived_at is null
+        and quotes.opportunity_id = $2
+    ),
+    '}}'
+  ) as body;
+
+-- quotes.list query
+-- $1 organizationId, $2 query, $3 limit, $4 offset
+-- one JSON body; planned anew each time
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  quotes.id as id,
+                  quotes.opportunity_id as "opportunityId",
+                  quotes.title as title,
+                  quotes.status as status,
+                  quotes.destination as destination,
+                  quotes.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  quotes.price as price,
+                  quotes.currency as currency,
+                  quotes.token as token,
+                  quotes.open_count as "openCount",
+                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  quotes
+                  left join customers on customers.organization_id = quotes.organization_id
+                  and customers.id = quotes.customer_id
+                where
+                  quotes.organization_id = $1
+                  and quotes.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                quotes.id as id
+              from
+                quotes
+              where
+                quotes.organization_id = $1
+                and quotes.archived_at is null
+                and quotes.search like contains_pattern ($2)
+              order by
+                quotes.updated_at desc nulls last,
+                quotes.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        quotes
+      where
+        quotes.organization_id = $1
+        and quotes.archived_at is null
+        and quotes.search like contains_pattern ($2)
+    ),
+    '}}'
+  ) as body;
+
+-- quotes.list status
+-- $1 organizationId, $2 status, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  quotes.id as id,
+                  quotes.opportunity_id as "opportunityId",
+                  quotes.title as title,
+                  quotes.status as status,
+                  quotes.destination as destination,
+                  quotes.customer_id as "customerId",
+                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+                  quotes.price as price,
+                  quotes.currency as currency,
+                  quotes.token as token,
+                  quotes.open_count as "openCount",
+                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  quotes
+                  left join customers on customers.organization_id = quotes.organization_id
+                  and customers.id = quotes.customer_id
+                where
+                  quotes.organization_id = $1
+                  and quotes.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                quotes.id as id
+              from
+                quotes
+              where
+                quotes.organization_id = $1
+                and quotes.archived_at is null
+                and quotes.status = $2
+              order by
+                quotes.updated_at desc nulls last,
+                quotes.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        quotes
+      where
+        quotes.organization_id = $1
+        and quotes.archived_at is null
+        and quotes.status = $2
+    ),
+    '}}'
+  ) as body;
+
+-- quotes.list_attachments
+-- $1 organizationId, $2 id
+-- rows
+select
+  coalesce(
+    (
+      select
+        json_agg(attachment)
+      from
+        (
+          select
+            id as id,
+            file_name as "fileName",
+            kind as kind,
+            mime_type as "mimeType",
+            size_bytes::float8 as "sizeBytes"
+          from
+            quote_attachments
+          where
+            quote_attachments.organization_id = $1
+            and quote_attachments.quote_id = quotes.id
+          order by
+            quote_attachments.created_at,
+            quote_attachments.id
+        ) attachment
+    ),
+    '[]'
+  ) as attachments
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.id = $2
+  and quotes.archived_at is null;
+
+-- quotes.open
+-- $1 openedAt, $2 organizationId, $3 id
+-- rows
+update quotes
+set
+  open_count = quotes.open_count + 1,
+  first_opened_at = least(quotes.first_opened_at, $1::timestamptz),
+  last_opened_at = greatest(quotes.last_opened_at, $1::timestamptz)
+where
+  quotes.organization_id = $2
+  and quotes.id = $3
+  and quotes.archived_at is null;
+
+-- quotes.organizations_of_files
+-- $1 ids
+-- rows
+select
+  id as id
+from
+  organizations
+where
+  organizations.id = any ($1::uuid[]);
+
+-- quotes.put_insert
+-- $1 organizationId, $2 id, $3 opportunityId, $4 title, $5 status, $6 destination, $7 customerId, $8 price, $9 currency, $10 token, $11 publishedAt
+-- rows
+insert into
+  quotes (
+    organization_id,
+    id,
+    opportunity_id,
+    title,
+    status,
+    destination,
+    customer_id,
+    price,
+    currency,
+    token,
+    open_count,
+    first_opened_at,
+    last_opened_at,
+    published_at,
+    created_at,
+    updated_at,
+    archived_at
+  )
+values
+  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, default, default, default, $11, default, default, default)
+on conflict do nothing
+returning
+  id as id;
+
+-- quotes.put_lock
+-- $1 organizationId, $2 id
+-- rows
+select
+  archived_at is not null as "isArchived",
+  opportunity_id as "opportunityId",
+  customer_id as "customerId"
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.id = $2
+for update;
+
+-- quotes.put_references
+-- $1 organizationId, $2 opportunityId, $3 customerId
+-- rows
+select
+  exists (
+    select
+    from
+      opportunities
+    where
+      opportunities.organization_id = $1
+      and opportunities.id = $2
+      and opportunities.archived_at is null
+  ) as "opportunityId",
+  exists (
+    select
+    from
+      customers
+    where
+      customers.organization_id = $1
+      and customers.id = $3
+      and customers.archived_at is null
+  ) as "customerId";
+
+-- quotes.put_replace
+-- $1 opportunityId, $2 title, $3 status, $4 destination, $5 customerId, $6 price, $7 currency, $8 publishedAt, $9 organizationId, $10 id
+-- rows
+update quotes
+set
+  opportunity_id = $1,
+  title = $2,
+  status = $3,
+  destination = $4,
+  customer_id = $5,
+  price = $6,
+  currency = $7,
+  published_at = $8,
+  updated_at = greatest(now(), (quotes.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
+  archived_at = null
+where
+  (
+    quotes.organization_id = $9
+    and quotes.id = $10
+    and (
+      quotes.archived_at is not null
+      or row (
+        quotes.opportunity_id,
+        quotes.title,
+        quotes.status,
+        quotes.destination,
+        quotes.customer_id,
+        quotes.price,
+        quotes.currency,
+        quotes.published_at
+      ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8)
+    )
+  );

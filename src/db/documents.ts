@@ -1,0 +1,37 @@
+import { format } from 'sql-formatter';
+import { allStatements, type Statement } from './statement.ts';
+
+/** Quotes that a name does not need only tire the reader. Text constants stay as they are. */
+const withoutNeedlessQuotes = (text: string): string =>
+  text
+    .split(/('(?:[^']|'')*')/)
+    .map((part) => (part.startsWith("'") ? part : part.replace(/"([a-z_]+[a-z0-9_]*)"/g, '$1')))
+    .join('');
+
+const TYPES = { rows: 'rows', body: 'one JSON body', lookup: 'one JSON body, found by its key' } as const;
+
+function section({ name, text, parameters, kind, isPrepared }: Statement<unknown, never>): string {
+  const places = parameters.map((parameter, index) => `$${index + 1} ${parameter}`).join(', ');
+  return [
+    `-- ${name}`,
+    ...(places === '' ? [] : [`-- ${places}`]),
+    `-- ${TYPES[kind]}${isPrepared ? '' : '; planned anew each time'}`,
+    `${format(withoutNeedlessQuotes(text), { language: 'postgresql', keywordCase: 'lower', expressionWidth: 100 })};`,
+  ].join('\n');
+}
+
+/**
+ * Every statement that has been composed, formatted: the file of each resource, `products.sql`, with its text. The modules
+ * that compose them must be loaded. Of a list there are the plain first page, a later page, and each filter alone; other
+ * sets of filters join the same conditions.
+ */
+export function sqlDocuments(): Map<string, string> {
+  const statements = allStatements().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const byResource = Map.groupBy(statements, ({ name }) => name.slice(0, name.indexOf('.')));
+  return new Map(
+    [...byResource].map(([resource, group]) => [
+      `${resource}.sql`,
+      `-- Made by npm run docs from the repositories; see docs/changing-it.md.\n\n${group.map(section).join('\n\n')}\n`,
+    ]),
+  );
+}
