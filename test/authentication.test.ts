@@ -107,6 +107,7 @@ describe('every key that is not good gets the same answer', () => {
       'date',
       'keep-alive',
       'www-authenticate',
+      'x-content-type-options',
       'x-request-id',
     ]);
     expect(answer?.headers['www-authenticate']).toBe('Bearer');

@@ -63,7 +63,6 @@ export const fileRoutes: FastifyPluginCallbackZod<FileRoutesOptions> = (
         .headers(headers)
         .header('content-type', HEADER_TEXT.test(attachment.mimeType) ? attachment.mimeType : UNTYPED)
         .header('content-disposition', contentDisposition(attachment.fileName))
-        .header('x-content-type-options', 'nosniff')
         .header('cache-control', 'no-store')
         .send(stream);
     },

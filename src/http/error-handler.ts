@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseFault } from '../db/faults.ts';
 import { ApiError, errorBody, serviceUnavailable, validationFailed } from '../errors.ts';
+import { everyAnswer } from './headers.ts';
 import { faultsOf, ValidationError } from './validation.ts';
 
 /** The one place that writes error bodies, whoever raised the error: a route, a hook, Fastify or Node's HTTP parser. */
@@ -67,7 +68,7 @@ export function answerFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  reply.header('x-request-id', request.id);
+  reply.headers(everyAnswer(request.id));
   sendError(reply, toApiError(error, request));
 }
 
@@ -101,7 +102,7 @@ function writeError(socket: Duplex, answer: ApiError, requestId: string): void {
       `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`,
       `Content-Type: ${JSON_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
-      `X-Request-Id: ${requestId}`,
+      ...Object.entries(everyAnswer(requestId)).map((header) => header.join(': ')),
       'Connection: close',
       '',
       body,

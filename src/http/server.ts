@@ -12,6 +12,7 @@ import {
   handleErrors,
   routeNotFound,
 } from './error-handler.ts';
+import { everyAnswer } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { logRequests } from './logging.ts';
 import { type Metrics, observeRequests } from './metrics.ts';
@@ -67,7 +68,7 @@ export function createHttpServer({ logger, trustProxy = false, metrics }: HttpSe
 
   handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
+    reply.headers(everyAnswer(request.id));
     const { httpVersion, headers } = request.raw;
     if (httpVersion === '1.1' && headers.host === undefined) return done(missingHost());
     // An unknown path is unknown whatever else the request has; its body is not read.

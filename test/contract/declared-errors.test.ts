@@ -175,8 +175,8 @@ const sender =
       headers: { ...sent.headers, ...(secret !== null && { authorization: `Bearer ${secret}` }), ...headers },
       ...(sent.payload !== undefined && { payload: sent.payload as object }),
     });
-    const contentType = String(response.headers['content-type']);
-    holds[api]({ method, url, status: response.statusCode, contentType, body: response.body });
+    const answered = response.headers as Record<string, string>;
+    holds[api]({ method, url, status: response.statusCode, headers: answered, body: response.body });
     const { error = {} } = response.json();
     return { status: response.statusCode, code: error.code, message: error.message };
   };
@@ -218,7 +218,7 @@ describe('an answer that its operation does not declare is refused', () => {
     method: 'GET',
     url,
     status: statusOf(code),
-    contentType: 'application/json; charset=utf-8',
+    headers: { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' },
     body: JSON.stringify({ error: { code, message: 'x' } }),
   });
 

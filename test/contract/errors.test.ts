@@ -34,13 +34,14 @@ const NO_ROUTE = failed('ROUTE_NOT_FOUND', 'There is no such operation; see /doc
 const NO_PATH = failed('ROUTE_NOT_FOUND', 'The path cannot be decoded.');
 const NO_HTTP = failed('VALIDATION_FAILED', 'The request is no valid HTTP.');
 
-/** The error shape over a socket: JSON that says its length, and a request id on every answer. */
+/** The error shape over a socket: JSON that says its length, and on every answer a request id and nosniff. */
 function expectError(answer: RawAnswer | undefined, status: number, body: unknown): void {
   expect(answer).toBeDefined();
   expect(JSON.parse(answer?.text ?? '')).toEqual(body);
   expect(answer?.status).toBe(status);
   expect(answer?.headers['content-type']).toBe('application/json; charset=utf-8');
   expect(answer?.headers['x-request-id']).toMatch(UUID);
+  expect(answer?.headers['x-content-type-options']).toBe('nosniff');
 }
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };

@@ -207,12 +207,13 @@ test('any path, of any method, outside of the document too, gets an answer that 
   const range = fc.constantFrom('bytes=0-1', 'bytes=9-', 'x');
   await fc.assert(
     fc.asyncProperty(method, path, headers, range, async (method, url, headers, range) => {
-      const { statusCode } = await service.app.inject({
+      const { statusCode, headers: answered } = await service.app.inject({
         method: method as 'GET',
         url,
         headers: { ...headers, range } as Record<string, string>,
       });
       expect(statusCode).toBeLessThan(500);
+      expect(answered['x-content-type-options']).toBe('nosniff');
     }),
     { numRuns: RUNS, endOnFailure: true },
   );
@@ -229,6 +230,7 @@ describe('over a connection', () => {
     if (answer === undefined) return;
     expect(answer.status).toBeLessThan(500);
     expect(answer.headers['x-request-id']).toMatch(/^[\w-]{8,64}$/);
+    expect(answer.headers['x-content-type-options']).toBe('nosniff');
     if (answer.status >= 400) expect(JSON.parse(answer.text).error.code).toMatch(/^[A-Z_]+$/);
   };
 

@@ -47,18 +47,19 @@ const TABLES = [
 ];
 
 function callerOf(app: FastifyInstance, prefix: string, hold: ReturnType<typeof contractOf>): Caller {
-  const request: Caller['request'] = async (method, path, { body, headers, token = TOKEN } = {}) => {
+  const request: Caller['request'] = async (method, path, { body: payload, headers, token = TOKEN } = {}) => {
     const url = prefix + path;
     const response = await app.inject({
       method: method as 'GET',
       url,
       headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers },
-      ...(body !== undefined && { payload: body as object }),
+      ...(payload !== undefined && { payload: payload as object }),
     });
     const text = response.body;
     const answered = response.headers as Record<string, string | undefined>;
-    hold({ method, url, status: response.statusCode, contentType: answered['content-type'], body: text });
-    return { status: response.statusCode, headers: answered, body: JSON.parse(text), text };
+    hold({ method, url, status: response.statusCode, headers: answered, body: text });
+    const body = text === '' ? undefined : JSON.parse(text);
+    return { status: response.statusCode, headers: answered, body, text };
   };
   return {
     request,

@@ -61,7 +61,7 @@ export type Answer = {
   method: string;
   url: string;
   status: number;
-  contentType: string | undefined;
+  headers: Record<string, string | undefined>;
   body: string;
 };
 
@@ -85,9 +85,12 @@ export function contractOf(document: Document): (answer: Answer) => void {
   }));
   const validators = new Map<string, ReturnType<typeof ajv.compile>>();
 
-  return ({ method, url, status, contentType, body }) => {
+  return ({ method, url, status, headers, body }) => {
     // As a client resolves it: dots that lead upwards ask for another path.
     const path = new URL(url, 'http://localhost').pathname;
+    const contentType = headers['content-type'];
+    if (headers['x-content-type-options'] !== 'nosniff')
+      throw new Error(`${method} ${path} answered ${status} without nosniff.`);
     const found =
       isDecodable(path) &&
       operations.find((candidate) => candidate.method === method && candidate.form.test(path));

@@ -145,7 +145,7 @@ function clientOf(app: FastifyInstance): (key: string) => Client {
           method,
           url,
           status: response.statusCode,
-          contentType: headers['content-type'],
+          headers,
           body: text,
         });
       }
