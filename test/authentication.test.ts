@@ -101,11 +101,13 @@ describe('every key that is not good gets the same answer', () => {
     expect(answer?.status).toBe(401);
     expect(JSON.parse(answer?.text ?? '')).toEqual(UNAUTHORIZED);
     expect(Object.keys(answer?.headers ?? {}).sort()).toEqual([
+      'cache-control',
       'connection',
       'content-length',
       'content-type',
       'date',
       'keep-alive',
+      'vary',
       'www-authenticate',
       'x-content-type-options',
       'x-request-id',

@@ -12,6 +12,7 @@ type Content = Record<string, Media>;
 type Response = { description: string; headers?: Record<string, unknown>; content?: Content };
 
 type Operation = {
+  parameters?: object[];
   requestBody?: { content: Content };
   responses: Record<string, Response>;
 };
@@ -109,16 +110,29 @@ const HEADERS = {
     'The limit of this key and its window, as in the IETF draft: `"default";q=6000;w=60`.',
   ),
   RateLimit: header('What remains and the seconds until it is full again: `"default";r=5999;t=30`.'),
+  ETag: header(
+    'Names these bytes: it changes exactly when they do. Send it as `If-None-Match` to be told that nothing changed.',
+  ),
   'Retry-After': header('Whole seconds to wait before the next request.', 'integer'),
   'WWW-Authenticate': header('`Bearer`'),
 };
 
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description:
+    'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Does not count against the rate limit then.',
+};
+
 /** The headers that answers of a status carry. */
-const headersOf = (status: string, isLimited: boolean): (keyof typeof HEADERS)[] => [
+const headersOf = (status: string, isLimited: boolean, isTagged: boolean): (keyof typeof HEADERS)[] => [
   'X-Request-Id',
+  ...(isTagged && /^[23]/.test(status) ? (['ETag'] as const) : []),
   ...(status === '401' ? (['WWW-Authenticate'] as const) : []),
   ...(isLimited && status !== '401' ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
-  ...(status.startsWith('2') || status === '400' ? (['X-Ignored-Parameters'] as const) : []),
+  ...(/^[23]/.test(status) || status === '400' ? (['X-Ignored-Parameters'] as const) : []),
   ...(status === '429' || status === '503' ? (['Retry-After'] as const) : []),
 ];
 
@@ -126,10 +140,16 @@ const headersOf = (status: string, isLimited: boolean): (keyof typeof HEADERS)[]
 function withHeaders(document: OpenApiDocument): OpenApiDocument {
   for (const [path, operations] of Object.entries(document.paths)) {
     const isLimited = path.startsWith('/v1/');
-    for (const { responses } of Object.values(operations)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const { responses } = operation;
+      const isTagged = '304' in responses || method === 'patch' || method === 'put';
+      if ('304' in responses) operation.parameters = [...(operation.parameters ?? []), IF_NONE_MATCH];
       for (const [status, response] of Object.entries(responses)) {
         response.headers = Object.fromEntries(
-          headersOf(status, isLimited).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+          headersOf(status, isLimited, isTagged).map((name) => [
+            name,
+            { $ref: `#/components/headers/${name}` },
+          ]),
         );
       }
     }

@@ -6,6 +6,7 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fast
 import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import { ownErrors, withDeclaredErrors } from './declared-errors.ts';
+import { sayWhoMayKeep } from './headers.ts';
 import { type OpenApiDocument, tidyDocument } from './openapi-tidy.ts';
 
 /** What the routes say of themselves, and the OpenAPI document and reference page made of it. */
@@ -42,6 +43,23 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
+type Transform = typeof toJsonSchema;
+
+/** Every GET whose answer has a tag can say that it is unchanged: the 304 is declared here, and not at the routes. */
+const declareUnchanged =
+  (transform: Transform): Transform =>
+  (document) => {
+    const described = transform(document);
+    const { method, config } = document.route;
+    const { response } = described.schema as { response?: Record<number, unknown> };
+    if (method === 'GET' && !config?.credential && response)
+      response[304] = {
+        type: 'null',
+        description: 'Unchanged: the answer is the one that If-None-Match names.',
+      };
+    return described;
+  };
+
 /** Serves the document at /openapi.json and a page to read and try it at /docs. Register before the routes. */
 export async function documentApi(app: FastifyInstance, options: DocumentOptions): Promise<void> {
   await app.register(swagger, {
@@ -53,20 +71,24 @@ export async function documentApi(app: FastifyInstance, options: DocumentOptions
       components: { securitySchemes: options.securitySchemes },
       security: Object.keys(options.securitySchemes).map((scheme) => ({ [scheme]: [] })),
     },
-    transform: ({ schema, url, route, ...document }) =>
+    transform: declareUnchanged(({ schema, url, route, ...document }) =>
       toJsonSchema({ ...document, schema: withDeclaredErrors(schema, url, route), url, route }),
+    ),
     transformObject: (document) =>
       tidyDocument(createJsonSchemaTransformObject({})(document) as unknown as OpenApiDocument) as never,
   });
   let text: string | undefined;
-  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
-    text ??= openApiText(app);
-    return reply.type('application/json; charset=utf-8').send(text);
-  });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: true,
-    uiConfig: { deepLinking: true, persistAuthorization: true, tryItOutEnabled: true, validatorUrl: null },
+  await app.register(async (pages) => {
+    sayWhoMayKeep(pages, 'document');
+    pages.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
+      text ??= openApiText(app);
+      return reply.type('application/json; charset=utf-8').send(text);
+    });
+    await pages.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: true,
+      uiConfig: { deepLinking: true, persistAuthorization: true, tryItOutEnabled: true, validatorUrl: null },
+    });
   });
 }
 

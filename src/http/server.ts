@@ -5,6 +5,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
 import { sendTogether } from '../wire/answers.ts';
+import { answerConditionally } from './conditional.ts';
 import {
   answerClientError,
   answerFrameworkError,
@@ -74,6 +75,7 @@ export function createHttpServer({ logger, trustProxy = false, metrics }: HttpSe
     // An unknown path is unknown whatever else the request has; its body is not read.
     done(request.is404 ? routeNotFound() : undefined);
   });
+  answerConditionally(app);
   sendTogether(app);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);

@@ -26,6 +26,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
   app.get(
     '/quotes/:quoteId/attachments',
     {
+      config: { credential: true },
       schema: {
         operationId: 'listQuoteAttachments',
         tags,

@@ -4,7 +4,8 @@ import { atEndOfTick } from './tick.ts';
 /** Answers leave together, at the end of each tick. Streams do not wait: nobody would hear that one fails. */
 export function sendTogether(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return done(null, payload);
+    const isStream = typeof payload === 'object' && payload !== null && !Buffer.isBuffer(payload);
+    if (isStream) return done(null, payload);
     atEndOfTick(() => {
       try {
         done(null, payload);

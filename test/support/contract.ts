@@ -21,7 +21,10 @@ export type Operation = {
   tags: string[];
   parameters?: Parameter[];
   requestBody?: { content: Record<string, Media> };
-  responses: Record<string, { description: string; content?: Record<string, Media> }>;
+  responses: Record<
+    string,
+    { description: string; headers?: Record<string, unknown>; content?: Record<string, Media> }
+  >;
 };
 export type Document = {
   paths: Record<string, Record<string, Operation>>;
@@ -104,6 +107,11 @@ export function contractOf(document: Document): (answer: Answer) => void {
     const { operationId, responses } = found.operation;
     const response = responses[status];
     if (!response) throw new Error(`${operationId} answered ${status}, which its document does not have.`);
+    if (status === 304) {
+      if (response.content || body !== '' || contentType !== undefined)
+        throw new Error(`${operationId} answered 304 with a body.`);
+      return;
+    }
     if (!contentType?.startsWith('application/json'))
       throw new Error(`${operationId} answered ${contentType}.`);
     if (status >= 400 && declaredCodes(found.operation, status).length === 0)

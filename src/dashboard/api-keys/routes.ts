@@ -12,6 +12,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
   app.post(
     '/api-keys',
     {
+      config: { credential: true },
       schema: {
         operationId: 'issueApiKey',
         tags,
@@ -44,6 +45,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
   app.post(
     '/api-keys/:apiKeyId/rotate',
     {
+      config: { credential: true },
       schema: {
         operationId: 'rotateApiKey',
         tags,

@@ -132,6 +132,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
   app.post(
     '/quotes/:quoteId/attachments',
     {
+      config: { credential: true },
       schema: {
         operationId: 'createQuoteAttachment',
         tags,

@@ -1,0 +1,491 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { archiveCatalogProduct } from '../../src/catalog/repository.ts';
+import { parseJson } from '../../src/db/json.ts';
+import { entityTag } from '../../src/http/conditional.ts';
+import { issueApiKey } from '../../src/keys/repository.ts';
+import { buildDashboard, furnish, TOKEN, useDashboard } from '../dashboard/dashboard.ts';
+import type { Document } from '../support/contract.ts';
+import {
+  attachment,
+  conversation,
+  customer,
+  member,
+  message,
+  opportunity,
+  quote,
+} from '../support/records.ts';
+import { routesOf } from '../support/router.ts';
+import type { Agency, Reply } from '../support/service.ts';
+import { listen } from '../support/socket.ts';
+
+/**
+ * Which answers may be kept, by whom, and how a client asks whether one is still the same. Every GET that the routers
+ * have is in the walk.
+ */
+
+const { service, dashboard } = useDashboard();
+
+const PRIVATE = { 'cache-control': 'private, no-cache', vary: 'Authorization, x-api-key' };
+const TAG = /^"[\w-]{43}"$/;
+
+type Walk = {
+  url: string;
+  /** Changes the bytes that the GET answers. */
+  change: () => Promise<unknown>;
+};
+
+const product = async (agency: Agency) =>
+  (await agency.post('/v1/catalog/products', { title: 'Oaxaca', variants: [{ label: 'Doble' }] })).body;
+
+const archivedProduct = async (agency: Agency) =>
+  archiveCatalogProduct(agency.scope, (await product(agency)).id);
+
+/** A list that begins with one record, and gets another. */
+const list =
+  (path: string, add: (agency: Agency) => Promise<unknown>) =>
+  async (agency: Agency): Promise<Walk> => {
+    await add(agency);
+    return { url: path, change: () => add(agency) };
+  };
+
+/** A list of the dashboard, below the agency. */
+const listBelow =
+  (path: string, add: (agency: Agency) => Promise<unknown>) =>
+  async (agency: Agency): Promise<Walk> =>
+    list(`${DASHBOARD}/organizations/${agency.id}${path}`, add)(agency);
+
+const DASHBOARD = '/dashboard/v1';
+
+const DATA: Record<string, (agency: Agency) => Promise<Walk>> = {
+  'GET /v1/catalog/products': list('/v1/catalog/products', product),
+  'GET /v1/catalog/products/{productId}': async (agency) => {
+    const url = `/v1/catalog/products/${(await product(agency)).id}`;
+    return { url, change: () => agency.patch(url, { title: 'Mérida' }) };
+  },
+  'GET /v1/customers': list('/v1/customers', customer),
+  'GET /v1/customers/{customerId}': async (agency) => {
+    const url = `/v1/customers/${(await customer(agency)).id}`;
+    return { url, change: () => agency.patch(url, { city: 'Mérida' }) };
+  },
+  'GET /v1/conversations': list('/v1/conversations', conversation),
+  'GET /v1/conversations/{conversationId}/messages': async (agency) => {
+    const { id } = await conversation(agency);
+    return list(`/v1/conversations/${id}/messages`, () => message(agency, id))(agency);
+  },
+  'GET /v1/opportunities': list('/v1/opportunities', opportunity),
+  'GET /v1/opportunities/{opportunityId}': async (agency) => {
+    const { id } = await opportunity(agency);
+    return { url: `/v1/opportunities/${id}`, change: () => opportunity(agency, { nights: 3 }, id) };
+  },
+  'GET /v1/quotes': list('/v1/quotes', quote),
+  'GET /v1/team': list('/v1/team', member),
+  [`GET ${DASHBOARD}/organizations`]: list(`${DASHBOARD}/organizations`, () => service.agency()),
+  [`GET ${DASHBOARD}/organizations/{organizationId}`]: async ({ id }) => ({
+    url: `${DASHBOARD}/organizations/${id}`,
+    change: () => service.query('update organizations set name = name || $2 where id = $1', [id, ' y Cía']),
+  }),
+  [`GET ${DASHBOARD}/organizations/{organizationId}/api-keys`]: listBelow('/api-keys', ({ scope }) =>
+    issueApiKey(scope, { name: 'one more' }),
+  ),
+  [`GET ${DASHBOARD}/organizations/{organizationId}/catalog/products`]: listBelow(
+    '/catalog/products?archived=true',
+    archivedProduct,
+  ),
+};
+
+const CREDENTIALS = ['GET /v1/quotes/{quoteId}/attachments', 'GET /files/{token}'];
+const STATE = ['GET /livez', 'GET /readyz', 'GET /metrics'];
+const DOCUMENTS = [
+  'GET /openapi.json',
+  'GET /docs',
+  'GET /docs/',
+  'GET /docs/static/index.html',
+  'GET /docs/static/swagger-initializer.js',
+  'GET /docs/*',
+  'GET /docs/json',
+  'GET /docs/yaml',
+];
+
+/** Asks either API, by the address. */
+const ask = (agency: Agency, url: string, headers: Record<string, string> = {}): Promise<Reply> =>
+  url.startsWith(DASHBOARD)
+    ? dashboard.get(url.slice(DASHBOARD.length), { headers })
+    : agency.get(url, { headers });
+
+const head = async (agency: Agency, url: string, headers: Record<string, string> = {}) => {
+  const [app, token] = url.startsWith(DASHBOARD) ? [dashboard.app, TOKEN] : [service.app, agency.key];
+  return app.inject({ method: 'HEAD', url, headers: { authorization: `Bearer ${token}`, ...headers } });
+};
+
+let agency: Agency;
+beforeAll(async () => {
+  agency = await service.agency();
+});
+
+test('the walk has every GET of both routers, and no other', async () => {
+  const health = {
+    ready: async () => undefined,
+    metrics: { text: async () => '', contentType: 'text/plain', answered: () => undefined } as never,
+  };
+  const whole = await buildDashboard(service, { health });
+  onTestFinished(() => whole.app.close());
+  const routes = [...routesOf(service.app), ...routesOf(whole.app)].filter((route) =>
+    route.startsWith('GET '),
+  );
+  expect([...new Set(routes)].sort()).toEqual(
+    [...Object.keys(DATA), ...CREDENTIALS, ...STATE, ...DOCUMENTS].sort(),
+  );
+  for (const path of STATE) {
+    const { headers, statusCode } = await whole.app.inject(path.slice('GET '.length));
+    expect(statusCode).toBe(200);
+    expect(headers).not.toHaveProperty('etag');
+    expect(headers['x-content-type-options']).toBe('nosniff');
+  }
+});
+
+describe('an answer with data has a tag of its bytes, for its client alone', () => {
+  test.each(Object.entries(DATA))('%s', async (_name, walk) => {
+    const own = await service.agency();
+    const { url, change } = await walk(own);
+    const first = await ask(own, url);
+    const tag = first.headers.etag ?? '';
+    expect(first.status).toBe(200);
+    expect(first.headers).toMatchObject(PRIVATE);
+    expect(tag).toMatch(TAG);
+
+    const unchanged = await ask(own, url, { 'if-none-match': tag });
+    expect(unchanged.status).toBe(304);
+    expect(unchanged.text).toBe('');
+    expect(unchanged.headers).toMatchObject({
+      ...PRIVATE,
+      etag: tag,
+      'x-request-id': expect.any(String),
+      'x-content-type-options': 'nosniff',
+    });
+    expect(unchanged.headers).not.toHaveProperty('content-length');
+    expect(unchanged.headers).not.toHaveProperty('content-type');
+
+    for (const [headers, status] of [
+      [{}, 200],
+      [{ 'if-none-match': tag }, 304],
+    ] as const) {
+      const asked = await head(own, url, headers);
+      expect(asked.statusCode).toBe(status);
+      expect(asked.body).toBe('');
+      expect(asked.headers).toMatchObject({ ...PRIVATE, etag: tag });
+      expect(asked.headers['content-length']).toBe(String(Buffer.byteLength(first.text)));
+    }
+
+    const again = await ask(own, url);
+    expect([again.text, again.headers.etag]).toEqual([first.text, tag]);
+    await change();
+    const changed = await ask(own, url, { 'if-none-match': tag });
+    expect(changed.status).toBe(200);
+    expect(changed.text).not.toBe(first.text);
+    expect(changed.headers.etag).toMatch(TAG);
+    expect(changed.headers.etag).not.toBe(tag);
+  });
+
+  test('and a write that changes nothing in it leaves its tag', async () => {
+    const own = await service.agency();
+    const { id } = await product(own);
+    const url = `/v1/catalog/products/${id}`;
+    const pages = [url, '/v1/catalog/products', '/v1/customers'];
+    const tags = async () => Promise.all(pages.map(async (page) => (await own.get(page)).headers.etag));
+    const before = await tags();
+    await own.patch(url, { title: 'Oaxaca' });
+    await product(agency);
+    await opportunity(own);
+    expect(await tags()).toEqual(before);
+    await own.patch(url, { title: 'Puebla' });
+    const after = await tags();
+    expect(after.map((tag, index) => tag === before[index])).toEqual([false, false, true]);
+  });
+
+  test('and two bodies have one tag exactly when they are the same bytes, as text or as a Buffer', () => {
+    const body = fc.string({ unit: 'binary', maxLength: 20 });
+    fc.assert(
+      fc.property(body, body, (one, other) => {
+        expect(entityTag(one)).toMatch(TAG);
+        expect(entityTag(Buffer.from(one))).toBe(entityTag(one));
+        expect(entityTag(one) === entityTag(other)).toBe(Buffer.from(one).equals(Buffer.from(other)));
+      }),
+    );
+  });
+});
+
+describe('If-None-Match', () => {
+  const TEAM = '/v1/team';
+  const tagOf = async () => String((await agency.get(TEAM)).headers.etag);
+  const asking = async (ifNoneMatch: string) => ask(agency, TEAM, { 'if-none-match': ifNoneMatch });
+
+  test.each<[string, (tag: string) => string]>([
+    ['the tag', (tag) => tag],
+    ['the tag that a proxy weakened', (tag) => `W/${tag}`],
+    ['several with it', (tag) => `"one", W/"other" ,${tag}`],
+    ['several with it weakened, and no spaces', (tag) => `"one",W/${tag},"other,"`],
+    ['any', () => '*'],
+  ])('of %s is answered with 304', async (_name, form) => {
+    const tag = await tagOf();
+    const { status, headers } = await asking(form(tag));
+    expect(status).toBe(304);
+    expect(headers.etag).toBe(tag);
+  });
+
+  test.each<[string, (tag: string) => string]>([
+    ['another', () => '"another"'],
+    ['another, weak', () => 'W/"another"'],
+    ['the tag without its quotes', (tag) => tag.replaceAll('"', '')],
+    ['the tag in another case', (tag) => tag.toUpperCase().replace('_', '-')],
+    ['a longer one that has it in', (tag) => `"x${tag.slice(1)}`],
+    ['a star between quotes', () => '"*"'],
+    ['nothing', () => ''],
+  ])('of %s is answered in full', async (_name, form) => {
+    const { status, body } = await asking(form(await tagOf()));
+    expect(status).toBe(200);
+    expect(body.data).toEqual([]);
+  });
+
+  test('in two headers is one list, and its 304 is no more than a head on the connection', async () => {
+    const { port } = await listen(service);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const get = async (ifNoneMatch: string[]) => {
+      const headers = ['Host', 'localhost', 'x-api-key', agency.key].concat(
+        ifNoneMatch.flatMap((value) => ['If-None-Match', value]),
+      );
+      const sent = request({ port, path: TEAM, agent, headers }).end();
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      return { answer, body: await text(answer), reused: sent.reusedSocket };
+    };
+    const unchanged = await get(['"one"', await tagOf()]);
+    expect(unchanged.answer.statusCode).toBe(304);
+    expect(unchanged.body).toBe('');
+    expect(Object.keys(unchanged.answer.headers).sort()).toEqual([
+      'cache-control',
+      'connection',
+      'date',
+      'etag',
+      'keep-alive',
+      'vary',
+      'x-content-type-options',
+      'x-request-id',
+    ]);
+    const next = await get(['"one"', '"other"']);
+    expect(next.reused).toBe(true);
+    expect(next.answer.statusCode).toBe(200);
+    expect(JSON.parse(next.body).data).toEqual([]);
+  });
+
+  test('decides nothing but a read that succeeds', async () => {
+    const any = { headers: { 'if-none-match': '*' } };
+    const { id } = await customer(agency);
+    expect((await agency.get('/v1/team', { key: null, ...any })).status).toBe(401);
+    expect((await agency.get('/v1/team?limit=0', any)).status).toBe(400);
+    expect((await agency.get(`/v1/customers/${randomUUID()}`, any)).status).toBe(404);
+    expect((await agency.patch(`/v1/customers/${id}`, { city: 'Lima' }, any)).status).toBe(200);
+    expect((await agency.post('/v1/catalog/products', { title: 'x' }, any)).status).toBe(201);
+    expect((await agency.delete(`/v1/customers/${id}`, any)).status).toBe(200);
+    expect((await head(agency, `/v1/customers/${id}`, any.headers)).statusCode).toBe(404);
+  });
+});
+
+describe('a write answers with the tag of the record as it is now', () => {
+  /** The tag of this answer, which is that of its bytes. */
+  function tagIn({ status, headers, text: body }: Reply): string {
+    expect([200, 201]).toContain(status);
+    expect(headers).toMatchObject(PRIVATE);
+    expect(headers.etag).toBe(entityTag(body));
+    return String(headers.etag);
+  }
+
+  test('PATCH: the one that its GET has', async () => {
+    const own = await service.agency();
+    const trip = (await product(own)).id;
+    const person = (await customer(own)).id;
+    for (const [url, patch] of [
+      [`/v1/catalog/products/${trip}`, (body: object) => own.patch(`/v1/catalog/products/${trip}`, body)],
+      [`/v1/customers/${person}`, (body: object) => own.patch(`/v1/customers/${person}`, body)],
+      [
+        `/v1/catalog/products/${trip}`,
+        (body: object) => dashboard.of(own).patch(`/catalog/products/${trip}`, body),
+      ],
+    ] as const) {
+      const before = (await own.get(url)).headers.etag;
+      expect(tagIn(await patch({}))).toBe(before);
+      const values = { title: 'Puebla', city: 'Puebla', gallery: ['a.jpg'] };
+      const tag = tagIn(await patch(values));
+      expect(tag).not.toBe(before);
+      expect((await own.get(url)).headers.etag).toBe(tag);
+      expect(tagIn(await patch(values))).toBe(tag);
+    }
+  });
+
+  test('PUT: the one that its GET has, created, the same again and replaced', async () => {
+    const own = await service.agency();
+    const id = randomUUID();
+    const put = async (body: object) => dashboard.of(own).put(`/opportunities/${id}`, body);
+    const tags: string[] = [];
+    for (const body of [
+      { salesStage: 'new' },
+      { salesStage: 'new' },
+      { salesStage: 'won', title: 'Oaxaca' },
+    ]) {
+      const tag = tagIn(await put(body));
+      expect((await own.get(`/v1/opportunities/${id}`)).headers.etag).toBe(tag);
+      tags.push(tag);
+    }
+    expect(tags[1]).toBe(tags[0]);
+    expect(tags[2]).not.toBe(tags[0]);
+  });
+
+  test('PUT of every other record: the one of its bytes', async () => {
+    const own = await service.agency();
+    const ids = await furnish(dashboard, own);
+    const call = dashboard.of(own);
+    const bodies: Record<string, object> = {
+      [`/pipeline-stages/${ids.stage}`]: { key: 'won', name: 'Ganado' },
+      [`/team-members/${ids.member}`]: { userId: 'u1', name: 'Inés', email: 'ines@example.com' },
+      [`/conversations/${ids.conversation}`]: { channel: 'whatsapp', contact: '+5215512345679' },
+      [`/conversations/${ids.conversation}/messages/${randomUUID()}`]: {
+        content: 'Hola',
+        direction: 'inbound',
+        messageType: 'text',
+      },
+      [`/quotes/${ids.quote}`]: { opportunityId: ids.opportunity, title: 'Baru', status: 'published' },
+      [`/opportunities/${ids.opportunity}`]: { salesStage: 'won' },
+    };
+    const puts = routesOf(dashboard.app).filter((route) => route.startsWith('PUT '));
+    expect(puts).toHaveLength(Object.keys(bodies).length);
+    for (const [path, body] of Object.entries(bodies)) tagIn(await call.put(path, body));
+  });
+});
+
+describe('an answer with a key or a signed link is kept by nobody and has no tag', () => {
+  const expectNoStore = ({ headers }: { headers: Record<string, unknown> }): void => {
+    expect(headers['cache-control']).toBe('no-store');
+    expect(headers).not.toHaveProperty('etag');
+    expect(headers['x-content-type-options']).toBe('nosniff');
+  };
+
+  test('the attachments of a quote, whose links are new each time', async () => {
+    const own = await service.agency();
+    const { id } = await quote(own);
+    await attachment(own, service.storage, id);
+    const url = `/v1/quotes/${id}/attachments`;
+    for (const headers of [{}, { 'if-none-match': '*' }]) {
+      const answer = await own.get(url, { headers });
+      expect(answer.status).toBe(200);
+      expect(answer.body.data).toHaveLength(1);
+      expectNoStore(answer);
+      const asked = await head(own, url, headers);
+      expect(asked.statusCode).toBe(200);
+      expectNoStore(asked);
+    }
+    expectNoStore(await own.get(`/v1/quotes/${randomUUID()}/attachments`));
+  });
+
+  test('an issued and a rotated key', async () => {
+    const call = dashboard.of(await service.agency());
+    const issued = await call.post('/api-keys', { name: 'x' });
+    const rotated = await call.post(`/api-keys/${issued.body.id}/rotate`);
+    for (const answer of [issued, rotated]) {
+      expect(answer.status).toBe(201);
+      expect(answer.body.key).toMatch(/^tcrm_/);
+      expectNoStore(answer);
+    }
+  });
+
+  test('a file that was attached', async () => {
+    const own = await service.agency();
+    const { id } = await quote(own);
+    const form = new FormData();
+    form.append('kind', 'itinerary');
+    form.append('file', new Blob(['x']), 'x.txt');
+    const upload = new Response(form);
+    const answer = await dashboard.app.inject({
+      method: 'POST',
+      url: `${DASHBOARD}/organizations/${own.id}/quotes/${id}/attachments`,
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': upload.headers.get('content-type') ?? '' },
+      payload: Buffer.from(await upload.arrayBuffer()),
+    });
+    expect(answer.statusCode).toBe(201);
+    expectNoStore(answer);
+    const link = new URL(answer.json().url).pathname;
+    const file = await service.app.inject(link);
+    expect(file.statusCode).toBe(200);
+    expect(file.headers['cache-control']).toBe('no-store');
+    const refused = await service.app.inject(`${link}x`);
+    expect(refused.statusCode).toBe(403);
+    expectNoStore(refused);
+  });
+});
+
+test('a refusal is kept by nobody else and has no tag', async () => {
+  const limited = service.client(
+    parseJson(await issueApiKey(agency.scope, { name: 'x', requestsPerMinute: 1 })).key,
+  );
+  await limited.get('/v1/team');
+  for (const [answer, status] of [
+    [await agency.get('/v1/team', { key: null }), 401],
+    [await agency.get('/v1/team?limit=0'), 400],
+    [await agency.get('/v1/customers/x'), 404],
+    [await limited.get('/v1/team'), 429],
+    [await dashboard.get('/organizations', { token: null }), 401],
+  ] as const) {
+    expect(answer.status).toBe(status);
+    expect(answer.headers).toMatchObject(PRIVATE);
+    expect(answer.headers).not.toHaveProperty('etag');
+  }
+});
+
+describe('the document and the reference page may be kept by anybody, and asked for again', () => {
+  test.each(DOCUMENTS.filter((route) => !/[*]|docs$|index/.test(route)))('%s', async (route) => {
+    const url = route.slice('GET '.length);
+    for (const app of [service.app, dashboard.app]) {
+      const { statusCode, headers } = await app.inject(url);
+      expect(statusCode).toBe(200);
+      expect(headers).toMatchObject({
+        'cache-control': 'public, no-cache',
+        etag: expect.stringMatching(TAG),
+        'x-content-type-options': 'nosniff',
+      });
+      const again = await app.inject({ url, headers: { 'if-none-match': String(headers.etag) } });
+      expect([again.statusCode, again.body]).toEqual([304, '']);
+    }
+  });
+
+  test('and so may what the page loads', async () => {
+    const url = '/docs/static/swagger-ui.css';
+    const { statusCode, headers } = await service.app.inject(url);
+    expect(statusCode).toBe(200);
+    expect(headers['cache-control']).toMatch(/^public/);
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    const again = await service.app.inject({ url, headers: { 'if-none-match': String(headers.etag) } });
+    expect([again.statusCode, again.body]).toEqual([304, '']);
+  });
+});
+
+test('the documents say where a tag is, and where a 304 can be', () => {
+  for (const { paths } of [service.app.swagger(), dashboard.app.swagger()] as unknown as Document[]) {
+    for (const [path, operations] of Object.entries(paths)) {
+      for (const [method, { parameters = [], responses }] of Object.entries(operations)) {
+        const name = `${method.toUpperCase()} ${path}`;
+        const success = responses[200] ?? responses[201];
+        expect('304' in responses, name).toBe(name in DATA);
+        expect(
+          parameters.some((parameter) => parameter.name === 'If-None-Match'),
+          name,
+        ).toBe(name in DATA);
+        const isTagged = name in DATA || method === 'patch' || method === 'put';
+        expect('ETag' in (success?.headers ?? {}), name).toBe(isTagged);
+        if (name in DATA) expect(responses[304]).not.toHaveProperty('content');
+      }
+    }
+  }
+});
