@@ -1,3 +1,4 @@
+import type { RateLimiterRes } from 'rate-limiter-flexible';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
@@ -143,8 +144,8 @@ async function instance(
   });
   onTestFinished(() => app.close());
   return {
-    get: async (url: string, key: string) => {
-      const { statusCode, headers } = await app.inject({ url, headers: { 'x-api-key': key } });
+    get: async (url: string, key: string, others: Record<string, string> = {}) => {
+      const { statusCode, headers } = await app.inject({ url, headers: { 'x-api-key': key, ...others } });
       return { status: statusCode, headers: headers as Record<string, string | undefined> };
     },
   };
@@ -170,6 +171,36 @@ describe.each([
     expect(remaining.sort((a, b) => b - a).slice(0, 20)).toEqual(
       Array.from({ length: 20 }, (_, i) => 19 - i),
     );
+  });
+
+  test('an unchanged answer does not count, alone or among others, and says what remains after it', async () => {
+    const { key } = await service.agency();
+    const { get } = await instance(limiterOf());
+    const remaining = ({ headers }: Pick<Reply, 'headers'>) => headers['x-ratelimit-remaining'];
+    const first = await get('/v1/team', key);
+    expect(remaining(first)).toBe('4');
+    const named = { 'if-none-match': String(first.headers.etag) };
+    for (let index = 0; index < 2 * LIMIT; index += 1) {
+      const unchanged = await get('/v1/team', key, named);
+      expect(unchanged.status).toBe(304);
+      expect(limitHeaders(unchanged)).toEqual({
+        'ratelimit-policy': '"default";q=5;w=60',
+        ratelimit: expect.stringMatching(/^"default";r=4;t=([1-9]|[1-5]\d|60)$/),
+        'x-ratelimit-limit': '5',
+        'x-ratelimit-remaining': '4',
+        'x-ratelimit-reset': seconds,
+      });
+    }
+    const many = await Promise.all(Array.from({ length: LIMIT - 1 }, () => get('/v1/team', key, named)));
+    expect(many.map(({ status }) => status)).toEqual([304, 304, 304, 304]);
+    expect(Math.max(...many.map((answer) => Number(remaining(answer))))).toBe(4);
+    expect(remaining(await get('/v1/team', key))).toBe('3');
+    expect(remaining(await get('/v1/team', key, { 'if-none-match': '"another"' }))).toBe('2');
+    expect((await get('/v1/nothing', key, named)).status).toBe(404);
+    expect(remaining(await get('/v1/customers/x', key, named))).toBe('1');
+    expect(remaining(await get('/v1/team', key))).toBe('0');
+    // Beyond the limit nothing is looked at, whether it changed or not.
+    expect((await get('/v1/team', key, named)).status).toBe(429);
   });
 });
 
@@ -216,6 +247,41 @@ test('when the store fails, requests pass without the headers, and the log says 
     requestId: expect.any(String),
     err: { message: 'out of reach' },
   });
+});
+
+test('an unchanged answer after the end of its window takes nothing off the next', async () => {
+  const { key } = await service.agency();
+  const calls: string[] = [];
+  const count = (name: string, msBeforeNext: number) => async () => {
+    calls.push(name);
+    return { consumedPoints: 1, remainingPoints: 0, msBeforeNext } as RateLimiterRes;
+  };
+  const ofWindow = (left: number) => ({ penalty: count('penalty', left), reward: count('reward', left) });
+  const any = { 'if-none-match': '*' };
+  expect((await (await instance(ofWindow(0))).get('/v1/team', key, any)).status).toBe(304);
+  expect(calls).toEqual(['penalty']);
+  expect((await (await instance(ofWindow(60_000))).get('/v1/team', key, any)).status).toBe(304);
+  expect(calls).toEqual(['penalty', 'penalty', 'reward']);
+});
+
+test('when the store fails at an unchanged answer, it is sent, stays counted, and the log says so', async () => {
+  const { key } = await service.agency();
+  const lines: string[] = [];
+  const reward = () => Promise.reject(new Error('out of reach'));
+  const limiter = memoryLimiter();
+  const { get } = await instance({ penalty: (...args) => limiter.penalty(...args), reward }, lines);
+  const answer = await get('/v1/team', key, { 'if-none-match': '*' });
+  expect(answer.status).toBe(304);
+  expect(answer.headers['x-ratelimit-remaining']).toBe('4');
+  expect((await get('/v1/team', key)).headers['x-ratelimit-remaining']).toBe('3');
+  const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
+  expect(warnings).toMatchObject([
+    {
+      msg: 'the rate limit store failed; an unchanged answer stays counted',
+      requestId: expect.any(String),
+      err: { message: 'out of reach' },
+    },
+  ]);
 });
 
 test('a limit that nobody set is 6,000 a minute', () => {

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import pg from 'pg';
 import {
   type RateLimiterAbstract,
@@ -7,6 +7,14 @@ import {
   type RateLimiterRes,
 } from 'rate-limiter-flexible';
 import { ApiError } from '../errors.ts';
+import type { KnownKey } from '../keys/repository.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** End of the window that the request was counted in, in milliseconds since 1970; undefined when it was not counted. */
+    countedUntil: number | undefined;
+  }
+}
 
 /** Length of a window in seconds; the limits are given per minute. */
 const WINDOW_SECONDS = 60;
@@ -61,21 +69,56 @@ const exceeded = (limit: number, reset: number): ApiError =>
     headers: { 'retry-after': String(reset) },
   });
 
-/** Limits each key's requests; refused ones count no further. Needs an authenticated request. */
+/**
+ * Limits each key's requests, and counts none whose answer is 304. Refused ones count no further. Needs an authenticated
+ * request.
+ */
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
+  const limitOf = (key: KnownKey): number => key.requestsPerMinute ?? requestsPerMinute;
+
+  /** Answers the seconds until the allowance is whole again. */
+  function tell(
+    reply: FastifyReply,
+    limit: number,
+    { consumedPoints, msBeforeNext }: RateLimiterRes,
+  ): number {
+    const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
+    reply.headers(limitHeaders(limit, Math.max(0, limit - consumedPoints), reset));
+    return reset;
+  }
+
+  app.decorateRequest('countedUntil');
   app.addHook('onRequest', (request, reply, done) => {
     const key = request.apiKey;
-    const limit = key?.requestsPerMinute ?? requestsPerMinute;
+    const limit = key ? limitOf(key) : 0;
     if (!key || limit === 0) return done();
-    const counted = ({ consumedPoints, msBeforeNext }: RateLimiterRes): void => {
-      const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
-      reply.headers(limitHeaders(limit, Math.max(0, limit - consumedPoints), reset));
-      done(consumedPoints > limit ? exceeded(limit, reset) : undefined);
+    const counted = (count: RateLimiterRes): void => {
+      request.countedUntil = Date.now() + count.msBeforeNext;
+      const reset = tell(reply, limit, count);
+      done(count.consumedPoints > limit ? exceeded(limit, reset) : undefined);
     };
     const failed = (error: Error): void => {
       request.log.warn({ err: error }, 'the rate limit store failed; the request passes');
       done();
     };
     limiter.penalty(key.id).then(counted, failed);
+  });
+
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const { apiKey: key, countedUntil = 0 } = request;
+    // A window that has ended forgot its requests: to take one back would be a gift to the next.
+    if (reply.statusCode !== 304 || !key || countedUntil <= Date.now()) return done(null, payload);
+    const uncounted = (count: RateLimiterRes): void => {
+      tell(reply, limitOf(key), count);
+      done(null, payload);
+    };
+    const failed = (error: Error): void => {
+      request.log.warn({ err: error }, 'the rate limit store failed; an unchanged answer stays counted');
+      done(null, payload);
+    };
+    limiter
+      .reward(key.id)
+      .then(uncounted, failed)
+      .catch((error: Error) => reply.raw.destroy(error));
   });
 }
