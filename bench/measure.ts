@@ -31,11 +31,17 @@ export const median = (values: readonly number[]): number => {
   return sorted[sorted.length >> 1] ?? Number.NaN;
 };
 
-function httpText({ method, path, body }: Request, key: string): string {
-  const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n`;
+function httpText({ method, path, body, ifNoneMatch }: Request, key: string): string {
+  const condition = ifNoneMatch === undefined ? '' : `if-none-match: ${ifNoneMatch}\r\n`;
+  const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n${condition}`;
   if (body === undefined) return `${head}\r\n`;
   const json = JSON.stringify(body);
   return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
+}
+
+function expectedStatus(request: Request | undefined): number {
+  if (request?.ifNoneMatch !== undefined) return 304;
+  return request?.method === 'POST' ? 201 : 200;
 }
 
 type JobOptions = { connections: number; seconds: number; repeat?: boolean };
@@ -49,7 +55,7 @@ export const httpJob = (
   kind: 'http',
   port: server.port,
   requests: requests.map((request) => httpText(request, key)),
-  status: requests[0]?.method === 'POST' ? 201 : 200,
+  status: expectedStatus(requests[0]),
   repeat,
   ...options,
 });
@@ -140,6 +146,7 @@ export async function measure(bench: Bench, workload: Workload): Promise<Measure
   const amount = Math.ceil(WRITES_PER_SECOND * bench.seconds);
   const fixed = repeat ? await workload.pairs('ours', 0) : [];
   if (fixed[0]) await compareAnswers(bench, workload, fixed[0]);
+  const tagged = workload.unchanged ? await withTags(bench, workload, fixed) : undefined;
   const usage: Usage = { server: 0, postgres: 0, count: 0 };
 
   const jobOf = (side: Side, pairs: readonly Pair[], seconds: number): Job => {
@@ -153,7 +160,9 @@ export async function measure(bench: Bench, workload: Workload): Promise<Measure
         pairs.map(({ statement }) => statement),
         options,
       );
-    return httpJob(side === 'ours' ? bench.ours : bench.conventional, requests, key, options);
+    return side === 'ours'
+      ? httpJob(bench.ours, tagged ?? requests, key, options)
+      : httpJob(bench.conventional, requests, key, options);
   };
 
   const results = await alternate(bench.rounds, SIDES, async (side, round) => {
@@ -178,6 +187,19 @@ export async function measure(bench: Bench, workload: Workload): Promise<Measure
     loadBound: overHttp.some(({ busy }) => busy > BUSY),
   };
 }
+
+/** The requests, each with the tag of what ours answers to it. */
+const withTags = (bench: Bench, workload: Workload, pairs: readonly Pair[]): Promise<Request[]> =>
+  Promise.all(
+    pairs.map(async ({ request }) => {
+      const headers = { authorization: `Bearer ${bench.key(workload.organization('ours'))}` };
+      const answer = await fetch(`http://127.0.0.1:${bench.ours.port}${request.path}`, { headers });
+      await answer.arrayBuffer();
+      const ifNoneMatch = answer.headers.get('etag');
+      if (ifNoneMatch === null) throw new Error(`${workload.name}: the service answers without a tag.`);
+      return { ...request, ifNoneMatch };
+    }),
+  );
 
 /** Three figures of one workload mean something only when the three answers are the same. */
 async function compareAnswers(bench: Bench, workload: Workload, { request, statement }: Pair): Promise<void> {

@@ -18,7 +18,12 @@ import { LARGE, MIDDLE, organizationId, recordId, rotatedConversation, TERMS } f
 
 /** What is measured: each request, and the one statement that answers it. */
 
-export type Request = { method: 'GET' | 'POST' | 'PATCH'; path: string; body?: unknown };
+export type Request = {
+  method: 'GET' | 'POST' | 'PATCH';
+  path: string;
+  body?: unknown;
+  ifNoneMatch?: string;
+};
 
 /** The same work for both: over HTTP, and as the repository hands it to pg. */
 export type Pair = { request: Request; statement: QueryConfig };
@@ -31,6 +36,8 @@ export type Workload = {
   kind: 'list' | 'get' | 'write';
   /** Clients at most: beyond the service's own connections, requests this slow wait until it refuses them. */
   connections?: number;
+  /** Ours is asked with the tag of what it answers, and says 304; the others answer in full. */
+  unchanged?: boolean;
   /** The organization that a side works in: one of its own for each where it writes. */
   organization: (side: Side) => number;
   /** Requests to go round in when reading, so many to make once when writing. */
@@ -190,6 +197,7 @@ export function workloads(liveIds: LiveIds, large: { conversations: number }): W
   const organizationOfWrites = (side: Side): number => MIDDLE + SIDES.indexOf(side);
   return [
     ...pages,
+    { ...page('products, first 25, unchanged (304)', 'products', { limit: 25 }), unchanged: true },
     read('get product', async () => gets('product', LARGE, await liveIds('product', LARGE, IDS)), 'get'),
     read('get customer', async () => gets('customer', LARGE, await liveIds('customer', LARGE, IDS)), 'get'),
     page('customers, rare term', 'customers', { query: TERMS.rare }),
