@@ -34,7 +34,11 @@ async function open(db: Queries, name: string, foundedDaysAgo: number): Promise<
   return scopeOf(db, id);
 }
 
-type Attachment = { quoteId: string; file: StoredFile; description: AttachmentDescription };
+type Attachment = {
+  quoteId: string;
+  file: Pick<StoredFile, 'id' | 'sizeBytes'>;
+  description: AttachmentDescription;
+};
 
 /** Makes and stores the files, under ids of the demo's own: a load begun anew writes the same file, not another one. */
 const storeFiles = (
@@ -84,7 +88,7 @@ export async function loadAgency(db: Queries, storage: FileStorage): Promise<Org
     for (const moment of opens) await openQuote(scope, id, moment.toISOString());
   }
   for (const { quoteId, file, description } of await files) {
-    await recordAttachment(scope, storage, quoteId, file, description);
+    await recordAttachment(scope, quoteId, file, description);
   }
   return scope;
 }

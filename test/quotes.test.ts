@@ -346,7 +346,7 @@ describe('a signed link', () => {
   test('is dead when its quote is archived or its attachment deleted', async () => {
     const [archived, deleted] = [await linked(), await linked()];
     await archiveQuote(archived.agency.scope, archived.quoteId);
-    await deleteAttachment(deleted.agency.scope, service.storage, deleted.quoteId, deleted.id);
+    await deleteAttachment(deleted.agency.scope, deleted.quoteId, deleted.id);
     for (const { path } of [archived, deleted]) {
       const { statusCode, body } = await download(path);
       expect(statusCode).toBe(403);

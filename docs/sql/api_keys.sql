@@ -253,6 +253,19 @@ where
   and api_keys.id = $2
 for update;
 
+-- api_keys.lock_record
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  api_keys
+where
+  api_keys.organization_id = $1
+  and api_keys.id = $2
+  and true
+for update;
+
 -- api_keys.notify
 -- $1 hash
 -- rows

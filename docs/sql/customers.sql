@@ -737,6 +737,19 @@ where
   and customers.archived_at is null
 for update;
 
+-- customers.lock_record
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = $2
+  and customers.archived_at is null
+for update;
+
 -- customers.remove_contacts
 -- $1 organizationId, $2 id, $3 contacts
 -- rows

@@ -1958,6 +1958,19 @@ select
     '}}'
   ) as body;
 
+-- products.lock_record
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  products
+where
+  products.organization_id = $1
+  and products.id = $2
+  and products.archived_at is null
+for update;
+
 -- products.purge
 -- $1 organizationId, $2 ids
 -- rows

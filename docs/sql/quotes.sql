@@ -612,6 +612,20 @@ where
   and quotes.id = $2
   and quotes.archived_at is null;
 
+-- quotes.lock_attachment
+-- $1 organizationId, $2 id, $3 quoteId
+-- rows
+select
+  id as id,
+  size_bytes as "sizeBytes"
+from
+  quote_attachments
+where
+  quote_attachments.organization_id = $1
+  and quote_attachments.id = $2
+  and quote_attachments.quote_id = $3
+for update;
+
 -- quotes.open
 -- $1 openedAt, $2 organizationId, $3 id
 -- rows

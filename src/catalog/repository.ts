@@ -3,7 +3,7 @@ import { defineArchive } from '../db/archive.ts';
 import { builder, named } from '../db/builder.ts';
 import type { Queries } from '../db/client.ts';
 import { columnsOf, fieldsOf } from '../db/fields.ts';
-import { defineGet } from '../db/get.ts';
+import { defineGet, defineLockedGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { contains, defineList, equals, newestFirst } from '../db/list.ts';
@@ -59,6 +59,9 @@ export const listCatalogProducts = defineList(productView, {
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const getCatalogProduct = defineGet(productView);
+
+/** @throws CATALOG_PRODUCT_NOT_FOUND */
+export const lockCatalogProduct = defineLockedGet(productView, getCatalogProduct);
 
 const createStatement = rendered(
   'products.create',

@@ -1,4 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { ifMatch } from '../http/conditional.ts';
+import { once } from '../http/idempotency.ts';
 import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
 import {
@@ -6,6 +8,7 @@ import {
   createCatalogProduct,
   getCatalogProduct,
   listCatalogProducts,
+  lockCatalogProduct,
   updateCatalogProduct,
 } from './repository.ts';
 import {
@@ -48,7 +51,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }),
       },
     },
-    async (request, reply) => json(reply, await createCatalogProduct(request.scope, request.body), 201),
+    async (request, reply) => once(request, reply, 201, (scope) => createCatalogProduct(scope, request.body)),
   );
 
   app.get(
@@ -86,8 +89,13 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         ),
       },
     },
-    async (request, reply) =>
-      json(reply, await updateCatalogProduct(request.scope, request.params.productId, request.body)),
+    async (request, reply) => {
+      const { productId } = request.params;
+      const updated = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
+        updateCatalogProduct(scope, productId, request.body),
+      );
+      return json(reply, updated);
+    },
   );
 
   app.delete(
@@ -110,8 +118,13 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         ),
       },
     },
-    async (request, reply) =>
-      json(reply, await archiveCatalogProduct(request.scope, request.params.productId)),
+    async (request, reply) => {
+      const { productId } = request.params;
+      const archived = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
+        archiveCatalogProduct(scope, productId),
+      );
+      return json(reply, archived);
+    },
   );
   done();
 };

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { builder, named } from '../db/builder.ts';
 import { LostRace } from '../db/faults.ts';
 import { columnsOf, fieldsOf } from '../db/fields.ts';
-import { defineGet } from '../db/get.ts';
+import { defineGet, defineLockedGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { contains, defineList, hasEntry, newestFirst } from '../db/list.ts';
@@ -137,6 +137,9 @@ export const listCustomers = defineList(customerView, {
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = defineGet(customerView);
+
+/** @throws CUSTOMER_NOT_FOUND */
+export const lockCustomer = defineLockedGet(customerView, getCustomer);
 
 /**
  * Contacts first, and the customer only when it got all of them: a contact that another customer has makes no row. Of two

@@ -1,7 +1,16 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { ifMatch } from '../http/conditional.ts';
+import { once } from '../http/idempotency.ts';
 import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
-import { archiveCustomer, createCustomer, getCustomer, listCustomers, updateCustomer } from './repository.ts';
+import {
+  archiveCustomer,
+  createCustomer,
+  getCustomer,
+  listCustomers,
+  lockCustomer,
+  updateCustomer,
+} from './repository.ts';
 import {
   ArchivedCustomer,
   Customer,
@@ -46,7 +55,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         ),
       },
     },
-    async (request, reply) => json(reply, await createCustomer(request.scope, request.body), 201),
+    async (request, reply) => once(request, reply, 201, (scope) => createCustomer(scope, request.body)),
   );
 
   app.get(
@@ -85,8 +94,13 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         ),
       },
     },
-    async (request, reply) =>
-      json(reply, await updateCustomer(request.scope, request.params.customerId, request.body)),
+    async (request, reply) => {
+      const { customerId } = request.params;
+      const updated = await ifMatch(request, lockCustomer, customerId, (scope) =>
+        updateCustomer(scope, customerId, request.body),
+      );
+      return json(reply, updated);
+    },
   );
 
   app.delete(
@@ -109,7 +123,13 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         ),
       },
     },
-    async (request, reply) => json(reply, await archiveCustomer(request.scope, request.params.customerId)),
+    async (request, reply) => {
+      const { customerId } = request.params;
+      const archived = await ifMatch(request, lockCustomer, customerId, (scope) =>
+        archiveCustomer(scope, customerId),
+      );
+      return json(reply, archived);
+    },
   );
   done();
 };

@@ -1,4 +1,7 @@
+import { getTableName, is } from 'drizzle-orm';
+import { PgTable } from 'drizzle-orm/pg-core';
 import { format } from 'sql-formatter';
+import * as schema from './schema/index.ts';
 import { allStatements, type Statement } from './statement.ts';
 
 /** Quotes that a name does not need only tire the reader. Text constants stay as they are. */
@@ -26,8 +29,14 @@ function section({ name, text, parameters, kind, isPrepared }: Statement<unknown
  * sets of filters join the same conditions.
  */
 export function sqlDocuments(): Map<string, string> {
-  const statements = allStatements().toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const byResource = Map.groupBy(statements, ({ name }) => name.slice(0, name.indexOf('.')));
+  const tables = new Set<string>(
+    Object.values(schema).flatMap((value) => (is(value, PgTable) ? getTableName(value) : [])),
+  );
+  const resourceOf = (name: string): string => name.slice(0, name.indexOf('.'));
+  const statements = allStatements()
+    .filter(({ name, isVariant }) => tables.has(resourceOf(name)) && !isVariant)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const byResource = Map.groupBy(statements, ({ name }) => resourceOf(name));
   return new Map(
     [...byResource].map(([resource, group]) => [
       `${resource}.sql`,

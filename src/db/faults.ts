@@ -1,3 +1,5 @@
+import { ApiError } from '../errors.ts';
+
 /** What went wrong in the database, read from an error of pg. */
 
 const field = (error: unknown, name: string): unknown =>
@@ -54,6 +56,10 @@ export function isSafeToRepeat(error: unknown): boolean {
   if (state !== undefined) return NOT_ACCEPTING.has(state);
   return text(error, 'syscall') === 'connect';
 }
+
+/** True when the failure proves that the write is undone; of a broken connection nobody knows. */
+export const isCertainlyUndone = (error: unknown): boolean =>
+  error instanceof ApiError || (sqlState(error) !== undefined && !isTransient(error));
 
 /**
  * True for faults that are the database's and not the request's: out of reach, closed to us, out of connections, out of

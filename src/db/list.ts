@@ -68,6 +68,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   const filters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
   const statements = new Map<string, Statement<{ body: Json<Page<T>> }, Record<string, unknown>>>();
 
+  let isLoaded = false;
+
   function compose(sent: readonly [FilterName<Query>, Filter][], skips: boolean) {
     const limit = sql.placeholder('limit');
     const offset = sql.placeholder('offset');
@@ -100,7 +102,10 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       '],"pagination":{"limit":', ${limit}::int, ',"offset":', ${offset}::int, ',"total":', (${total}), '}}') as body`;
     const words = [name, ...sent.map(([filter]) => filter), ...(skips ? ['offset'] : [])];
     const isPrepared = !sent.some(([, { isPlannedByValue }]) => isPlannedByValue);
-    return rendered(words.join(' '), (_: Params<Record<string, unknown>>) => query, { isPrepared });
+    return rendered(words.join(' '), (_: Params<Record<string, unknown>>) => query, {
+      isPrepared,
+      isVariant: isLoaded,
+    });
   }
 
   function statementFor(sent: readonly [FilterName<Query>, Filter][], skips: boolean) {
@@ -114,6 +119,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   statementFor([], false);
   statementFor([], true);
   for (const filter of filters) statementFor([filter], false);
+  isLoaded = true;
 
   /** A page of `limit` rows, MAX_LIMIT at most. */
   return async (

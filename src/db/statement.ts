@@ -18,6 +18,8 @@ export type Statement<Row, Values> = {
   readonly kind: 'rows' | 'body' | 'lookup';
   /** The constraint that it violates when somebody else was faster; it is then run again. */
   readonly racesOn?: string | undefined;
+  /** One of many that differ in their conditions only, composed when it is first asked for; not in docs/sql. */
+  readonly isVariant?: boolean | undefined;
   /** Types only. */
   readonly _?: { row: Row };
 };
@@ -90,7 +92,7 @@ function toText(query: SQL): { text: string; parameters: Parameter[] } {
 function compose<Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
-  options: Pick<Statement<unknown, Values>, 'kind' | 'isPrepared' | 'racesOn'>,
+  options: Pick<Statement<unknown, Values>, 'kind' | 'isPrepared' | 'racesOn' | 'isVariant'>,
 ): Statement<RowOf<Query>, Values> {
   const { text, parameters } = toText(query(places as Params<Values>).getSQL());
   return register({
@@ -127,9 +129,9 @@ export const unprepared = <Values, Query extends SQLWrapper>(
 export const rendered = <Values, Body>(
   name: string,
   query: ($: Params<Values>) => SQL<Body>,
-  { isPrepared = true, racesOn }: { isPrepared?: boolean; racesOn?: string } = {},
+  options: Partial<Pick<Statement<unknown, Values>, 'isPrepared' | 'racesOn' | 'isVariant'>> = {},
 ): Statement<Body, Values> =>
-  compose(name, query, { kind: 'body', isPrepared, racesOn }) as Statement<Body, Values>;
+  compose(name, query, { isPrepared: true, ...options, kind: 'body' }) as Statement<Body, Values>;
 
 /** The same for one record found by its primary key; such reads share a round trip with others. */
 export const lookup = <Values, Body>(

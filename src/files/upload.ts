@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ApiError } from '../errors.ts';
 import { type FileStorage, storageKey } from './storage.ts';
@@ -5,11 +6,15 @@ import { type FileStorage, storageKey } from './storage.ts';
 /** The largest file that is taken, in bytes. */
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-/** Passes bytes on and counts them; fails as soon as there are too many. */
-async function* counting(content: Readable, count: { bytes: number }): AsyncGenerator<Buffer> {
+/** Passes bytes on, counts and hashes them; fails as soon as there are too many. */
+async function* measuring(
+  content: Readable,
+  measured: { bytes: number; hash: Hash },
+): AsyncGenerator<Buffer> {
   for await (const chunk of content as AsyncIterable<Buffer>) {
-    count.bytes += chunk.length;
-    if (count.bytes > MAX_FILE_BYTES) {
+    measured.bytes += chunk.length;
+    measured.hash.update(chunk);
+    if (measured.bytes > MAX_FILE_BYTES) {
       throw new ApiError('PAYLOAD_TOO_LARGE', `The file is larger than ${MAX_FILE_BYTES} bytes.`);
     }
     yield chunk;
@@ -18,7 +23,7 @@ async function* counting(content: Readable, count: { bytes: number }): AsyncGene
 
 /**
  * Streams a file to the storage under the id of an attachment.
- * @returns its size in bytes
+ * @returns its size in bytes, and its SHA-256 in hexadecimal digits
  * @throws PAYLOAD_TOO_LARGE as soon as it is too large; nothing is stored then
  */
 export async function storeFile(
@@ -26,9 +31,9 @@ export async function storeFile(
   organizationId: string,
   attachmentId: string,
   content: Readable,
-): Promise<number> {
-  const count = { bytes: 0 };
-  const counted = Readable.from(counting(content, count), { objectMode: false });
-  await storage.put(storageKey(organizationId, attachmentId), counted);
-  return count.bytes;
+): Promise<{ sizeBytes: number; sha256: string }> {
+  const measured = { bytes: 0, hash: createHash('sha256') };
+  const passing = Readable.from(measuring(content, measured), { objectMode: false });
+  await storage.put(storageKey(organizationId, attachmentId), passing);
+  return { sizeBytes: measured.bytes, sha256: measured.hash.digest('hex') };
 }

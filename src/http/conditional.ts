@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Json } from '../db/json.ts';
+import { inTransaction, type OrganizationScope } from '../db/scope.ts';
+import { ApiError } from '../errors.ts';
 import { mayBeKept } from './headers.ts';
 
 /** Tags of answers, and requests that depend on them. */
@@ -37,5 +40,36 @@ export function answerConditionally(app: FastifyInstance): void {
     reply.code(304).removeHeader('content-type');
     // Fastify drops the body of a HEAD itself, and needs it to tell its length.
     done(null, method === 'HEAD' ? payload : null);
+  });
+}
+
+/** Whether If-Match names the tag. A weak tag matches nothing: it does not say that the bytes are the same. */
+const matches = (ifMatch: string, tag: string): boolean =>
+  ifMatch
+    .split(',')
+    .map((named) => named.trim())
+    .some((named) => named === '*' || named === tag);
+
+const preconditionFailed = (): ApiError =>
+  new ApiError('PRECONDITION_FAILED', 'The record is no longer the one that If-Match names.');
+
+/**
+ * Runs the change of a record. With If-Match only when the record, under its lock, still has a tag that it names; without
+ * the header the work runs by itself.
+ * @param lock reads the record under its lock, as its GET shows it; throws its not-found
+ * @param work runs in the scope that it is given
+ * @throws PRECONDITION_FAILED
+ */
+export function ifMatch<Result>(
+  request: FastifyRequest,
+  lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>,
+  id: string,
+  work: (scope: OrganizationScope) => Promise<Result>,
+): Promise<Result> {
+  const named = request.headers['if-match'];
+  if (named === undefined) return work(request.scope);
+  return inTransaction(request.scope, async (scope) => {
+    if (!matches(named, entityTag(await lock(scope, id)))) throw preconditionFailed();
+    return work(scope);
   });
 }

@@ -24,6 +24,8 @@ const OF_CLASSES: { codes: readonly ErrorCode[]; among: (operation: Operation) =
     among: () => true,
   },
   { codes: ['RATE_LIMIT_EXCEEDED'], among: isPublic },
+  { codes: ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'], among: ({ method }) => method === 'POST' },
+  { codes: ['PRECONDITION_FAILED'], among: ({ method }) => method === 'PATCH' || method === 'DELETE' },
   // The body of a DELETE is read too.
   { codes: ['PAYLOAD_TOO_LARGE'], among: ({ method }) => method !== 'GET' },
   { codes: ['ORGANIZATION_NOT_FOUND'], among: ({ url }) => url.includes('/:organizationId') },
@@ -88,8 +90,8 @@ const CODES: Record<ErrorCode, Documented> = {
     message: 'The first request with this idempotency key is still running; retry in 1 s.',
   },
   API_KEY_INACTIVE: {
-    meaning: 'The key is revoked or has expired.',
-    message: 'A revoked or expired key cannot be rotated; issue a new one.',
+    meaning: 'The key is revoked, has expired, or was rotated already.',
+    message: 'The key is revoked; issue a new one.',
   },
   CATALOG_PRODUCT_NOT_ARCHIVED: {
     meaning: 'The product is not archived.',

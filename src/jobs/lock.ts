@@ -1,7 +1,12 @@
 import pg from 'pg';
 
 /** Any numbers, as long as nothing else takes the same locks in this database. */
-export const JOB_LOCKS = { purge: 7_210_455_318, sweepFiles: 7_210_455_319, recount: 7_210_455_320 } as const;
+export const JOB_LOCKS = {
+  purge: 7_210_455_318,
+  sweepFiles: 7_210_455_319,
+  recount: 7_210_455_320,
+  sweepIdempotencyKeys: 7_210_455_321,
+} as const;
 
 /**
  * Runs the work unless it runs already, on this instance or another one: then the answer is undefined.

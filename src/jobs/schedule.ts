@@ -5,6 +5,7 @@ import type { FileStorage } from '../files/storage.ts';
 import { JOB_LOCKS, withJobLock } from './lock.ts';
 import { type Purged, purgeProducts } from './purge.ts';
 import { sweepFiles } from './sweep-files.ts';
+import { sweepIdempotencyKeys } from './sweep-idempotency-keys.ts';
 
 export type JobsOptions = {
   db: Database;
@@ -46,6 +47,14 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
       lock: JOB_LOCKS.sweepFiles,
       every: 24 * HOUR_MS,
       run: async (signal) => options.onSwept?.(await sweepFiles({ db, storage, logger, now: now(), signal })),
+    },
+    {
+      name: 'sweep-idempotency-keys',
+      lock: JOB_LOCKS.sweepIdempotencyKeys,
+      every: HOUR_MS,
+      run: async (signal) => {
+        await sweepIdempotencyKeys({ db, logger, now: now(), signal });
+      },
     },
   ]);
 }

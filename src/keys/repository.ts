@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { builder, named } from '../db/builder.ts';
 import type { Queries } from '../db/client.ts';
 import { fieldsOf } from '../db/fields.ts';
-import { defineGet } from '../db/get.ts';
+import { defineGet, defineLockedGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonRows } from '../db/json.ts';
 import { defineList, newestFirst } from '../db/list.ts';
@@ -69,6 +69,9 @@ export const listApiKeys = defineList(keyView, {
 });
 
 const getApiKey = defineGet(keyView);
+
+/** @throws API_KEY_NOT_FOUND */
+export const lockApiKey = defineLockedGet(keyView, getApiKey);
 
 type NewKey = { id: string; key: string; hash: string; start: string; last4: string };
 

@@ -54,6 +54,12 @@ export async function scopeOf(db: Queries, id: string): Promise<OrganizationScop
   return scopeTo(db, row.id);
 }
 
+/** What belongs to no organization, such as the creation of one, is kept under an id that none has. */
+const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
+
+/** The scope of what the dashboard does above all organizations. */
+export const serviceScope = (db: Queries): OrganizationScope => scopeTo(db, NO_ORGANIZATION);
+
 const allStatement = prepared('organizations.all', (_: Params<Record<never, never>>) =>
   builder.select(columns).from(organizations).orderBy(organizations.createdAt, organizations.id),
 );

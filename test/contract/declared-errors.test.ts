@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import type { Database } from '../../src/db/client.ts';
@@ -17,7 +18,7 @@ import {
   operationsOf,
   readDocument,
 } from '../support/contract.ts';
-import { customer, quote } from '../support/records.ts';
+import { attachment, customer, member, opportunity, quote, stage } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 /**
@@ -40,6 +41,8 @@ type Send = {
   headers?: Record<string, string>;
   /** Null sends none. */
   key?: string | null;
+  /** Runs before the request, with the path that it will have. */
+  prepare?: (path: string) => Promise<void>;
   /** Which instance is asked. */
   instance?: 'working' | 'broken' | 'unreachable';
 };
@@ -47,6 +50,27 @@ type Answer = { status: number; code: ErrorCode; message: string };
 type Provocation = (send: (change?: Send) => Promise<Answer>, agency: Agency) => Promise<Answer>;
 
 const unknownRecord: Provocation = (send) => send();
+
+const IDEMPOTENCY_KEY = 'a key of the test';
+
+/** What the service keeps of a key under a path, as src/http/idempotency.ts makes it. */
+const fingerprintOf = (path: string): Buffer => hash('sha256', `POST ${path}\n${IDEMPOTENCY_KEY}`, 'buffer');
+
+/** A record of each kind that can be changed or removed, by the name of its id in a path. */
+async function recordsOf(agency: Agency): Promise<Record<string, string>> {
+  const offer = await quote(agency);
+  const file = await attachment(agency, service.storage, offer.id);
+  return {
+    productId: (await agency.post('/v1/catalog/products', { title: 'Oaxaca' })).body.id,
+    customerId: (await customer(agency)).id,
+    apiKeyId: parseJson(await issueApiKey(agency.scope, { name: 'other' })).id,
+    pipelineStageId: (await stage(agency)).id,
+    teamMemberId: (await member(agency)).id,
+    opportunityId: (await opportunity(agency)).id,
+    quoteId: offer.id,
+    attachmentId: file.stored.id,
+  };
+}
 
 /** How each code is brought about, whatever the operation. A code that an operation declares must be here. */
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
@@ -81,21 +105,44 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     await revokeApiKey(scope, id);
     return send({ ids: { apiKeyId: id } });
   },
+  IDEMPOTENCY_KEY_REUSED: (send) =>
+    send({
+      headers: { 'idempotency-key': IDEMPOTENCY_KEY },
+      prepare: async (path) => {
+        const organization = /\/organizations\/([^/]+)/.exec(path)?.[1];
+        const owner = path.startsWith('/v1') ? agency.id : (organization ?? NO_ORGANIZATION);
+        await service.query(
+          `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
+            values ($1, $2, '\\x00', 200, '{}', '\\x7b7d')`,
+          [owner, fingerprintOf(path)],
+        );
+      },
+    }),
+  IDEMPOTENCY_IN_PROGRESS: async (send) => {
+    const other = new pg.Client({ connectionString: service.url });
+    await other.connect();
+    try {
+      return await send({
+        headers: { 'idempotency-key': IDEMPOTENCY_KEY },
+        prepare: async (path) => {
+          const lock = String(fingerprintOf(path).readBigInt64BE());
+          await other.query('select pg_advisory_lock($1::bigint)', [lock]);
+        },
+      });
+    } finally {
+      await other.end();
+    }
+  },
+  PRECONDITION_FAILED: async (send, agency) =>
+    send({ ids: await recordsOf(agency), headers: { 'if-match': '"another"' } }),
   CATALOG_PRODUCT_NOT_ARCHIVED: async (send, agency) => {
     const { body } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
     return send({ ids: { productId: body.id } });
   },
 };
 
-/** Codes that no operation declares: of requests that reach none, of signed links, and not yet given by anything. */
-const OF_NO_OPERATION: ErrorCode[] = [
-  'FILE_LINK_INVALID',
-  'IDEMPOTENCY_IN_PROGRESS',
-  'IDEMPOTENCY_KEY_REUSED',
-  'PRECONDITION_FAILED',
-  'RANGE_NOT_SATISFIABLE',
-  'ROUTE_NOT_FOUND',
-];
+/** Codes that no operation declares: of requests that reach none, and of signed links. */
+const OF_NO_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'];
 
 /** A database that fails in this way, whatever it is asked. */
 const failing = (error: Error): Database =>
@@ -114,6 +161,9 @@ const publicApp = (db: Database) =>
     links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
     logger: createLogger('silent'),
   });
+
+/** What belongs to no organization is kept under this id. */
+const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 let agency: Agency;
 let instances: Record<Api, Record<'working' | 'broken' | 'unreachable', FastifyInstance>>;
@@ -157,7 +207,14 @@ type Case = { api: Api; method: string; path: string; operation: Operation };
 
 const sender =
   ({ api, method, path, operation }: Case) =>
-  async ({ ids = {}, body, headers = {}, key, instance = 'working' }: Send = {}): Promise<Answer> => {
+  async ({
+    ids = {},
+    body,
+    headers = {},
+    key,
+    prepare,
+    instance = 'working',
+  }: Send = {}): Promise<Answer> => {
     const known: Record<string, string> = { organizationId: agency.id, ...ids };
     const needed = (operation.parameters ?? []).filter(
       ({ in: place, required }) => place === 'query' && required,
@@ -167,6 +224,7 @@ const sender =
       ...(headers.prefer && { nonsense: '1' }),
     });
     const url = `${path.replace(/\{(\w+)\}/g, (_, name) => known[name] ?? randomUUID())}?${query}`;
+    await prepare?.(url.split('?')[0] ?? '');
     const sent = body === undefined ? exampleBody(operation) : { payload: body };
     const secret = key === undefined ? { public: agency.key, dashboard: TOKEN }[api] : key;
     const response = await instances[api][instance].inject({

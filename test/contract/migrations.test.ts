@@ -19,6 +19,8 @@ const SHARED_TABLES = ['organizations', 'rate_limits'];
 const UNSCOPED_INDEXES = [
   // Authentication finds the organization by the key.
   'api_keys_hash_key',
+  // The sweep of idempotency keys looks through all organizations at once.
+  'idempotency_keys_created_at_idx',
   // The purge looks through all organizations at once.
   'products_purge_idx',
 ];

@@ -73,7 +73,11 @@ const byId = operations.filter(({ entry }) => entry.record);
 /** An organization with something in every table. */
 async function populate(agency: Agency): Promise<Ids> {
   const product = (
-    await agency.post('/v1/catalog/products', { title: 'Patagonia', variants: [{ label: 'x' }] })
+    await agency.post(
+      '/v1/catalog/products',
+      { title: 'Patagonia', variants: [{ label: 'x' }] },
+      { headers: { 'idempotency-key': 'of an organization' } },
+    )
   ).body;
   const ana = await customer(agency, { firstName: 'Ana', contacts: [SHARED_CONTACT] });
   const column = await stage(agency);

@@ -67,8 +67,8 @@ export async function attachment(
     mimeType = 'application/pdf',
   } = fields;
   const description = { fileName, kind, mimeType };
-  const file = await storeAttachment(scope, storage, quoteId, Readable.from([content]));
-  const stored = await recordAttachment(scope, storage, quoteId, file, description);
+  const file = await storeAttachment(scope, storage, Readable.from([content]));
+  const stored = await recordAttachment(scope, quoteId, file, description);
   return { stored, content };
 }
 

@@ -1,7 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { ifMatch } from '../../http/conditional.ts';
+import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../keys/repository.ts';
+import { issueApiKey, listApiKeys, lockApiKey, revokeApiKey, rotateApiKey } from '../../keys/repository.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery } from '../../keys/schema.ts';
 import { OrganizationParams } from '../params.ts';
 import { ApiKeyList, ApiKeyParams, ApiKeyRotate, IssuedApiKey } from './schema.ts';
@@ -23,7 +25,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: responses({ status: 201, schema: IssuedApiKey, description: 'The key, shown this once.' }),
       },
     },
-    async (request, reply) => json(reply, await issueApiKey(request.scope, request.body, now()), 201),
+    async (request, reply) => once(request, reply, 201, (scope) => issueApiKey(scope, request.body, now())),
   );
 
   app.get(
@@ -63,8 +65,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     },
     async (request, reply) => {
       const { apiKeyId } = request.params;
-      const issued = await rotateApiKey(request.scope, apiKeyId, request.body.overlapSeconds);
-      return json(reply, issued, 201);
+      return once(request, reply, 201, (scope) => rotateApiKey(scope, apiKeyId, request.body.overlapSeconds));
     },
   );
 
@@ -84,7 +85,11 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         ),
       },
     },
-    async (request, reply) => json(reply, await revokeApiKey(request.scope, request.params.apiKeyId)),
+    async (request, reply) => {
+      const { apiKeyId } = request.params;
+      const revoked = await ifMatch(request, lockApiKey, apiKeyId, (scope) => revokeApiKey(scope, apiKeyId));
+      return json(reply, revoked);
+    },
   );
   done();
 };

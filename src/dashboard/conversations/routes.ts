@@ -1,5 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { Conversation, ConversationMessage } from '../../conversations/schema.ts';
+import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
 import { putMessage, putMessages } from '../messages/repository.ts';
@@ -86,8 +87,9 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
     },
     async (request, reply) => {
       const { conversationId } = request.params;
-      const imported = await putMessages(request.scope, conversationId, request.body.data);
-      return json(reply, JSON.stringify(imported));
+      return once(request, reply, 200, async (scope) =>
+        JSON.stringify(await putMessages(scope, conversationId, request.body.data)),
+      );
     },
   );
   done();

@@ -1,8 +1,14 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { Database } from '../../db/client.ts';
+import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
-import { createOrganization, getOrganization, listOrganizations } from '../../organizations/repository.ts';
+import {
+  createOrganization,
+  getOrganization,
+  listOrganizations,
+  serviceScope,
+} from '../../organizations/repository.ts';
 import {
   Organization,
   OrganizationCreate,
@@ -27,8 +33,10 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
       },
     },
     async (request, reply) => {
-      const organization = await createOrganization(db, request.body.name);
-      return json(reply, JSON.stringify(organization), 201);
+      request.scope = serviceScope(db);
+      return once(request, reply, 201, async (scope) =>
+        JSON.stringify(await createOrganization(scope.db, request.body.name)),
+      );
     },
   );
 

@@ -1,5 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { lockCatalogProduct } from '../../catalog/repository.ts';
 import { CatalogProduct } from '../../catalog/schema.ts';
+import { ifMatch } from '../../http/conditional.ts';
+import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
 import { OrganizationParams } from '../params.ts';
@@ -58,8 +61,13 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
         ),
       },
     },
-    async (request, reply) =>
-      json(reply, await updateCatalogProductMedia(request.scope, request.params.productId, request.body)),
+    async (request, reply) => {
+      const { productId } = request.params;
+      const updated = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
+        updateCatalogProductMedia(scope, productId, request.body),
+      );
+      return json(reply, updated);
+    },
   );
 
   app.post(
@@ -80,7 +88,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
       },
     },
     async (request, reply) =>
-      json(reply, await restoreCatalogProduct(request.scope, request.params.productId, now())),
+      once(request, reply, 200, (scope) => restoreCatalogProduct(scope, request.params.productId, now())),
   );
   done();
 };

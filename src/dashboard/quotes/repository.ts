@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import { sql } from 'drizzle-orm';
 import { defineArchive } from '../../db/archive.ts';
 import { builder, named } from '../../db/builder.ts';
-import { isTransient, sqlState } from '../../db/faults.ts';
 import { columnsOf } from '../../db/fields.ts';
 import { defineGet } from '../../db/get.ts';
 import { isId, newId } from '../../db/ids.ts';
@@ -21,7 +20,7 @@ import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
 import { type Params, prepared } from '../../db/statement.ts';
 import { notFound } from '../../errors.ts';
 import type { AttachmentDescription } from '../../files/multipart.ts';
-import { type FileStorage, storageKey } from '../../files/storage.ts';
+import type { FileStorage } from '../../files/storage.ts';
 import { storeFile } from '../../files/upload.ts';
 import { randomBase62 } from '../../keys/api-key.ts';
 import { quoteView, type StoredAttachment } from '../../quotes/repository.ts';
@@ -94,29 +93,28 @@ const findQuoteStatement = prepared('quotes.find', ($: Params<RecordKey>) =>
 );
 
 /** @throws QUOTE_NOT_FOUND */
-async function requireQuote({ db, organizationId }: OrganizationScope, id: string): Promise<void> {
+export async function requireQuote({ db, organizationId }: OrganizationScope, id: string): Promise<void> {
   const [quote] = isId(id) ? await db.read(findQuoteStatement, { organizationId, id }) : [];
   if (!quote) throw missing(liveQuotes, id);
 }
 
-export type StoredFile = { id: string; sizeBytes: number };
+export type StoredFile = { id: string; sizeBytes: number; sha256: string };
 
 /**
  * Streams a file to the storage under the id of an attachment to be.
- * @throws QUOTE_NOT_FOUND, PAYLOAD_TOO_LARGE; nothing is stored then
+ * @throws PAYLOAD_TOO_LARGE; nothing is stored then
  */
 export async function storeAttachment(
-  scope: OrganizationScope,
+  { organizationId }: OrganizationScope,
   storage: FileStorage,
-  quoteId: string,
   content: Readable,
 ): Promise<StoredFile> {
-  await requireQuote(scope, quoteId);
   const id = newId();
-  return { id, sizeBytes: await storeFile(storage, scope.organizationId, id, content) };
+  return { id, ...(await storeFile(storage, organizationId, id, content)) };
 }
 
-type AttachmentValues = AttachmentDescription & StoredFile & { organizationId: string; quoteId: string };
+type AttachmentValues = AttachmentDescription &
+  Pick<StoredFile, 'id' | 'sizeBytes'> & { organizationId: string; quoteId: string };
 
 const insertAttachmentStatement = prepared(
   'quotes.create_attachment',
@@ -128,31 +126,20 @@ const insertAttachmentStatement = prepared(
     returning attachment.id`,
 );
 
-/** Whether the server itself undid the write; of a broken connection nobody knows, and then the file must stay. */
-const certainlyUndone = (error: unknown): boolean => sqlState(error) !== undefined && !isTransient(error);
-
 /**
- * Records a stored file as an attachment. The file goes again when the quote has.
- * @throws QUOTE_NOT_FOUND
+ * Records a stored file as an attachment.
+ * @throws QUOTE_NOT_FOUND; the file is then the caller's to remove
  */
 export async function recordAttachment(
   { db, organizationId }: OrganizationScope,
-  storage: FileStorage,
   quoteId: string,
-  file: StoredFile,
+  { id, sizeBytes }: Pick<StoredFile, 'id' | 'sizeBytes'>,
   { kind, fileName, mimeType }: AttachmentDescription,
 ): Promise<StoredAttachment> {
-  const attachment = { ...file, kind, fileName, mimeType };
-  const removeFile = () => storage.remove(storageKey(organizationId, file.id));
-  const [row] = await db
-    .write(insertAttachmentStatement, { ...attachment, organizationId, quoteId })
-    .catch(async (error) => {
-      if (certainlyUndone(error)) await removeFile();
-      throw error;
-    });
-  if (row) return { id: file.id, fileName, kind, mimeType, sizeBytes: file.sizeBytes };
-  await removeFile();
-  throw missing(liveQuotes, quoteId);
+  const attachment = { id, fileName, kind, mimeType, sizeBytes };
+  const [row] = await db.write(insertAttachmentStatement, { ...attachment, organizationId, quoteId });
+  if (!row) throw missing(liveQuotes, quoteId);
+  return attachment;
 }
 
 const deleteAttachmentStatement = prepared(
@@ -170,25 +157,50 @@ const deleteAttachmentStatement = prepared(
       }),
 );
 
+const attachmentNotFound = (id: string) => notFound('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment', id);
+
 /**
- * Deletes an attachment, and then its file.
+ * Deletes an attachment; its file is then the caller's to remove.
  * @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND
  */
-export async function deleteAttachment(
+export const deleteAttachment = (
   scope: OrganizationScope,
-  storage: FileStorage,
   quoteId: string,
   id: string,
-): Promise<DeletedQuoteAttachment> {
-  const { organizationId } = scope;
-  const deleted = await inTransaction(scope, async (within) => {
+): Promise<DeletedQuoteAttachment> =>
+  inTransaction(scope, async (within) => {
     await requireQuote(within, quoteId);
+    const { organizationId } = within;
     const [row] = isId(id)
       ? await within.db.write(deleteAttachmentStatement, { organizationId, quoteId, id })
       : [];
-    if (!row) throw notFound('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment', id);
+    if (!row) throw attachmentNotFound(id);
     return row;
   });
-  await storage.remove(storageKey(organizationId, id));
-  return deleted;
-}
+
+const lockAttachmentStatement = prepared(
+  'quotes.lock_attachment',
+  ($: Params<RecordKey & { quoteId: string }>) =>
+    builder
+      .select(named({ id: quoteAttachments.id, sizeBytes: quoteAttachments.sizeBytes }))
+      .from(quoteAttachments)
+      .where(
+        sql`${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = ${$.id}
+          and ${quoteAttachments.quoteId} = ${$.quoteId}`,
+      )
+      .for('update'),
+);
+
+/**
+ * Makes the function that locks an attachment of the quote. No answer gives the tag of one: only `*` matches it.
+ * @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND
+ */
+export const lockAttachment =
+  (quoteId: string) =>
+  async (scope: OrganizationScope, id: string): Promise<string> => {
+    await requireQuote(scope, quoteId);
+    const { db, organizationId } = scope;
+    const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
+    if (!row) throw attachmentNotFound(id);
+    return JSON.stringify(row);
+  };

@@ -1,8 +1,13 @@
+import { hash } from 'node:crypto';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
+import { isCertainlyUndone } from '../../db/faults.ts';
+import type { OrganizationScope } from '../../db/scope.ts';
 import type { FileLinks } from '../../files/links.ts';
-import { acceptUploads, readUpload } from '../../files/multipart.ts';
+import { type AttachmentDescription, acceptUploads, readUpload } from '../../files/multipart.ts';
 import { type FileStorage, storageKey } from '../../files/storage.ts';
+import { ifMatch } from '../../http/conditional.ts';
+import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
 import { validatorCompiler } from '../../http/validation.ts';
@@ -11,9 +16,12 @@ import { ArchivedRecord, uuidParams } from '../params.ts';
 import {
   archiveQuote,
   deleteAttachment,
+  lockAttachment,
   openQuote,
   putQuote,
   recordAttachment,
+  requireQuote,
+  type StoredFile,
   storeAttachment,
 } from './repository.ts';
 import { DeletedQuoteAttachment, QuoteAttachmentUpload, QuoteOpen, QuotePut } from './schema.ts';
@@ -86,7 +94,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
     },
     async (request, reply) => {
       const openedAt = request.body.openedAt ?? new Date(now()).toISOString();
-      return json(reply, await openQuote(request.scope, request.params.quoteId, openedAt));
+      return once(request, reply, 200, (scope) => openQuote(scope, request.params.quoteId, openedAt));
     },
   );
 
@@ -112,7 +120,10 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
     },
     async (request, reply) => {
       const { quoteId, attachmentId } = request.params;
-      const deleted = await deleteAttachment(request.scope, storage, quoteId, attachmentId);
+      const deleted = await ifMatch(request, lockAttachment(quoteId), attachmentId, (scope) =>
+        deleteAttachment(scope, quoteId, attachmentId),
+      );
+      await storage.remove(storageKey(request.scope.organizationId, attachmentId));
       return json(reply, JSON.stringify(deleted));
     },
   );
@@ -120,6 +131,14 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
   app.register(uploadRoutes, options);
   done();
 };
+
+/** What an upload says: its parts, and the bytes of its file. */
+const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile): Buffer =>
+  hash(
+    'sha256',
+    JSON.stringify([description.kind, description.fileName, description.mimeType, sha256]),
+    'buffer',
+  );
 
 /** In a scope of its own: nothing else takes multipart bodies. */
 const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { storage, links }) => {
@@ -150,14 +169,31 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
     },
     async (request, reply) => {
       const { scope, params } = request;
+      const discard = ({ id }: StoredFile) => storage.remove(storageKey(scope.organizationId, id));
       const { stored, upload } = await readUpload(request, reply, {
-        store: (content) => storeAttachment(scope, storage, params.quoteId, content),
-        discard: ({ id }) => storage.remove(storageKey(scope.organizationId, id)),
+        store: async (content) => {
+          // A request that is sent again is answered with its first answer, even when the quote is gone by now.
+          if (request.headers['idempotency-key'] === undefined) await requireQuote(scope, params.quoteId);
+          return storeAttachment(scope, storage, content);
+        },
+        discard,
       });
       const description = { kind: upload.kind, ...upload.file };
-      const attachment = await recordAttachment(scope, storage, params.quoteId, stored, description);
-      const url = await links.sign(scope, attachment);
-      return json(reply, JSON.stringify({ ...attachment, url }), 201);
+      let isRecorded = false;
+      const record = async (within: OrganizationScope) => {
+        isRecorded = true;
+        const attachment = await recordAttachment(within, params.quoteId, stored, description);
+        return JSON.stringify({ ...attachment, url: await links.sign(within, attachment) });
+      };
+      const answer = await once(request, reply, 201, record, bodyHashOf(description, stored)).catch(
+        async (error) => {
+          if (isCertainlyUndone(error)) await discard(stored);
+          throw error;
+        },
+      );
+      // A replay: the attachment has the file that came first.
+      if (!isRecorded) await discard(stored);
+      return answer;
     },
   );
 };

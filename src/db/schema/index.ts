@@ -2,6 +2,7 @@ export * from './api-keys.ts';
 export * from './catalog.ts';
 export * from './conversations.ts';
 export * from './customers.ts';
+export * from './idempotency-keys.ts';
 export * from './live-counts.ts';
 export * from './opportunities.ts';
 export * from './organizations.ts';

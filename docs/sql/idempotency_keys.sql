@@ -1,0 +1,65 @@
+-- Made by npm run docs from the repositories; see docs/changing-it.md.
+
+-- idempotency_keys.due_for_sweep
+-- $1 before, $2 limit
+-- rows; planned anew each time
+select
+  organization_id as "organizationId",
+  fingerprint as fingerprint
+from
+  idempotency_keys
+where
+  idempotency_keys.created_at < $1::timestamptz
+order by
+  idempotency_keys.created_at
+limit
+  $2;
+
+-- idempotency_keys.find
+-- $1 organizationId, $2 fingerprint
+-- rows
+select
+  status as status,
+  headers as headers,
+  body as body,
+  body_hash as "bodyHash"
+from
+  idempotency_keys
+where
+  idempotency_keys.organization_id = $1
+  and idempotency_keys.fingerprint = $2
+  and idempotency_keys.created_at > now() - interval '24 hours';
+
+-- idempotency_keys.keep
+-- $1 organizationId, $2 fingerprint, $3 bodyHash, $4 status, $5 headers, $6 body
+-- rows
+insert into
+  idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
+values
+  ($1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::jsonb, $6::bytea)
+on conflict (organization_id, fingerprint) do update
+set
+  body_hash = excluded.body_hash,
+  status = excluded.status,
+  headers = excluded.headers,
+  body = excluded.body,
+  created_at = excluded.created_at
+where
+  not (idempotency_keys.created_at > now() - interval '24 hours')
+returning
+  true as kept;
+
+-- idempotency_keys.lock
+-- $1 lock
+-- rows
+select
+  pg_try_advisory_xact_lock($1::bigint) as "isLocked";
+
+-- idempotency_keys.sweep
+-- $1 organizationId, $2 fingerprints, $3 before
+-- rows
+delete from idempotency_keys
+where
+  idempotency_keys.organization_id = $1
+  and idempotency_keys.fingerprint = any ($2::bytea[])
+  and idempotency_keys.created_at < $3::timestamptz;

@@ -1,0 +1,118 @@
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { claimKey, findAnswer, type KeptAnswer, keepAnswer } from '../db/idempotency.ts';
+import type { Json } from '../db/json.ts';
+import { inTransaction, type OrganizationScope } from '../db/scope.ts';
+import { ApiError, validationFailed } from '../errors.ts';
+import { presentedKey } from './authentication.ts';
+import { json } from './json.ts';
+
+/**
+ * Idempotency-Key: the same POST sent again is answered with the first answer, and does nothing. As in the IETF draft
+ * "The Idempotency-Key HTTP Header Field".
+ */
+
+const MAX_KEY_LENGTH = 255;
+
+/** Headers of an answer that a replay repeats; all others are made anew for each answer. */
+const KEPT_HEADERS = ['x-ignored-parameters'] as const;
+
+const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
+
+/** JSON with the names of its objects in order: two bodies that say the same have one text. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join()}}`;
+}
+
+/** The key that the request came with. */
+function keyOf(request: FastifyRequest): string | undefined {
+  const key = request.headers['idempotency-key']?.toString();
+  if (key === undefined || (key.length > 0 && key.length <= MAX_KEY_LENGTH)) return key;
+  throw validationFailed([
+    { path: 'header.idempotency-key', message: `must have 1 to ${MAX_KEY_LENGTH} characters` },
+  ]);
+}
+
+const inProgress = (): ApiError =>
+  new ApiError(
+    'IDEMPOTENCY_IN_PROGRESS',
+    'The first request with this idempotency key is still running; retry in 1 s.',
+    { headers: { 'retry-after': '1' } },
+  );
+
+const reused = (): ApiError =>
+  new ApiError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key came with another body before.');
+
+/** For AES-256-GCM. Only who authenticates as the first caller did can make it. */
+const cipherKey = ({ headers }: FastifyRequest, salt: Buffer): Buffer =>
+  Buffer.from(hkdfSync('sha256', presentedKey(headers) ?? '', salt, 'idempotent answer', 32));
+
+function seal(request: FastifyRequest, fingerprint: Buffer, body: Buffer): Buffer {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', cipherKey(request, fingerprint), nonce);
+  return Buffer.concat([nonce, cipher.update(body), cipher.final(), cipher.getAuthTag()]);
+}
+
+function unseal(request: FastifyRequest, fingerprint: Buffer, sealed: Buffer): Buffer {
+  const decipher = createDecipheriv('aes-256-gcm', cipherKey(request, fingerprint), sealed.subarray(0, 12));
+  decipher.setAuthTag(sealed.subarray(-16));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(12, -16)), decipher.final()]);
+  } catch {
+    // The token of the dashboard was changed since: the secret cannot be shown again.
+    throw reused();
+  }
+}
+
+function replay(reply: FastifyReply, { status, headers }: KeptAnswer, body: Buffer): Json<never> {
+  reply.headers(headers).header('idempotency-replayed', 'true');
+  return json(reply, body, status);
+}
+
+const headersOf = (reply: FastifyReply): Record<string, string> =>
+  Object.fromEntries(
+    KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))]),
+  );
+
+/**
+ * Answers a POST. With an Idempotency-Key the work, its answer and the key are one transaction; the same request again
+ * gets that answer. Without the header the work runs by itself. An answer with a credential in it is kept encrypted.
+ * @param work runs in the scope that it is given, and can be repeated from its start
+ * @param bodyHash SHA-256 of a body that the route has read itself; default: that of the JSON body
+ * @throws IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, and what `work` throws: then the key is not used up
+ */
+export async function once<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: 200 | 201,
+  work: (scope: OrganizationScope) => Promise<Json<T>>,
+  bodyHash?: Buffer,
+): Promise<Json<T>> {
+  const key = keyOf(request);
+  if (key === undefined) return json(reply, await work(request.scope), status);
+  const isSecret = request.routeOptions.config.credential ?? false;
+  const path = request.url.split('?', 1)[0];
+  const fingerprint = sha256(`${request.method} ${path}\n${key}`);
+  const hashed = bodyHash ?? sha256(canonical(request.body));
+
+  return inTransaction(request.scope, async (scope) => {
+    if (!(await claimKey(scope, fingerprint))) throw inProgress();
+    const first = await findAnswer(scope, fingerprint);
+    if (first) {
+      if (!first.bodyHash.equals(hashed)) throw reused();
+      return replay(reply, first, isSecret ? unseal(request, fingerprint, first.body) : first.body);
+    }
+    const answer = await work(scope);
+    const body = Buffer.from(answer);
+    await keepAnswer(scope, fingerprint, {
+      status,
+      headers: headersOf(reply),
+      body: isSecret ? seal(request, fingerprint, body) : body,
+      bodyHash: hashed,
+    });
+    return json(reply, answer, status);
+  });
+}
