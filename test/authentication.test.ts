@@ -42,13 +42,42 @@ describe('the key of a request', () => {
     ['an empty header', { 'x-api-key': '' }, undefined],
     ['none', {}, undefined],
   ])('%s', (_name, headers, key) => {
-    expect(presentedKey(headers)).toBe(key);
+    expect(presentedKey(Object.entries(headers).flat())).toBe(key);
   });
 
   test('is read in a time that grows no faster than the header', () => {
     const authorization = `Bearer a${' '.repeat(300_000)}b`;
-    expect(presentedKey({ authorization })).toBe(authorization.slice(7));
-    expect(presentedKey({ authorization: `Bearer${' '.repeat(300_000)}` })).toBeUndefined();
+    expect(presentedKey(['authorization', authorization])).toBe(authorization.slice(7));
+    expect(presentedKey(['authorization', `Bearer${' '.repeat(300_000)}`])).toBeUndefined();
+  });
+
+  test.each<[string, string[], string | undefined]>([
+    ['twice the same', ['Authorization', 'Bearer abc', 'authorization', 'Bearer abc'], 'abc'],
+    ['two keys', ['Authorization', 'Bearer abc', 'Authorization', 'Bearer abd'], undefined],
+    ['a key and a password', ['Authorization', 'Bearer abc', 'Authorization', 'Basic eDp5'], undefined],
+    ['a password and a key', ['Authorization', 'Basic eDp5', 'Authorization', 'Bearer abc'], undefined],
+    ['two keys in x-api-key', ['X-Api-Key', 'abc', 'x-api-key', 'abd'], undefined],
+    ['x-api-key twice the same', ['X-Api-Key', 'abc', 'x-api-key', 'abc'], 'abc'],
+    [
+      'two passwords and x-api-key',
+      ['authorization', 'A x', 'authorization', 'B', 'x-api-key', 'a'],
+      undefined,
+    ],
+  ])('of a header that was sent twice: %s', (_name, rawHeaders, key) => {
+    expect(presentedKey(rawHeaders)).toBe(key);
+  });
+
+  test('of two Authorization headers that differ is none, whichever comes first', async () => {
+    const good = `Authorization: Bearer ${agency.key}`;
+    const other = `Authorization: Bearer ${makeKey()}`;
+    for (const [lines, status] of [
+      [[good, good], 200],
+      [[good, other], 401],
+      [[other, good], 401],
+    ] as const) {
+      const bytes = ['GET /v1/team HTTP/1.1', 'Host: localhost', ...lines, '', ''].join('\r\n');
+      expect((await exchange(port, bytes))?.status).toBe(status);
+    }
   });
 
   test.each<[string, Record<string, string>]>([

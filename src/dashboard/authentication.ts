@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/client.ts';
 import { ApiError } from '../errors.ts';
-import { presentedKey } from '../http/authentication.ts';
+import { presentedToken } from '../http/authentication.ts';
 import { scopeOf } from '../organizations/repository.ts';
 
 const CLOSED = 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.';
@@ -17,9 +17,8 @@ export function authenticateDashboard(app: FastifyInstance, token: string | unde
   app.addHook('onRequest', (request, _reply, done) => {
     if (!expected)
       return done(new ApiError('SERVICE_UNAVAILABLE', CLOSED, { headers: { 'retry-after': '60' } }));
-    const { authorization } = request.headers;
-    const presented = presentedKey(authorization === undefined ? {} : { authorization });
-    if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return done();
+    const presented = presentedToken(request.raw.rawHeaders);
+    if (presented && timingSafeEqual(digest(presented), expected)) return done();
     done(
       new ApiError('UNAUTHORIZED', 'The dashboard token is missing or not valid.', {
         headers: { 'www-authenticate': 'Bearer' },

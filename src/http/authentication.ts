@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
@@ -23,15 +22,34 @@ const UNAUTHORIZED = new ApiError('UNAUTHORIZED', 'The API key is missing or not
   headers: { 'www-authenticate': 'Bearer' },
 });
 
+/** The value of a header; null when it was sent twice with different values. Node itself would keep the first. */
+function onlyValue(rawHeaders: readonly string[], wanted: string): string | undefined | null {
+  let found: string | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length !== wanted.length || name.toLowerCase() !== wanted) continue;
+    const value = rawHeaders[index + 1];
+    if (found !== undefined && found !== value) return null;
+    found = value;
+  }
+  return found;
+}
+
+/** The token of the Authorization header; null when two were sent that differ. */
+export function presentedToken(rawHeaders: readonly string[]): string | undefined | null {
+  const value = onlyValue(rawHeaders, 'authorization');
+  if (!value || !BEARER.test(value)) return value === null ? null : undefined;
+  return value.replace(BEARER, '').trim() || undefined;
+}
+
 /** The key of the request, from either header; undefined when there is none, or two that differ. */
-export function presentedKey(headers: IncomingHttpHeaders): string | undefined {
-  const { authorization = '' } = headers;
-  const bearer = BEARER.test(authorization)
-    ? authorization.replace(BEARER, '').trim() || undefined
-    : undefined;
-  const header = headers['x-api-key']?.toString().trim() || undefined;
-  if (bearer !== undefined && header !== undefined && bearer !== header) return undefined;
-  return bearer ?? header;
+export function presentedKey(rawHeaders: readonly string[]): string | undefined {
+  const token = presentedToken(rawHeaders);
+  const header = onlyValue(rawHeaders, 'x-api-key');
+  if (token === null || header === null) return undefined;
+  const key = header?.trim() || undefined;
+  if (token !== undefined && key !== undefined && token !== key) return undefined;
+  return token ?? key;
 }
 
 /** Lets only requests with a live key pass, and gives them the scope of its organization. */
@@ -44,7 +62,7 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
       }
       done(key ? undefined : UNAUTHORIZED);
     };
-    const presented = presentedKey(request.headers);
+    const presented = presentedKey(request.raw.rawHeaders);
     const found = presented === undefined ? undefined : keys.find(presented);
     // Nearly every key is known at once: no promise then.
     if (found instanceof Promise) found.then(enter, done);

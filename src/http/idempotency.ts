@@ -47,8 +47,8 @@ const reused = (): ApiError =>
   new ApiError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key came with another body before.');
 
 /** For AES-256-GCM. Only who authenticates as the first caller did can make it. */
-const cipherKey = ({ headers }: FastifyRequest, salt: Buffer): Buffer =>
-  Buffer.from(hkdfSync('sha256', presentedKey(headers) ?? '', salt, 'idempotent answer', 32));
+const cipherKey = ({ raw }: FastifyRequest, salt: Buffer): Buffer =>
+  Buffer.from(hkdfSync('sha256', presentedKey(raw.rawHeaders) ?? '', salt, 'idempotent answer', 32));
 
 function seal(request: FastifyRequest, fingerprint: Buffer, body: Buffer): Buffer {
   const nonce = randomBytes(12);
