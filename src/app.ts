@@ -27,6 +27,8 @@ export type AppOptions = {
   logger: FastifyBaseLogger;
   trustProxy?: boolean | string;
   metrics?: Pick<Metrics, 'answered'>;
+  /** Aborted when the service is about to end. */
+  leaving?: AbortSignal;
 };
 
 const DOCUMENT: DocumentOptions = {
@@ -61,8 +63,8 @@ Field names that a request should not have are ignored and named in \`X-Ignored-
 
 /** The public API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, logger, trustProxy = false, metrics } = options;
-  const app = createHttpServer({ logger, trustProxy, metrics });
+  const { db, keys, rateLimit, links, files, logger, trustProxy = false, metrics, leaving } = options;
+  const app = createHttpServer({ logger, trustProxy, metrics, leaving });
   await documentApi(app, DOCUMENT);
 
   app.register(

@@ -11,6 +11,7 @@ import { migrateDatabase } from './db/migrate.ts';
 import { checkDatabase } from './db/readiness.ts';
 import { openFiles } from './files/open.ts';
 import { keptSecret } from './files/secret.ts';
+import { listen } from './http/connections.ts';
 import { createLogger } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { memoryLimiter, sharedLimiter } from './http/rate-limit.ts';
@@ -79,7 +80,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     metrics,
   });
   closing(() => app.close());
-  await app.listen({ host: config.HOST, port: config.PORT });
+  await listen(app, { host: config.HOST, port: config.PORT });
 
   // Only a service that is tried out makes its own token; elsewhere a secret comes from whoever runs it.
   const madeToken = embedded && !config.DASHBOARD_TOKEN ? await ownDashboardToken(config) : undefined;
@@ -94,7 +95,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     health: { ready: () => checkDatabase(url), metrics },
   });
   closing(() => dashboard.close());
-  await dashboard.listen({ host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
+  await listen(dashboard, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
   greet(app, config, demoKey, [
     dashboardToken === undefined
       ? '  Dashboard  closed: DASHBOARD_TOKEN is not set'

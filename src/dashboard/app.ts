@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/client.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
+import { PATIENCE, type Patience } from '../http/connections.ts';
 import { sayWhoMayKeep } from '../http/headers.ts';
 import { type HealthOptions, healthRoutes } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -31,7 +32,12 @@ export type DashboardOptions = {
   now?: () => number;
   /** For liveness, readiness and metrics, which need no token. */
   health?: { ready: HealthOptions['ready']; metrics: Metrics };
+  /** Aborted when the service is about to end. */
+  leaving?: AbortSignal;
 };
+
+/** An upload of 25 MiB over a slow line is no attack. */
+const UPLOAD_PATIENCE: Patience = { ...PATIENCE, request: 60_000 };
 
 const DOCUMENT: DocumentOptions = {
   title: 'Travel agency CRM dashboard API',
@@ -58,8 +64,14 @@ twice changes nothing. Errors, pagination, request ids and strictness are as in 
 
 /** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildDashboardApp(options: DashboardOptions) {
-  const { db, token, storage, links, logger, trustProxy = false, now = Date.now } = options;
-  const app = createHttpServer({ logger, trustProxy, metrics: options.health?.metrics });
+  const { db, token, storage, links, logger, trustProxy = false, now = Date.now, leaving } = options;
+  const app = createHttpServer({
+    logger,
+    trustProxy,
+    metrics: options.health?.metrics,
+    patience: UPLOAD_PATIENCE,
+    leaving,
+  });
   await documentApi(app, DOCUMENT);
 
   app.register(
@@ -85,7 +97,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
     },
     { prefix: '/dashboard/v1' },
   );
-  if (options.health) app.register(healthRoutes, options.health);
+  if (options.health) app.register(healthRoutes, { ...options.health, ...(leaving && { leaving }) });
   await app.ready();
   return app;
 }

@@ -72,6 +72,11 @@ export function answerFrameworkError(
   sendError(reply, toApiError(error, request));
 }
 
+const PARSER_MESSAGES: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'The headers are too large.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
+};
+
 /** For `clientErrorHandler`: bytes that Node's parser refuses; there is no request, only the socket. */
 export function answerClientError(
   error: Error & { code?: string },
@@ -84,8 +89,7 @@ export function answerClientError(
     socket.destroy();
     return;
   }
-  const message =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is no valid HTTP.';
+  const message = PARSER_MESSAGES[error.code ?? ''] ?? 'The request is no valid HTTP.';
   writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
 }
 

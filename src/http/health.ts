@@ -1,15 +1,23 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { serviceUnavailable } from '../errors.ts';
+import { errorBody, serviceUnavailable } from '../errors.ts';
 import type { Metrics } from './metrics.ts';
 
 export type HealthOptions = {
   /** Fails while the service should get no requests. */
   ready: () => Promise<void>;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
+  /** Aborted when the service is about to end: it still answers, and wants no new clients. */
+  leaving?: AbortSignal;
 };
 
+const UNAVAILABLE = serviceUnavailable();
+
 /** For those who run the service: is it alive, is it ready, how is it doing. Needs no token; tells nothing of anybody. */
-export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (app, { ready, metrics }, done) => {
+export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
+  app,
+  { ready, metrics, leaving },
+  done,
+) => {
   // They are asked every few seconds: their requests are not logged, their faults are.
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
   let checking: Promise<void> | undefined;
@@ -25,6 +33,11 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (app, { rea
   app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
 
   app.get('/readyz', options, async (_request, reply) => {
+    // No fault, so nothing is thrown and logged.
+    if (leaving?.aborted) {
+      const { status, headers } = UNAVAILABLE;
+      return reply.code(status).headers(headers).send(errorBody(UNAVAILABLE));
+    }
     await check().catch((error) => {
       throw serviceUnavailable(error);
     });

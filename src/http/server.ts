@@ -6,6 +6,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
 import { sendTogether } from '../wire/answers.ts';
 import { answerConditionally } from './conditional.ts';
+import { endConnections, PATIENCE, type Patience, slowClientLimits } from './connections.ts';
 import {
   answerClientError,
   answerFrameworkError,
@@ -25,6 +26,10 @@ export type HttpServerOptions = {
   trustProxy?: boolean | string;
   /** Counts the requests. */
   metrics?: Pick<Metrics, 'answered'> | undefined;
+  /** How long a client may take to send its request. */
+  patience?: Patience;
+  /** Aborted when the service is about to end: answers then say so, and their connections close. */
+  leaving?: AbortSignal | undefined;
 };
 
 const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
@@ -36,20 +41,21 @@ function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
 }
 
 /** The application that both APIs start from: request ids, logs, JSON bodies, validation, one error shape. */
-export function createHttpServer({ logger, trustProxy = false, metrics }: HttpServerOptions) {
+export function createHttpServer(options: HttpServerOptions) {
+  const { logger, trustProxy = false, metrics, patience = PATIENCE, leaving } = options;
   const app = fastify({
     loggerInstance: logger,
     trustProxy,
     genReqId: requestId,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: BODY_LIMIT,
-    requestTimeout: 60_000,
+    requestTimeout: patience.request,
+    http: { requireHostHeader: false, ...slowClientLimits(patience) },
     // Requests that arrive on open connections during a shutdown are answered, not refused.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // An id is at most as long as a request line: too long a one is unknown (404), not another kind of error.
     routerOptions: { maxParamLength: 16_384 },
-    http: { requireHostHeader: false },
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: (error, socket) => answerClientError(error, socket, randomUUID(), logger),
   }).withTypeProvider<ZodTypeProvider>();
@@ -62,7 +68,6 @@ export function createHttpServer({ logger, trustProxy = false, metrics }: HttpSe
     app.routing(request, response);
   });
 
-  closeWhatFinishes(app);
   app.server.on('connect', (request: IncomingMessage, socket: Duplex) =>
     answerTunnel(socket, requestId(request)),
   );
@@ -76,21 +81,13 @@ export function createHttpServer({ logger, trustProxy = false, metrics }: HttpSe
     done(request.is404 ? routeNotFound() : undefined);
   });
   answerConditionally(app);
+  endConnections(app, leaving);
   sendTogether(app);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);
   readJsonBodies(app);
   reportIgnoredParameters(app);
   return app;
-}
-
-/** While closing: a connection whose last request has ended would otherwise stay open until its keep-alive runs out. */
-function closeWhatFinishes(app: FastifyInstance): void {
-  app.addHook('preClose', (done) => {
-    const timer = setInterval(() => app.server.closeIdleConnections(), 50);
-    app.server.once('close', () => clearInterval(timer));
-    done();
-  });
 }
 
 const missingHost = (): ApiError => validationFailed([{ path: 'header.host', message: 'is required' }]);

@@ -24,10 +24,11 @@ const NO_METRICS = { text: async () => '', contentType: 'text/plain' };
 async function operators(
   ready: () => Promise<void>,
   metrics: Pick<Metrics, 'text' | 'contentType'> = NO_METRICS,
+  leaving = new AbortController().signal,
 ) {
   const lines: string[] = [];
   const app = createHttpServer({ logger: createLogger('info', { write: (line) => lines.push(line) }) });
-  app.register(healthRoutes, { ready, metrics });
+  app.register(healthRoutes, { ready, metrics, leaving });
   closers.push(() => app.close());
   return { get: (url: string) => app.inject(url), lines };
 }
@@ -70,6 +71,23 @@ describe('GET /readyz', () => {
       client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [latestMigration]),
     );
     await expect(checkDatabase(database.url)).rejects.toThrow('The newest migration is not applied.');
+  });
+
+  test('is 503 without a question and without a log line once the service is about to end', async () => {
+    const leaving = new AbortController();
+    let checks = 0;
+    const ready = async () => {
+      checks += 1;
+    };
+    const { get, lines } = await operators(ready, NO_METRICS, leaving.signal);
+    expect((await get('/readyz')).statusCode).toBe(200);
+    leaving.abort();
+    const answer = await get('/readyz');
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(answer.json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) } });
+    expect((await get('/livez')).statusCode).toBe(200);
+    expect([checks, lines]).toEqual([1, []]);
   });
 
   test('asks the database once for all who ask at the same time', async () => {

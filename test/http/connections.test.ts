@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { listen, PATIENCE, type Patience } from '../../src/http/connections.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { createHttpServer } from '../../src/http/server.ts';
+
+/** A server with one route, which answers when it is told to. */
+async function serve(options: { patience?: Patience; leaving?: AbortSignal } = {}) {
+  const app = createHttpServer({ logger: createLogger('silent'), ...options });
+  const answer = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  app.get('/now', () => '{}');
+  app.post('/now', () => '{}');
+  app.get('/later', async () => {
+    asked.resolve();
+    await answer.promise;
+    return '{}';
+  });
+  await listen(app, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  return {
+    app,
+    port: (app.server.address() as AddressInfo).port,
+    answer: answer.resolve,
+    asked: asked.promise,
+  };
+}
+
+/** A connection that sends the text and collects what comes back until it ends. */
+function open(port: number, text = '') {
+  const socket: Socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    received += chunk;
+  });
+  socket.on('error', () => undefined);
+  if (text !== '') socket.write(text);
+  const ended = once(socket, 'close').then(() => received);
+  return { socket, ended, received: () => received };
+}
+
+const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const POST =
+  'POST /now HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n';
+
+describe('a client that is slow', () => {
+  const patience = { headers: 150, request: 150 };
+
+  test('never gets longer than 20 s for headers and body, and is looked for every half second', async () => {
+    expect(PATIENCE).toEqual({ headers: 20_000, request: 20_000 });
+    const { app } = await serve();
+    expect(app.server.headersTimeout).toBe(20_000);
+    expect(app.server.requestTimeout).toBe(20_000);
+  });
+
+  test.each([
+    ['that sends its headers byte by byte', 'GET /now HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+    ['that sends its body byte by byte', POST],
+    ['that sends its next request byte by byte', `${GET('/now')}GET /n`],
+  ])('one %s is cut, with an answer in the error shape', async (_name, start) => {
+    const { port } = await serve({ patience });
+    const { socket, ended, received } = open(port, start);
+    // Something arrives all the time: what counts is the whole, not the silence.
+    const dripping = setInterval(() => socket.write('1'), 20);
+    await ended;
+    clearInterval(dripping);
+    expect(received()).toContain(
+      '"code":"VALIDATION_FAILED","message":"The request took too long to arrive."',
+    );
+  });
+
+  test('one that sends nothing at all is cut', async () => {
+    const { port } = await serve({ patience });
+    await open(port).ended;
+  });
+
+  test('does not end an answer that takes longer', async () => {
+    const { port, answer, asked } = await serve({ patience });
+    const slow = open(port, GET('/later'));
+    await asked;
+    await open(port).ended;
+    answer();
+    await expect.poll(slow.received).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('a server that ends', () => {
+  test('closes connections that sent nothing or a part of a request, and finishes what is under way', async () => {
+    const { app, port, answer, asked } = await serve();
+    const silent = open(port);
+    const partial = open(port, 'GET /now HTTP/1.1\r\nHost:');
+    const idle = open(port, GET('/now'));
+    const next = open(port, `${GET('/now')}GET /no`);
+    const busy = open(port, GET('/later'));
+    await asked;
+    for (const { received } of [idle, next]) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
+    const closed = app.close();
+    for (const { ended } of [silent, partial, idle, next]) await ended;
+    expect(busy.received()).toBe('');
+    answer();
+    expect(await busy.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n/i);
+    await closed;
+  });
+
+  test('hears out a request that is on its way', async () => {
+    const { app, port } = await serve();
+    const late = open(port);
+    await once(late.socket, 'connect');
+    const closed = app.close();
+    late.socket.write(GET('/now'));
+    expect(await late.ended).toMatch(/^HTTP\/1\.1 200 /);
+    await closed;
+  });
+
+  test('says so in its answers from the moment that it knows, and goes on answering', async () => {
+    const leaving = new AbortController();
+    const { port, answer, asked } = await serve({ leaving: leaving.signal });
+    const before = open(port, GET('/now'));
+    const underWay = open(port, GET('/later'));
+    await asked;
+    await expect.poll(before.received).toMatch(/\r\nconnection: keep-alive\r\n/i);
+    leaving.abort();
+    answer();
+    expect(await underWay.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n/i);
+    expect(await open(port, GET('/now')).ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n/i);
+    expect(await open(port, GET('/unknown')).ended).toMatch(
+      /^HTTP\/1\.1 404 [\s\S]*\r\nconnection: close\r\n/i,
+    );
+  });
+});
+
+test('a burst of 1,000 new connections is taken, though nothing is accepted meanwhile', async () => {
+  const { port } = await serve();
+  const connected = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(
+    `const { workerData: { port, connected } } = require('node:worker_threads');
+    const { connect } = require('node:net');
+    for (let index = 0; index < 1000; index += 1)
+      connect(port, '127.0.0.1', () => {
+        if (Atomics.add(connected, 0, 1) === 999) Atomics.notify(connected, 0);
+      }).on('error', () => undefined);`,
+    { eval: true, workerData: { port, connected } },
+  );
+  onTestFinished(async () => {
+    await worker.terminate();
+  });
+  await once(worker, 'online');
+  // This thread, which would accept them, stands still.
+  const patience = performance.now() + 20_000;
+  while (Atomics.load(connected, 0) < 1_000 && performance.now() < patience) {
+    Atomics.wait(connected, 0, Atomics.load(connected, 0), 100);
+  }
+  expect(Atomics.load(connected, 0)).toBe(1_000);
+});
