@@ -7,7 +7,7 @@ import { buildDashboardApp } from './dashboard/app.ts';
 import { openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { isDatabaseFault, sqlState } from './db/faults.ts';
-import { migrateDatabase } from './db/migrate.ts';
+import { MigrationError, migrateDatabase } from './db/migrate.ts';
 import { checkDatabase } from './db/readiness.ts';
 import { openFiles } from './files/open.ts';
 import { keptSecret } from './files/secret.ts';
@@ -158,6 +158,7 @@ function explain(
   error: Error & { code?: string; syscall?: string; port?: number; address?: string },
 ): string {
   if (error instanceof ConfigError) return `The environment is not right: ${error.message}`;
+  if (error instanceof MigrationError) return error.message;
   if (error.syscall === 'listen') {
     return error.code === 'EADDRINUSE'
       ? `Port ${error.port} is in use on ${error.address}; choose another with PORT or DASHBOARD_PORT.`

@@ -72,3 +72,6 @@ export function isDatabaseFault(error: unknown): boolean {
     return isConnectionFault(error) || /^query read timeout$/i.test(text(error, 'message') ?? '');
   return /^(08|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
 }
+
+/** True when a lock was not free within `lock_timeout`. */
+export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03';

@@ -2,15 +2,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { latestMigration, migrateDatabase } from '../../src/db/migrate.ts';
+import { latestMigration, type Migration, migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
 import * as schema from '../../src/db/schema/index.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
+import { dangersOf } from '../support/migration-rules.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
 
 type Journal = { entries: { idx: number; when: number; tag: string }[] };
 const { entries } = JSON.parse(read('meta/_journal.json')) as Journal;
+
+/** SHA-256 of each migration. What has been on main has been applied somewhere: it is never changed again, only added to. */
+const CHECKSUMS = [
+  ['0000_text_search', 'edb53606878a0bd0df583f7a783b74d20a59399f94bf36acfbddbdec47438679'],
+  ['0001_tables', '5751809b80c62e06ad9f2b367641d61ed65ad66178ffa324f81935752ac3688c'],
+  ['0002_filters_together', '707241811bbfcd7e61d491dd381b8f37a0da472b4d0299932b17e2ebda6c1619'],
+  ['0003_idempotency_keys', 'd2f59842494e0714ce051bb5cbe31102f4b05d5d08841decba32cff91e88c28c'],
+];
+
+/** Older than the rule that nobody waits for a migration. */
+const BEFORE_THE_RULE = ['0000_text_search', '0001_tables', '0002_filters_together'];
 
 /** Tables that belong to no organization. */
 const SHARED_TABLES = ['organizations', 'rate_limits'];
@@ -121,8 +133,245 @@ describe('migrateDatabase', () => {
   });
 });
 
+/** A migration after all of those in the folder. */
+const added = (...statements: string[]): Migration => ({
+  tag: '9999_added',
+  when: latestMigration + 1,
+  hash: 'added',
+  statements,
+});
+const addedIs = async (url: string) =>
+  rows(url, `select from drizzle.__drizzle_migrations where hash = 'added'`).then(({ length }) => length);
+
+/** Holds what the statement locks until it is let go. */
+async function hold(url: string, statement: string): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = administer(url, async (client) => {
+    await client.query('begin');
+    await client.query(statement);
+    held.resolve();
+    await release.promise;
+    await client.query('commit');
+  });
+  await held.promise;
+  return async () => {
+    release.resolve();
+    await holding;
+  };
+}
+
+describe('a migration that fails', () => {
+  const failing = (url: string, ...statements: string[]): Promise<string> =>
+    migrateDatabase(url, [...readMigrations(), added(...statements)]).then(
+      () => 'applied',
+      (error: Error) => error.message,
+    );
+
+  test('leaves nothing of itself, and says in one line which, what PostgreSQL said and what to do', async () => {
+    const url = await emptyDatabase();
+    const before = await failing(url, 'create table half (id int)', 'create table customers (\n  id int\n)');
+    expect(before).toBe(
+      'Migration 9999_added was not applied. PostgreSQL says: relation "customers" already exists (42P07). Nothing of it is kept: put that right, and start again.',
+    );
+    expect(await describeSchema(url)).toEqual(await describeSchema(migrated));
+    expect(await failing(url, 'select 1')).toBe('applied');
+  });
+
+  test('for want of rights names the owner and DATABASE_DIRECT_URL', async () => {
+    const url = await emptyDatabase();
+    await migrateDatabase(url);
+    expect(await failing(url, 'set role pg_monitor', 'drop table quotes')).toMatch(
+      /must be owner of table quotes \(42501\)\. .* set DATABASE_DIRECT_URL to a URL of that role\.$/,
+    );
+  });
+
+  test('on a database of another history changes nothing and says so', async () => {
+    const url = await emptyDatabase();
+    await migrateDatabase(url);
+    await rows(
+      url,
+      `update drizzle.__drizzle_migrations set hash = 'x' where created_at = ${latestMigration}`,
+    );
+    const changed = /does not have \(another form of \w+\)\. Nothing was changed: use the version/;
+    await expect(migrateDatabase(url)).rejects.toThrow(changed);
+    expect(await failing(url, 'create table never (id int)')).toMatch(changed);
+    await rows(url, 'update drizzle.__drizzle_migrations set created_at = created_at - 1');
+    await expect(migrateDatabase(url)).rejects.toThrow(/does not have \(one of 20\d\d-/);
+    expect(await rows(url, `select from pg_tables where tablename = 'never'`)).toEqual([]);
+  });
+
+  test('is not one that an older version of the service meets on a newer database', async () => {
+    const url = await emptyDatabase();
+    expect(await failing(url, 'select 1')).toBe('applied');
+    await migrateDatabase(url);
+    expect(await addedIs(url)).toBe(1);
+  });
+});
+
+describe('a migration of tables in use', () => {
+  test('that waits for a lock lets others pass, and goes on when it gets it', async () => {
+    const url = await emptyDatabase();
+    await migrateDatabase(url);
+    // A long report: whoever wants the table alone waits for it, and all others would wait behind.
+    const release = await hold(url, 'select from customers');
+    const migrating = migrateDatabase(url, [
+      ...readMigrations(),
+      added('alter table customers add column x int'),
+    ]);
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    await expect.poll(() => rows(url, waiting), { timeout: 20_000 }).toHaveLength(1);
+    expect(await rows(url, 'select from customers')).toEqual([]);
+    expect(await addedIs(url)).toBe(0);
+    await release();
+    await migrating;
+    expect(await addedIs(url)).toBe(1);
+  });
+
+  const build = added(
+    '-- Why.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS "customers_new_idx" ON "customers" (organization_id, created_at);',
+    'DROP INDEX CONCURRENTLY IF EXISTS "customers_old_idx";',
+  );
+  const indexes = (url: string) =>
+    rows<{ name: string; valid: boolean }>(
+      url,
+      `select indexrelid::regclass::text as name, indisvalid as valid from pg_index
+        where indexrelid::regclass::text in ('customers_new_idx', 'customers_old_idx')`,
+    );
+  const BUILT = [{ name: 'customers_new_idx', valid: true }];
+
+  test('builds an index while rows are written, and waits as long as the writers take', async () => {
+    const url = await emptyDatabase();
+    await migrateDatabase(url);
+    await rows(url, 'create index customers_old_idx on customers (created_at)');
+    const insert = `insert into organizations (id, name) values (gen_random_uuid(), 'a') returning id`;
+    const [organization] = await rows<{ id: string }>(url, insert);
+    const write = `insert into customers (organization_id, id) values ('${organization?.id}', gen_random_uuid())`;
+    const release = await hold(url, write);
+    const starts = Array.from({ length: 5 }, () => migrateDatabase(url, [...readMigrations(), build]));
+    const found = () => indexes(url).then((all) => all.map(({ valid }) => valid).sort());
+    await expect.poll(found, { timeout: 20_000 }).toEqual([false, true]);
+    await rows(url, write);
+    await release();
+    await Promise.all(starts);
+    expect(await indexes(url)).toEqual(BUILT);
+    expect(await addedIs(url)).toBe(1);
+  });
+
+  test('is finished by the next start when it was interrupted in the middle of an index', async () => {
+    const url = await emptyDatabase();
+    await migrateDatabase(url);
+    const insert = `insert into organizations (id, name) values (gen_random_uuid(), 'a') returning id`;
+    const [organization] = await rows<{ id: string }>(url, insert);
+    const release = await hold(
+      url,
+      `insert into customers (organization_id, id) values ('${organization?.id}', gen_random_uuid())`,
+    );
+    const interrupted = migrateDatabase(url, [...readMigrations(), build]).catch(
+      (error: Error) => error.message,
+    );
+    await expect
+      .poll(() => indexes(url), { timeout: 20_000 })
+      .toEqual([{ name: 'customers_new_idx', valid: false }]);
+    await rows(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and query ilike '%create index%' and pid <> pg_backend_pid()`,
+    );
+    expect(await interrupted).toMatch(/^Migration 9999_added was not applied\. .* What it built is kept: /);
+    await release();
+    expect(await indexes(url)).toEqual([{ name: 'customers_new_idx', valid: false }]);
+    await migrateDatabase(url, [...readMigrations(), build]);
+    expect(await indexes(url)).toEqual(BUILT);
+    expect(await addedIs(url)).toBe(1);
+  });
+
+  test('is finished by the next start when it was interrupted before it was recorded', async () => {
+    const url = await emptyDatabase();
+    await migrateDatabase(url);
+    for (const statement of build.statements) await rows(url, statement);
+    await migrateDatabase(url, [...readMigrations(), build]);
+    expect(await indexes(url)).toEqual(BUILT);
+    expect(await addedIs(url)).toBe(1);
+  });
+});
+
+describe('the rule that nobody waits for a migration', () => {
+  test('is kept by every migration', () => {
+    for (const migration of readMigrations()) {
+      if (!BEFORE_THE_RULE.includes(migration.tag)) expect(dangersOf(migration), migration.tag).toEqual([]);
+    }
+  });
+
+  test('finds what was wrong with an older one', () => {
+    const old = readMigrations().find(({ tag }) => tag === '0002_filters_together');
+    expect(dangersOf({ statements: old?.statements ?? [] })).toHaveLength(8);
+  });
+
+  test.each([
+    ['an index', 'CREATE UNIQUE INDEX "a" ON "customers" USING btree ("id");'],
+    ['an index without a second chance', 'create index concurrently a on customers (id)'],
+    ['the end of an index', 'DROP INDEX IF EXISTS "a";'],
+    ['a type', 'ALTER TABLE "customers" ALTER COLUMN "a" SET DATA TYPE text;'],
+    ['no more nulls', 'ALTER TABLE "customers" ALTER COLUMN "a" SET NOT NULL;'],
+    ['a key', 'ALTER TABLE "customers" ADD CONSTRAINT "k" FOREIGN KEY ("a") REFERENCES "b"("id");'],
+    [
+      'a computed column',
+      'ALTER TABLE "customers" ADD COLUMN "a" text GENERATED ALWAYS AS (lower(b)) STORED;',
+    ],
+    [
+      'a default for each row',
+      'ALTER TABLE "customers" ADD COLUMN "a" uuid DEFAULT gen_random_uuid() NOT NULL;',
+    ],
+  ])('refuses %s on a table in use', (_name, statement) => {
+    expect(dangersOf(added(`-- Why.\n${statement}`))).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'an index that is dropped first',
+      ['drop index concurrently if exists b', 'create index concurrently if not exists a on t (x)'],
+    ],
+    [
+      'an index under the old name',
+      ['create index concurrently if not exists a on t (x)', 'drop index concurrently if exists a'],
+    ],
+    [
+      'an index beside something else',
+      ['create index concurrently if not exists a on t (x)', 'update t set x = 1'],
+    ],
+  ])('refuses %s', (_name, statements) => {
+    expect(dangersOf({ statements })).toHaveLength(1);
+  });
+
+  test('lets pass what is quick', () => {
+    for (const statements of [
+      [
+        'CREATE TABLE "a" ("id" uuid);',
+        'CREATE INDEX "a_idx" ON "a" ("id");',
+        'ALTER TABLE "a" ADD CONSTRAINT "k" CHECK (true);',
+      ],
+      [
+        'ALTER TABLE "customers" ADD COLUMN "a" text;',
+        `ALTER TABLE "customers" ADD COLUMN "b" int DEFAULT 0 NOT NULL;`,
+      ],
+      ['ALTER TABLE "customers" ADD CONSTRAINT "k" CHECK (a > 0) NOT VALID;'],
+      ['ALTER TABLE "customers" VALIDATE CONSTRAINT "k";'],
+      build(),
+    ])
+      expect(dangersOf({ statements })).toEqual([]);
+    function build() {
+      return ['create index concurrently if not exists a on t (x);', 'drop index concurrently if exists b;'];
+    }
+  });
+});
+
 describe('the migrations', () => {
-  test('have dates that only grow: an older one than the last applied would be skipped', () => {
+  test('are as they were when they came to main: a new one adds its line here', () => {
+    expect(readMigrations().map(({ tag, hash }) => [tag, hash])).toEqual(CHECKSUMS);
+  });
+
+  test('have dates that only grow: they are applied in that order', () => {
     const dates = entries.map(({ when }) => when);
     expect(dates).toEqual([...new Set(dates)].sort((a, b) => a - b));
     expect(entries.map(({ idx }) => idx)).toEqual([...entries.keys()]);

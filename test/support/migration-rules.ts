@@ -1,0 +1,57 @@
+import type { Migration } from '../../src/db/migrate.ts';
+
+/** What a migration must not do to tables that are in use. docs/changing-it.md says how to do it instead. */
+
+/** Without comments, quotes and line breaks. */
+const plain = (statement: string): string =>
+  statement
+    .replace(/--.*$/gm, '')
+    .replaceAll('"', '')
+    .replace(/\s+/g, ' ')
+    .replace(/;\s*$/, '')
+    .trim()
+    .toLowerCase();
+
+const INDEX =
+  /^(create (?:unique )?|drop )index (concurrently )?(if (?:not )?exists )?(\w+)(?: on (?:only )?(?:public\.)?(\w+))?/;
+const ALTER = /^alter table (?:if exists )?(?:only )?(?:public\.)?(\w+) (.*)$/;
+
+/** Changes of a table that read or write all of its rows, while nobody else can. */
+const SLOW_CHANGES: [RegExp, string][] = [
+  [/ (set data )?type /, 'changes the type of a column: add a new column instead'],
+  [/ set not null/, 'checks every row for null: add a check constraint that is not valid first'],
+  [
+    /^add constraint (?!.* not valid)/,
+    'checks every row for a constraint: add it not valid, validate it in another migration',
+  ],
+  [/^add column .* generated always as/, 'computes a column for every row'],
+  [/^add column .* default .*(random|uuid|clock_timestamp)/, 'computes a default for every row'],
+  [/^add column .*(references|unique|primary key)/, 'builds an index or checks every row'],
+];
+
+/** The faults of a migration, each in a few words; none when nobody has to wait for it. */
+export function dangersOf({ statements }: Pick<Migration, 'statements'>): string[] {
+  const texts = statements.map(plain).filter((text) => text !== '');
+  const created = new Set(texts.map((text) => /^create table (?:if not exists )?(\w+)/.exec(text)?.[1]));
+  const indexes = texts.map((text) => INDEX.exec(text));
+  const isConcurrent = indexes.some((index) => index?.[2]);
+  const dropped = indexes.flatMap((index) => (index?.[1] === 'drop ' ? [index[4]] : []));
+  const firstDrop = indexes.findIndex((index) => index?.[1] === 'drop ');
+
+  return texts.flatMap((text, position) => {
+    const say = (fault: string) => [`${text.slice(0, 60)}: ${fault}`];
+    const [, verb, concurrently, ifExists, name, table] = indexes[position] ?? [];
+    if (verb !== undefined) {
+      if (!concurrently) return table !== undefined && created.has(table) ? [] : say('is not concurrent');
+      if (!ifExists) return say('cannot be repeated: if exists, if not exists');
+      if (verb !== 'drop ' && firstDrop >= 0 && position > firstDrop)
+        return say('is built after the old one is dropped');
+      if (verb !== 'drop ' && dropped.includes(name)) return say('has the name of the old one');
+      return [];
+    }
+    if (isConcurrent) return say('stands beside concurrent indexes, which have no transaction');
+    const [, altered, change = ''] = ALTER.exec(text) ?? [];
+    if (altered === undefined || created.has(altered)) return [];
+    return SLOW_CHANGES.filter(([pattern]) => pattern.test(change)).flatMap(([, fault]) => say(fault));
+  });
+}
