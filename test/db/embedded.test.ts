@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { administer } from '../support/databases.ts';
+
+const isRoot = process.getuid?.() === 0;
+const QUICK = { fsync: 'off' };
+
+let folder: string;
+/** Of a server that was started once. */
+let data: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crm-embedded-'));
+  // Another user who gets this far must still be refused.
+  await chmod(folder, 0o711);
+  data = join(folder, 'postgres');
+  await (await startEmbeddedPostgres(data, QUICK)).stop();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function started() {
+  const server = await startEmbeddedPostgres(data, QUICK);
+  onTestFinished(server.stop);
+  return server;
+}
+
+const rows = (url: string, text: string) =>
+  administer(url, async (client) => (await client.query(text)).rows);
+
+/** A program of the user whom the data belong to. */
+async function stranger(command: string, ...args: string[]): Promise<ChildProcess> {
+  const { uid, gid } = await stat(data);
+  const child = spawn(command, args, { stdio: 'ignore', ...(isRoot && { uid, gid }) });
+  await once(child, 'spawn');
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return child;
+}
+
+describe('the embedded server', () => {
+  test('lets in nobody but its own user and root, as the kernel names them, whatever was written before', async () => {
+    await writeFile(join(data, 'pg_hba.conf'), 'local all all trust\n');
+    const { url } = await started();
+    expect(
+      await rows(url, 'select type, database, user_name, auth_method, options from pg_hba_file_rules'),
+    ).toEqual([
+      { type: 'local', database: ['all'], user_name: ['all'], auth_method: 'peer', options: ['map=service'] },
+    ]);
+    const mapped = await rows(url, 'select sys_name, pg_username from pg_ident_file_mappings');
+    expect(mapped).toContainEqual({ sys_name: 'root', pg_username: 'all' });
+    expect(mapped.length).toBeLessThanOrEqual(2);
+  });
+
+  test.skipIf(!isRoot)('refuses another user of the machine who reaches its socket', async () => {
+    const { host } = await started();
+    await chmod(host, 0o711);
+    await chmod(join(host, '.s.PGSQL.5432'), 0o777);
+    const script = `require('pg').Client.prototype; const pg = require('pg');
+      const client = new pg.Client({ host: ${JSON.stringify(host)}, user: 'postgres', database: 'postgres' });
+      client.connect().then(() => process.exit(0), (error) => process.exit(error.code === '28000' ? 28 : 1));`;
+    const cwd = new URL('../..', import.meta.url).pathname;
+    const ended = async (uid: number) =>
+      (await once(spawn(process.execPath, ['-e', script], { cwd, uid }), 'exit'))[0];
+    expect(await ended(0)).toBe(0);
+    expect(await ended(1)).toBe(28);
+    await chmod(host, 0o700);
+  });
+
+  test('writes a log for each day of the week, and begins it anew when the day comes again', async () => {
+    const { url } = await started();
+    const names = [
+      'logging_collector',
+      'log_filename',
+      'log_rotation_age',
+      'log_truncate_on_rotation',
+      'log_rotation_size',
+    ];
+    const shown = await rows(
+      url,
+      `select name, setting from pg_settings where name in ('${names.join("', '")}')`,
+    );
+    expect(Object.fromEntries(shown.map(({ name, setting }) => [name, setting]))).toEqual({
+      logging_collector: 'on',
+      log_filename: 'server-%a.log',
+      log_rotation_age: '1440',
+      log_rotation_size: '0',
+      log_truncate_on_rotation: 'on',
+    });
+    const logs = await readdir(join(data, 'log'));
+    expect(logs.every((name) => /^server-\w{3}\.log$/.test(name))).toBe(true);
+    expect((await readFile(join(data, 'server.log'), 'utf8')).split('\n').length).toBeLessThan(10);
+  });
+
+  test('that was killed is started again, though its process number now belongs to another program', async () => {
+    const other = await stranger('sleep', '600');
+    await writeFile(join(data, 'postmaster.pid'), `${other.pid}\n${data}\n1\n5432\n${data}\n\n\n`);
+    const fault = await startEmbeddedPostgres(data, QUICK).catch((error: Error) => error.message);
+    expect(fault).toBe(
+      `The embedded PostgreSQL did not start: process ${other.pid} runs, which ${data}/postmaster.pid says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`,
+    );
+    // Not ours to end.
+    expect([other.exitCode, other.signalCode]).toEqual([null, null]);
+    await rm(join(data, 'postmaster.pid'));
+    await started();
+  });
+
+  test('says in one line what else keeps it from starting', async () => {
+    const fault = startEmbeddedPostgres(data, { ...QUICK, shared_buffers: '1kB' });
+    await expect(fault).rejects.toThrow(/^The embedded PostgreSQL did not start: .*shared_buffers.*$/);
+    await started();
+  });
+});
+
+describe('for data whose path is too long for a socket', () => {
+  const longData = () => join(folder, 'x'.repeat(100));
+  const socketFolder = () => join(tmpdir(), `crm-${hash('sha256', longData()).slice(0, 12)}`);
+  const REFUSED =
+    /crm-\w+, for the socket .* is no folder of this user with mode 700: remove it, or choose a shorter DATA_DIR\.$/;
+
+  test.each<[string, (path: string) => Promise<unknown>]>([
+    ['that others may enter', (path) => mkdir(path, { mode: 0o755 })],
+    ['that is a link', (path) => symlink(folder, path)],
+    ['that is a file', (path) => writeFile(path, '', { mode: 0o700 })],
+    ...(isRoot
+      ? [
+          [
+            'of another user',
+            async (path: string) => {
+              await mkdir(path, { mode: 0o700 });
+            },
+          ] as [string, (path: string) => Promise<unknown>],
+        ]
+      : []),
+  ])('a folder %s is refused', async (_name, make) => {
+    await make(socketFolder());
+    onTestFinished(() => rm(socketFolder(), { recursive: true, force: true }));
+    await expect(startEmbeddedPostgres(longData())).rejects.toThrow(REFUSED);
+  });
+
+  test('a folder of its own is made, used and removed', async () => {
+    const first = await startEmbeddedPostgres(longData(), QUICK);
+    expect(first.host).toBe(socketFolder());
+    expect((await stat(first.host)).mode & 0o777).toBe(0o700);
+    await first.stop();
+    await expect(stat(first.host)).rejects.toThrow('ENOENT');
+  });
+});
