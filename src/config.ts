@@ -83,6 +83,11 @@ export const Environment = z.object({
   FILE_SIGNING_SECRET_PREVIOUS: secret()
     .optional()
     .describe('The secret before the last change: links that it signed stay good until they expire.'),
+  SHUTDOWN_DRAIN_MS: integer(0, 600_000)
+    .optional()
+    .describe(
+      'How long the service still answers after SIGTERM, while `/readyz` is 503, so that a load balancer can turn away. Default: `2000`; with the embedded database `0`.',
+    ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level or silent')
     .default('info')

@@ -1,11 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { buildDashboardApp } from './dashboard/app.ts';
 import { openDatabase } from './db/client.ts';
-import { startEmbeddedPostgres } from './db/embedded.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
 import { isDatabaseFault, sqlState } from './db/faults.ts';
 import { MigrationError, migrateDatabase } from './db/migrate.ts';
 import { checkDatabase } from './db/readiness.ts';
@@ -23,15 +24,34 @@ import { openKeyCache } from './keys/cache.ts';
 
 type Closer = () => Promise<unknown>;
 
-async function start(config: Config, closers: Closer[]): Promise<void> {
+/** What the start has opened so far. */
+const closers: Closer[] = [];
+const closing = (close: Closer) => closers.unshift(close);
+/** Nothing of this process may outlive it, however it ends. */
+let stopPostgres: Closer = async () => undefined;
+/** Aborted when the service is about to end. */
+const leaving = new AbortController();
+
+function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
+  const starting = startEmbeddedPostgres(join(DATA_DIR, 'postgres'));
+  let stopping: Promise<void> | undefined;
+  // Known before it runs: a process that is told to end in between waits for it, and stops it.
+  stopPostgres = () => {
+    stopping ??= starting.then(
+      ({ stop }) => stop(),
+      () => undefined,
+    );
+    return stopping;
+  };
+  closing(stopPostgres);
+  return starting;
+}
+
+async function start(config: Config): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL);
-  const closing = (close: Closer) => closers.unshift(close);
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
 
-  const embedded = config.DATABASE_URL
-    ? undefined
-    : await startEmbeddedPostgres(join(config.DATA_DIR, 'postgres'));
-  if (embedded) closing(embedded.stop);
+  const embedded = config.DATABASE_URL ? undefined : await startPostgres(config);
   const url = config.DATABASE_URL ?? embedded?.url ?? '';
   const directUrl = config.DATABASE_DIRECT_URL ?? url;
   await migrateDatabase(directUrl);
@@ -70,7 +90,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     db,
     keys,
     rateLimit: {
-      limiter: limiterOf(config, directUrl, onConnectionError, closing),
+      limiter: limiterOf(config, url, onConnectionError),
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
     },
     links,
@@ -78,8 +98,11 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     logger,
     trustProxy: config.TRUST_PROXY,
     metrics,
+    leaving: leaving.signal,
   });
-  closing(() => app.close());
+  // Both end together: neither waits for the other's clients.
+  const servers: Pick<FastifyInstance, 'close'>[] = [app];
+  closing(() => Promise.all(servers.map((server) => server.close())));
   await listen(app, { host: config.HOST, port: config.PORT });
 
   // Only a service that is tried out makes its own token; elsewhere a secret comes from whoever runs it.
@@ -93,8 +116,9 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
     logger,
     trustProxy: config.TRUST_PROXY,
     health: { ready: () => checkDatabase(url), metrics },
+    leaving: leaving.signal,
   });
-  closing(() => dashboard.close());
+  servers.push(dashboard);
   await listen(dashboard, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
   greet(app, config, demoKey, [
     dashboardToken === undefined
@@ -107,12 +131,7 @@ async function start(config: Config, closers: Closer[]): Promise<void> {
 const ownDashboardToken = (config: Config): Promise<string> =>
   keptSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32));
 
-function limiterOf(
-  config: Config,
-  url: string,
-  onError: (error: Error) => void,
-  closing: (close: Closer) => void,
-) {
+function limiterOf(config: Config, url: string, onError: (error: Error) => void) {
   if (config.RATE_LIMIT_STORE === 'memory') return memoryLimiter();
   const shared = sharedLimiter(url, onError);
   closing(shared.close);
@@ -173,23 +192,50 @@ function explain(
 /** What still runs after this long is cut off. */
 const SHUTDOWN_LIMIT_MS = 30_000;
 
-async function shutDown(closers: Closer[], code: number): Promise<void> {
-  setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref();
+/** Long enough for a load balancer that asks `/readyz` every second to turn to other instances. */
+const DEFAULT_DRAIN_MS = 2_000;
+
+/** Ends the process without waiting for anybody but its own PostgreSQL. */
+async function endNow(): Promise<void> {
+  await stopPostgres().catch(() => undefined);
+  process.exit(1);
+}
+
+async function shutDown(code: number): Promise<void> {
+  setTimeout(endNow, SHUTDOWN_LIMIT_MS).unref();
   for (const close of closers) {
     await close().catch((error: Error) => process.stderr.write(`While stopping: ${error.message}\n`));
   }
   process.exit(code);
 }
 
-const closers: Closer[] = [];
-const signal = new Promise<void>((stop) => {
-  process.once('SIGTERM', stop).once('SIGINT', stop);
+/** Serves on, and tells everybody to go elsewhere. A person at the terminal need not wait. */
+async function drain(config: Config, signal: NodeJS.Signals): Promise<void> {
+  leaving.abort();
+  const patience = config.SHUTDOWN_DRAIN_MS ?? (config.DATABASE_URL ? DEFAULT_DRAIN_MS : 0);
+  if (signal === 'SIGTERM') await pause(patience);
+}
+
+/** npm and the terminal can both pass on one Ctrl-C: what comes at once is no second one. */
+const SAME_SIGNAL_MS = 500;
+
+/** Resolves with the first signal to end. A later one ends the process at once, whatever it is doing. */
+const asked = new Promise<NodeJS.Signals>((done) => {
+  let first: number | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    first ??= performance.now();
+    if (performance.now() - first > SAME_SIGNAL_MS) endNow();
+    else done(signal);
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
 });
+
 try {
-  await start(readConfig(), closers);
-  await signal;
-  await shutDown(closers, 0);
+  const config = readConfig();
+  await start(config);
+  await drain(config, await asked);
+  await shutDown(0);
 } catch (error) {
   process.stderr.write(`${explain(error as Error)}\n`);
-  await shutDown(closers, 1);
+  await shutDown(1);
 }

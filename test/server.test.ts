@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -113,8 +116,26 @@ describe('a start without DATABASE_URL', () => {
       await fourth.until(READY);
       const afterCrash = await fetch(new URL(`/v1/customers/${customer.id}`, curl.url), { headers });
       expect(await afterCrash.json()).toEqual(customer);
-      fourth.child.kill('SIGTERM');
-      expect(await fourth.ended).toBe(0);
+      // A client that never finishes its request keeps the service waiting; a second Ctrl-C does not.
+      const endless = connect(Number(environment.PORT), '127.0.0.1');
+      endless.on('error', () => undefined);
+      const head = [
+        'POST /v1/customers HTTP/1.1',
+        'Host: x',
+        `Authorization: ${curl.authorization}`,
+        'Content-Type: application/json',
+        'Content-Length: 9',
+      ];
+      endless.write(`${head.join('\r\n')}\r\n\r\n`);
+      // Answered after it on a connection of its own, and so heard after it.
+      await fetch(curl.url, { headers });
+      fourth.child.kill('SIGINT');
+      await pause(1_000);
+      expect(fourth.child.exitCode).toBeNull();
+      fourth.child.kill('SIGINT');
+      expect(await fourth.ended).toBe(1);
+      // Its PostgreSQL has ended too.
+      await expect(stat(join(dataDir, 'postgres', 'postmaster.pid'))).rejects.toThrow('ENOENT');
 
       const key = await stat(join(dataDir, 'demo-key'));
       expect(key.mode & 0o777).toBe(0o600);
@@ -136,6 +157,7 @@ describe('a start with DATABASE_URL', () => {
       DATABASE_URL: database.url,
       DATA_DIR: join(folder, 'given'),
       HOST: '127.0.0.1',
+      SHUTDOWN_DRAIN_MS: '0',
       ...(await ports()),
     };
     const service = startProcess(environment);
@@ -186,6 +208,60 @@ describe('a start with DATABASE_URL', () => {
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ title: 'After' });
     expect(await service.ended).toBe(0);
+  });
+});
+
+describe('a stop', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase(inject('serverUrl'));
+  });
+  afterAll(() => database.drop());
+  const startOn = async (more: Record<string, string> = {}, args?: string[], command?: string) => {
+    const free = await ports();
+    const environment = {
+      DATABASE_URL: database.url,
+      DATA_DIR: join(folder, 'stop'),
+      HOST: '127.0.0.1',
+      ...free,
+    };
+    const service = startProcess({ ...environment, ...more }, args, command);
+    await service.until(READY);
+    const api = `http://127.0.0.1:${free.PORT}`;
+    return { service, port: Number(free.PORT), api, ready: `http://127.0.0.1:${free.DASHBOARD_PORT}/readyz` };
+  };
+
+  test('by SIGTERM: not ready at once, serving on for SHUTDOWN_DRAIN_MS, and then 0', async () => {
+    const { service, api, ready } = await startOn({ SHUTDOWN_DRAIN_MS: '3000' });
+    expect((await fetch(ready)).status).toBe(200);
+    service.child.kill('SIGTERM');
+    const readiness = async () => (await fetch(ready)).status;
+    await expect.poll(readiness, { interval: 5, timeout: 10_000 }).toBe(503);
+    const answer = await fetch(`${api}/openapi.json`);
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    expect(await service.ended).toBe(0);
+    expect(service.output()).not.toContain('"level":50');
+  });
+
+  test('waits for no connection without a request: neither a silent one nor one that has begun to ask', async () => {
+    const { service, port } = await startOn({ SHUTDOWN_DRAIN_MS: '0' });
+    for (const text of ['', 'GET /v1/team HTTP/1.1\r\nHo']) {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      if (text !== '') socket.write(text);
+    }
+    service.child.kill('SIGTERM');
+    // After 30 s it would end with 1.
+    expect(await service.ended).toBe(0);
+  });
+
+  test('of npm start reaches the service behind npm', async () => {
+    const { service, api } = await startOn({ SHUTDOWN_DRAIN_MS: '0', HOME: folder }, ['start'], 'npm');
+    expect((await fetch(`${api}/openapi.json`)).status).toBe(200);
+    // To npm alone, and not to its process group.
+    service.child.kill('SIGTERM');
+    await service.ended;
+    await expect(fetch(api)).rejects.toThrow();
   });
 });
 

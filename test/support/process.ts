@@ -15,8 +15,12 @@ export type ServiceProcess = {
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 /** Starts the service with nothing but these variables (and PATH, for setpriv). */
-export function startProcess(environment: Record<string, string>, args: string[] = [MAIN]): ServiceProcess {
-  const child = spawn(process.execPath, args, {
+export function startProcess(
+  environment: Record<string, string>,
+  args: string[] = [MAIN],
+  command = process.execPath,
+): ServiceProcess {
+  const child = spawn(command, args, {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
