@@ -37,8 +37,8 @@ const report = (line: string): void => {
   process.stderr.write(`${((performance.now() - began) / 1_000).toFixed(0).padStart(4)} s  ${line}\n`);
 };
 
-/** Those of Node.js that `npm start` gives: `node --some=flag src/main.js`. */
-const productionFlags = packageJson.scripts.start.split(' ').slice(1, -1);
+/** Those of Node.js that `npm start` gives: `exec node --some=flag src/main.js`. */
+const productionFlags = packageJson.scripts.start.split(' ').slice(2, -1);
 
 async function withClient<Result>(
   url: string,

@@ -97,7 +97,7 @@ const holder: { database?: TestDatabase; client?: pg.Client } = {};
 
 beforeAll(async () => {
   const database = await createTestDatabase(inject('serverUrl'));
-  const client = new pg.Client({ connectionString: database.url });
+  const client = new pg.Client({ connectionString: database.ownerUrl });
   Object.assign(holder, { database, client });
   await client.connect();
   await loadDataSet(client, [LARGE, ...Array.from({ length: NEIGHBOURS }, () => NEIGHBOUR)]);

@@ -16,7 +16,13 @@ import { parseJson } from '../src/db/json.ts';
 import { scopeTo } from '../src/db/scope.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
-import { administer, createTestDatabase, EMPTY_TEMPLATE, type TestDatabase } from './support/databases.ts';
+import {
+  administer,
+  createTestDatabase,
+  EMPTY_TEMPLATE,
+  serviceRole,
+  type TestDatabase,
+} from './support/databases.ts';
 import { dashboardTour, README } from './support/documents.ts';
 import { type Example, examplesOf, runExample } from './support/examples.ts';
 import { freePort, MAIN, startProcess } from './support/process.ts';
@@ -152,9 +158,11 @@ describe('a start with DATABASE_URL', () => {
   });
   afterAll(() => database.drop());
 
-  test('migrates, loads nothing, and finishes requests that run when SIGTERM comes', async () => {
+  test('migrates as the owner, works as another role, loads nothing, and finishes requests that run when SIGTERM comes', async () => {
+    await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
     const environment = {
       DATABASE_URL: database.url,
+      DATABASE_DIRECT_URL: database.ownerUrl,
       DATA_DIR: join(folder, 'given'),
       HOST: '127.0.0.1',
       SHUTDOWN_DRAIN_MS: '0',
@@ -164,6 +172,8 @@ describe('a start with DATABASE_URL', () => {
     const output = await service.until(READY);
     expect(output).toContain('npm run keys');
     expect(output).not.toContain('tcrm_');
+    const ready = await fetch(`http://127.0.0.1:${environment.DASHBOARD_PORT}/readyz`);
+    expect(ready.status).toBe(200);
     const base = `http://127.0.0.1:${environment.PORT}`;
     const db = openDatabase({ url: database.url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
     const scope = scopeTo(db, (await createOrganization(db, 'Agency')).id);
@@ -173,7 +183,7 @@ describe('a start with DATABASE_URL', () => {
     );
     await db.close();
 
-    const locker = new pg.Client({ connectionString: database.url });
+    const locker = new pg.Client({ connectionString: database.ownerUrl });
     await locker.connect();
     await locker.query('begin');
     await locker.query('select from products for update');
@@ -184,7 +194,7 @@ describe('a start with DATABASE_URL', () => {
     });
     // On a connection of its own: within a transaction the view does not change.
     const waiting = () =>
-      administer(database.url, async (client) => {
+      administer(database.ownerUrl, async (client) => {
         const { rowCount } = await client.query(
           "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
         );

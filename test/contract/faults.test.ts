@@ -98,7 +98,7 @@ async function whileKilling(work: () => Promise<void>): Promise<number> {
 async function lock(table: string): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
-  const holding = administer(service.url, async (client) => {
+  const holding = administer(service.ownerUrl, async (client) => {
     await client.query(`begin; lock table ${table} in access exclusive mode`);
     held.resolve();
     await release.promise;

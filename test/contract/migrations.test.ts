@@ -40,7 +40,7 @@ const UNSCOPED_INDEXES = [
 async function emptyDatabase(): Promise<string> {
   const database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
   onTestFinished(database.drop);
-  return database.url;
+  return database.ownerUrl;
 }
 
 /** One that was migrated once; tests that write take one of their own. */
@@ -48,7 +48,7 @@ let migrated: string;
 let dropMigrated: () => Promise<void>;
 beforeAll(async () => {
   const database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
-  migrated = database.url;
+  migrated = database.ownerUrl;
   dropMigrated = database.drop;
   await migrateDatabase(migrated);
 });
@@ -116,9 +116,11 @@ describe('migrateDatabase', () => {
       `template0 encoding 'SQL_ASCII' locale 'C'`,
     );
     onTestFinished(database.drop);
-    await expect(migrateDatabase(database.url)).rejects.toThrow('must have the encoding UTF8, not SQL_ASCII');
+    await expect(migrateDatabase(database.ownerUrl)).rejects.toThrow(
+      'must have the encoding UTF8, not SQL_ASCII',
+    );
     expect(
-      await rows(database.url, `select from pg_tables where schemaname in ('public', 'drizzle')`),
+      await rows(database.ownerUrl, `select from pg_tables where schemaname in ('public', 'drizzle')`),
     ).toEqual([]);
   });
 

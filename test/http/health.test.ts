@@ -67,7 +67,7 @@ describe('GET /readyz', () => {
   test('is 503 when only older migrations are applied', async () => {
     const database = await createTestDatabase(inject('serverUrl'));
     closers.push(database.drop);
-    await administer(database.url, (client) =>
+    await administer(database.ownerUrl, (client) =>
       client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [latestMigration]),
     );
     await expect(checkDatabase(database.url)).rejects.toThrow('The newest migration is not applied.');

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import pg from 'pg';
 
 /** Migrated, without rows. */
@@ -9,6 +10,24 @@ export const EMPTY_TEMPLATE = 'crm_empty';
 /** The same server's connection string for another database; with a socket there is no host, so no URL to parse. */
 export const withDatabase = (url: string, database: string): string =>
   url.replace(/^([a-z]+:\/\/[^/]*\/)[^?]*/, `$1${database}`);
+
+const SERVICE_ROLE = readFileSync(new URL('../../deploy/service-role.sql', import.meta.url), 'utf8');
+const PASSWORD = 'crm_service';
+
+/** What operators run as the owner, as psql would: `role` belongs to the whole server, `rights` to one database. */
+export const serviceRole = (() => {
+  const statements = SERVICE_ROLE.replace(/^--.*$/gm, '')
+    .replace(":'password'", `'${PASSWORD}'`)
+    .split(';');
+  const isRole = (statement: string) => /^\s*create role/.test(statement);
+  return {
+    role: statements.filter(isRole).join(';'),
+    rights: statements.filter((statement) => !isRole(statement)).join(';'),
+  };
+})();
+
+/** The same connection as the role that the service works as. */
+const asService = (url: string): string => url.replace(/^([a-z]+:\/\/)[^/@]*@/, `$1crm_service:${PASSWORD}@`);
 
 /** Runs statements on the server's own database. */
 export async function administer<Result>(
@@ -24,14 +43,22 @@ export async function administer<Result>(
   }
 }
 
-export type TestDatabase = { url: string; drop: () => Promise<void> };
+export type TestDatabase = {
+  /** As the role that the service works as. */
+  url: string;
+  /** As the owner, who may do everything. */
+  ownerUrl: string;
+  drop: () => Promise<void>;
+};
 
 /** A database of its own, as the template is. */
 export async function createTestDatabase(serverUrl: string, template = TEMPLATE): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(serverUrl, (client) => client.query(`create database ${name} template ${template}`));
+  const ownerUrl = withDatabase(serverUrl, name);
   return {
-    url: withDatabase(serverUrl, name),
+    url: asService(ownerUrl),
+    ownerUrl,
     drop: () =>
       administer(serverUrl, async (client) => {
         await client.query(`drop database if exists ${name} with (force)`);

@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { EMPTY_TEMPLATE, TEMPLATE, withDatabase } from './databases.ts';
+import { administer, EMPTY_TEMPLATE, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
 
 /**
  * The server of a test run: embedded, or with TEST_POSTGRES=container one in a container. It holds one migrated template;
@@ -21,8 +21,11 @@ export async function setup(project: TestProject): Promise<void> {
   const utf8 = `encoding 'UTF8' locale 'C.UTF-8' template template0`;
   await admin.query(`create database ${EMPTY_TEMPLATE} ${utf8}`);
   await admin.query(`create database ${TEMPLATE} ${utf8}`);
+  await admin.query(serviceRole.role);
   await admin.end();
-  await migrateDatabase(withDatabase(server.url, TEMPLATE));
+  const template = withDatabase(server.url, TEMPLATE);
+  await administer(template, (client) => client.query(serviceRole.rights));
+  await migrateDatabase(template);
   project.provide('serverUrl', server.url);
 }
 

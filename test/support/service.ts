@@ -55,7 +55,10 @@ export type ServiceOptions = {
 export type Service = {
   app: FastifyInstance;
   db: Database;
+  /** As the role that the service works as. */
   url: string;
+  /** As the owner of the schema. */
+  ownerUrl: string;
   keys: KeyCache;
   storage: FileStorage;
   /** Folder of the service's files. */
@@ -76,7 +79,7 @@ const SECRETS = {
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const database = options.beside
-    ? { url: options.beside.url, drop: async () => undefined }
+    ? { url: options.beside.url, ownerUrl: options.beside.ownerUrl, drop: async () => undefined }
     : await createTestDatabase(inject('serverUrl'));
   const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
   const logger = createLogger(options.logTo ? (options.logLevel ?? 'info') : 'silent', options.logTo);
@@ -87,7 +90,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     logger,
     now: options.keyClock ?? Date.now,
   });
-  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => undefined);
   const now = options.now ?? Date.now;
   const app = await buildApp({
@@ -103,6 +106,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     app,
     db,
     url: database.url,
+    ownerUrl: database.ownerUrl,
     keys,
     storage: diskStorage(dataDir),
     dataDir,

@@ -1,0 +1,10 @@
+-- The role that the service works as: it reads and writes rows, and can neither change the schema nor empty a table.
+-- Once for each database, as the owner who migrates it:
+--   psql "$DATABASE_DIRECT_URL" -v ON_ERROR_STOP=1 -v password=… -f deploy/service-role.sql
+create role crm_service login password :'password';
+create schema if not exists drizzle;
+grant usage on schema drizzle to crm_service;
+grant select on all tables in schema drizzle to crm_service;
+alter default privileges in schema drizzle grant select on tables to crm_service;
+grant select, insert, update, delete on all tables in schema public to crm_service;
+alter default privileges in schema public grant select, insert, update, delete on tables to crm_service;
