@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // They take minutes: npm run test:faults.
+    exclude: ['test/faults/**'],
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     // Loading the modules takes longer than most files: a worker loads them once for all of its files.

@@ -235,9 +235,12 @@ export async function startEmbeddedPostgres(
   });
 
   const stop = async () => {
-    await halt();
-    held.close();
-    if (host !== data) await rm(host, { recursive: true, force: true });
+    try {
+      await halt();
+    } finally {
+      held.close();
+      if (host !== data) await rm(host, { recursive: true, force: true });
+    }
   };
   return { url: databaseUrl(host, 'postgres'), host, stop };
 }

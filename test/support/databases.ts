@@ -27,7 +27,8 @@ export const serviceRole = (() => {
 })();
 
 /** The same connection as the role that the service works as. */
-const asService = (url: string): string => url.replace(/^([a-z]+:\/\/)[^/@]*@/, `$1crm_service:${PASSWORD}@`);
+export const asService = (url: string): string =>
+  url.replace(/^([a-z]+:\/\/)[^/@]*@/, `$1crm_service:${PASSWORD}@`);
 
 /** Runs statements on the server's own database. */
 export async function administer<Result>(

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { openDatabase } from '../../src/db/client.ts';
+import { parseJson } from '../../src/db/json.ts';
+import { scopeTo } from '../../src/db/scope.ts';
+import { issueApiKey } from '../../src/keys/repository.ts';
+import { createOrganization } from '../../src/organizations/repository.ts';
+import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
+
+export const TOKEN = 'dashboard-token-of-the-fault-tests-0001';
+
+/** An instance of the service as a process, on ports that it keeps when it is started again. */
+export type Instance = {
+  port: number;
+  dashboardPort: number;
+  process: () => ServiceProcess;
+  start: () => Promise<void>;
+};
+
+export async function openInstance(environment: Record<string, string>): Promise<Instance> {
+  const [PORT, DASHBOARD_PORT] = [await freePort(), await freePort()];
+  let current: ServiceProcess | undefined;
+  const instance: Instance = {
+    port: Number(PORT),
+    dashboardPort: Number(DASHBOARD_PORT),
+    process: () => {
+      if (!current) throw new Error('The instance was never started.');
+      return current;
+    },
+    start: async () => {
+      current = startProcess({
+        HOST: '127.0.0.1',
+        PORT,
+        DASHBOARD_PORT,
+        DASHBOARD_TOKEN: TOKEN,
+        RATE_LIMIT_PER_MINUTE: '0',
+        LOG_LEVEL: 'fatal',
+        ...environment,
+      });
+      await current.until('Try it:');
+    },
+  };
+  await instance.start();
+  return instance;
+}
+
+/** An organization with a key. */
+export async function openAgency(url: string): Promise<{ id: string; key: string }> {
+  const db = openDatabase({ url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
+  try {
+    const { id } = await createOrganization(db, `Agency ${randomUUID()}`);
+    return { id, key: parseJson(await issueApiKey(scopeTo(db, id), { name: 'test' })).key };
+  } finally {
+    await db.close();
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are asserted against, field by field.
+export type Answer = { status: number; body: any };
+
+/** Sends one request and never a second: a connection that breaks is an answer too, of status 0. */
+export type Send = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+/** A client with connections of its own, which it keeps. */
+export function openClient(port: number, headers: Record<string, string>): { send: Send; close: () => void } {
+  const agent = new Agent({ keepAlive: true });
+  const send: Send = (method, path, body) =>
+    new Promise((done) => {
+      const payload = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+      const type = payload !== undefined &&
+        !Buffer.isBuffer(payload) && { 'content-type': 'application/json' };
+      const length = payload !== undefined && { 'content-length': Buffer.byteLength(payload) };
+      const asked = request({
+        host: '127.0.0.1',
+        port,
+        method,
+        path,
+        agent,
+        headers: { ...type, ...length, ...headers },
+      });
+      const broken = (error: Error) => done({ status: 0, body: error.message });
+      asked.on('error', broken).on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk) => chunks.push(chunk)).on('error', broken);
+        response.on('aborted', () => broken(new Error('The answer broke off.')));
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          // A balancer answers in HTML.
+          const isJson = /json/.test(response.headers['content-type'] ?? '');
+          done({ status: response.statusCode ?? 0, body: isJson ? JSON.parse(text) : text });
+        });
+      });
+      asked.end(payload);
+    });
+  return { send, close: () => agent.destroy() };
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { createTestDatabase } from '../support/databases.ts';
+import { openAgency, openClient, openInstance, type Send, TOKEN } from './instance.ts';
+import { compare, failures } from './ledger.ts';
+import { startTraffic } from './traffic.ts';
+
+const KILLS = 10;
+const BOUNDARY = 'boundary-of-the-test';
+const SIZE = 2 * 1024 * 1024;
+
+/** The name over and over: of a part it can be told that it is one. */
+const contentOf = (name: string): Buffer => Buffer.alloc(SIZE, `${name}\n`);
+
+const formOf = (name: string): Buffer =>
+  Buffer.concat([
+    Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="kind"\r\n\r\nitinerary\r\n`),
+    Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`),
+    contentOf(name),
+    Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
+  ]);
+
+/** A quote to attach files to; its path. */
+async function furnish(send: Send, organization: string): Promise<{ quote: string; path: string }> {
+  const root = `/dashboard/v1/organizations/${organization}`;
+  const [stage, opportunity, quote] = [randomUUID(), randomUUID(), randomUUID()];
+  const answers = [
+    await send('PUT', `${root}/pipeline-stages/${stage}`, { key: 'quoted', name: 'Cotizado' }),
+    await send('PUT', `${root}/opportunities/${opportunity}`, {
+      title: 'Patagonia',
+      salesStage: 'proposal',
+      stageId: stage,
+    }),
+    await send('PUT', `${root}/quotes/${quote}`, {
+      opportunityId: opportunity,
+      title: 'Patagonia',
+      status: 'published',
+    }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+  return { quote, path: `${root}/quotes/${quote}/attachments` };
+}
+
+test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowledged file, and leave none in part`, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'crm-instances-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const database = await createTestDatabase(inject('serverUrl'));
+  onTestFinished(database.drop);
+  const agency = await openAgency(database.url);
+  const instance = await openInstance({ DATABASE_URL: database.url, DATA_DIR: folder });
+  onTestFinished(async () => {
+    instance.process().child.kill('SIGKILL');
+    await instance.process().ended;
+  });
+  const token = { authorization: `Bearer ${TOKEN}` };
+  const dashboard = openClient(instance.dashboardPort, token);
+  const { quote, path } = await furnish(dashboard.send, agency.id);
+  dashboard.close();
+
+  const traffic = startTraffic(instance.port, agency.key, 4);
+  onTestFinished(traffic.stop);
+  const stop = new AbortController();
+  const acknowledged = new Set<string>();
+  let failed = 0;
+  const uploading = Array.from({ length: 3 }, async (_, client) => {
+    const { send, close } = openClient(instance.dashboardPort, {
+      ...token,
+      'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
+    });
+    for (let turn = 0; !stop.signal.aborted; turn += 1) {
+      const name = `file-${client}-${turn}`;
+      const { status } = await send('POST', path, formOf(name));
+      if (status === 201) acknowledged.add(name);
+      else {
+        failed += 1;
+        await pause(20);
+      }
+    }
+    close();
+  });
+  const uploads = () => acknowledged.size;
+
+  for (let count = 0; count < KILLS; count += 1) {
+    await traffic.progress(30);
+    await expect.poll(uploads, { timeout: 120_000, interval: 7 }).toBeGreaterThanOrEqual(3 * (count + 1));
+    instance.process().child.kill('SIGKILL');
+    await instance.process().ended;
+    await instance.start();
+  }
+  await traffic.progress(30);
+  stop.abort();
+  await Promise.all(uploading);
+  await traffic.stop();
+
+  expect(failures(traffic.ledger).map(([status]) => status)).toEqual([0]);
+  expect(failed).toBeGreaterThan(0);
+  await compare(traffic.ledger, agency, database.ownerUrl, instance.port);
+
+  const headers = { 'x-api-key': agency.key };
+  const listed = await fetch(`http://127.0.0.1:${instance.port}/v1/quotes/${quote}/attachments`, { headers });
+  const { data } = (await listed.json()) as { data: { url: string; fileName: string; sizeBytes: number }[] };
+  const names = new Set(data.map(({ fileName }) => fileName));
+  expect([...acknowledged].filter((name) => !names.has(name))).toEqual([]);
+  expect(names.size).toBe(data.length);
+  for (const { url, fileName } of data) {
+    const { pathname, search } = new URL(url);
+    const file = await fetch(`http://127.0.0.1:${instance.port}${pathname}${search}`);
+    expect(file.status).toBe(200);
+    expect(Buffer.from(await file.arrayBuffer()).equals(contentOf(fileName)), fileName).toBe(true);
+  }
+  process.stdout.write(
+    `${KILLS} SIGKILLs of the service: ${traffic.ledger.acknowledged} writes and ${uploads()} files acknowledged, 0 lost; ${failed} uploads failed\n`,
+  );
+});

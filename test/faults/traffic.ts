@@ -1,0 +1,35 @@
+import { openClient } from './instance.ts';
+import { type Ledger, openLedger, writeUntil } from './ledger.ts';
+
+/** Clients that write, each over its own connection, until they are told to stop. */
+export type Traffic = {
+  ledger: Ledger;
+  requests: () => number;
+  /** Resolves when so many more writes were acknowledged: the service works again. */
+  progress: (writes: number) => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+export function startTraffic(port: number, key: string, clients: number): Traffic {
+  const stop = new AbortController();
+  const ledger = openLedger();
+  const opened = Array.from({ length: clients }, () => openClient(port, { 'x-api-key': key }));
+  const writing = opened.map(async ({ send, close }) => {
+    await writeUntil(stop.signal, send, ledger);
+    close();
+  });
+  return {
+    ledger,
+    requests: () => [...ledger.answers.values()].reduce((sum, count) => sum + count, 0),
+    progress: async (writes) => {
+      const goal = ledger.acknowledged + writes;
+      while (ledger.acknowledged < goal) await pause(10);
+    },
+    stop: async () => {
+      stop.abort();
+      await Promise.all(writing);
+    },
+  };
+}
