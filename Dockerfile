@@ -1,8 +1,10 @@
 # Runs the TypeScript as it is: no build step. The database is another container; see docker-compose.yml.
-FROM node:24-bookworm-slim
+ARG NODE_IMAGE=node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
+FROM ${NODE_IMAGE}
 
 WORKDIR /app
-ENV NODE_ENV=production DATA_DIR=/data
+# npm writes into its cache, even when it only runs a command: the rest of the image may be read-only.
+ENV NODE_ENV=production DATA_DIR=/data npm_config_cache=/tmp/npm npm_config_update_notifier=false
 
 # The embedded database and the demo agency are optional dependencies, and stay out.
 COPY package.json package-lock.json .npmrc ./
