@@ -12,7 +12,7 @@ describe('what is deployed', () => {
     expect(secrets.length).toBeGreaterThan(5);
     expect(secrets.filter(([, , otherwise]) => /^:?-./.test(otherwise ?? ''))).toEqual([]);
     for (const name of ['POSTGRES_PASSWORD', 'SERVICE_PASSWORD'])
-      expect(compose).toMatch(new RegExp(`\\$\\{${name}:\\?set it`));
+      expect(compose).toMatch(new RegExp(`\\$\\{${name}:\\?set ${name} in`));
   });
 
   test('runs the service without rights of the system, with a root that it cannot write, within its memory', () => {
