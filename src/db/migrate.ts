@@ -128,7 +128,7 @@ async function takeLock(client: pg.Client): Promise<void> {
 const CONCURRENT_INDEX =
   /^(?:\s|--.*$)*(?:create (?:unique )?|drop )index concurrently (?:if (?:not )?exists )?"?(\w+)"?/im;
 
-export const isConcurrent = ({ statements }: Migration): boolean =>
+const isConcurrent = ({ statements }: Migration): boolean =>
   statements.some((statement) => CONCURRENT_INDEX.test(statement));
 
 const record = (client: pg.Client, { hash, when }: Migration) =>

@@ -56,7 +56,7 @@ export async function openAgency(url: string): Promise<{ id: string; key: string
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are asserted against, field by field.
-export type Answer = { status: number; body: any };
+type Answer = { status: number; body: any };
 
 /** Sends one request and never a second: a connection that breaks is an answer too, of status 0. */
 export type Send = (method: string, path: string, body?: unknown) => Promise<Answer>;
