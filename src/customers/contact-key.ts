@@ -1,3 +1,5 @@
+import { isValidPhoneNumber } from 'libphonenumber-js/max';
+
 /**
  * What makes two contacts the same account, whatever people write: the contact key. See "Contacts" in
  * docs/decisions.md; the country rules follow how WhatsApp itself reports numbers of Mexico, Argentina and Brazil.
@@ -7,7 +9,10 @@ export type IdentifierType = 'whatsapp' | 'instagram' | 'messenger' | 'email' | 
 
 const PUNCTUATION = /[\s.()[\]{}\p{Dash_Punctuation}]/gu;
 const E164 = /^\+[1-9]\d{6,14}$/;
-const BARE_DIGITS = /^\d{8,15}$/;
+/** With the country code, as WhatsApp reports numbers. */
+const REPORTED_DIGITS = /^[1-9]\d{11,14}$/;
+const FEW_DIGITS = /^\d{8,11}$/;
+const ONLY_DIGITS = /^\d{1,11}$/;
 
 /** Meta's business-scoped user ids, which stand in for a number that the person hides. */
 const BUSINESS_SCOPED_ID = /^[A-Z]{2}(\.ENT)?\.[A-Za-z0-9]{1,128}$/;
@@ -21,15 +26,20 @@ const COUNTRY_VARIANTS: readonly [RegExp, string][] = [
 
 const isTelephone = (type: IdentifierType): boolean => type === 'whatsapp' || type === 'telefono';
 
+const withoutPunctuation = (value: string): string => value.replace(PUNCTUATION, '').replace(/^00/, '+');
+
 /** The number in E.164, with punctuation and a leading 00 resolved; null for what is no telephone number. */
 function e164(value: string): string | null {
-  const digits = value.replace(PUNCTUATION, '').replace(/^00/, '+');
-  const number = BARE_DIGITS.test(digits) ? `+${digits}` : digits;
-  return E164.test(number) ? number : null;
+  const number = withoutPunctuation(value);
+  if (E164.test(number)) return number;
+  // Few digits can be a national number: taken for an international one, it would be somebody else's abroad.
+  const isInternational =
+    REPORTED_DIGITS.test(number) || (FEW_DIGITS.test(number) && isValidPhoneNumber(`+${number}`));
+  return isInternational ? `+${number}` : null;
 }
 
-/** One @ between two parts that are not empty; mail servers know more than a pattern can. */
-export const isEmailAddress = (text: string): boolean => /^[^@]+@[^@]+$/.test(text);
+/** One @ between two parts, and neither a name nor a link around them; mail servers know more than a pattern can. */
+export const isEmailAddress = (text: string): boolean => /^(?!mailto:)[^@\s<>]+@[^@\s<>]+$/i.test(text);
 
 /** The contact's number in E.164, as the person's own country writes it; null for other channels and business-scoped ids. */
 export const phoneNumber = (type: IdentifierType, value: string): string | null =>
@@ -58,15 +68,22 @@ export function contactKey(type: IdentifierType, value: string): string | null {
   }
 }
 
-/** What a value of the type must be, to complete "identifierValue …". */
-export const identifierRule: Record<IdentifierType, string> = {
+export const EMAIL_RULE = 'must be an address with one @ between two parts, without spaces, <> and mailto:';
+
+const RULES: Record<IdentifierType, string> = {
   whatsapp: 'must be a telephone number in E.164, such as +5215512345678, or a business-scoped user id',
   telefono: 'must be a telephone number in E.164, such as +5215512345678',
-  email: 'must be an address with one @ between two parts',
+  email: EMAIL_RULE,
   instagram: 'must be a handle',
   messenger: 'must not be empty',
   web: 'must not be empty',
 };
+
+/** What a value that has no contact key must be, to complete "identifierValue …". */
+export const identifierRule = (type: IdentifierType, value: string): string =>
+  isTelephone(type) && ONLY_DIGITS.test(withoutPunctuation(value))
+    ? 'must start with + and the country code'
+    : RULES[type];
 
 /** What a search finds of a contact: the value as sent, its key, and its number, whose digits stand without punctuation. */
 export const searchText = (contact: {

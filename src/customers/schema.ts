@@ -75,7 +75,11 @@ const ContactInput = z
   })
   .superRefine(({ identifierType, identifierValue }, context) => {
     if (contactKey(identifierType, identifierValue) !== null) return;
-    context.addIssue({ code: 'custom', path: ['identifierValue'], message: identifierRule[identifierType] });
+    context.addIssue({
+      code: 'custom',
+      path: ['identifierValue'],
+      message: identifierRule(identifierType, identifierValue),
+    });
   })
   .meta({ id: 'CustomerContactCreate' });
 export type ContactInput = z.infer<typeof ContactInput>;

@@ -642,7 +642,10 @@ describe('all faults are named at once', () => {
           'body.contacts[1].identifierValue',
           'must be a telephone number in E.164, such as +5215512345678, or a business-scoped user id',
         ),
-        fault('body.contacts[2].identifierValue', 'must be an address with one @ between two parts'),
+        fault(
+          'body.contacts[2].identifierValue',
+          'must be an address with one @ between two parts, without spaces, <> and mailto:',
+        ),
       ]),
     );
     for (const { path, message } of body.error.details) {
@@ -669,7 +672,7 @@ describe('all faults are named at once', () => {
   test.each([
     ['whatsapp', 'must be a telephone number in E.164, such as +5215512345678, or a business-scoped user id'],
     ['telefono', 'must be a telephone number in E.164, such as +5215512345678'],
-    ['email', 'must be an address with one @ between two parts'],
+    ['email', 'must be an address with one @ between two parts, without spaces, <> and mailto:'],
     ['instagram', 'must be a handle'],
   ])('%s says what its identifier must be', async (identifierType, message) => {
     const { status, body } = await agency.post('/v1/customers', {

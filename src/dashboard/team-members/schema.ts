@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { identifierRule, isEmailAddress } from '../../customers/contact-key.ts';
+import { EMAIL_RULE, isEmailAddress } from '../../customers/contact-key.ts';
 import { text, texts } from '../../http/fields.ts';
 
 export const TeamMemberPut = z
@@ -8,7 +8,7 @@ export const TeamMemberPut = z
       "Of the person's account, which can be in many organizations.",
     ),
     name: text({ min: 1, max: 255 }),
-    email: text({ max: 320 }).refine(isEmailAddress, identifierRule.email),
+    email: text({ max: 320 }).refine(isEmailAddress, EMAIL_RULE),
     roles: texts().default([]).describe('One base role and optional add-ons.'),
     isAssignable: z
       .boolean()
