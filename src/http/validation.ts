@@ -1,5 +1,5 @@
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /** Validation by zod, and the words of its faults: each completes a sentence that begins with the field's path. */
 
@@ -54,11 +54,27 @@ export class ValidationError extends Error {
   }
 }
 
+/** Of one field at most three rules are broken, and twenty faults are told. */
+const MAX_ISSUES = 60;
+
+const synchronous = <T>(result: T | Promise<T>): T => {
+  if (result instanceof Promise) throw new Error('Schemas of requests do not wait for anything.');
+  return result;
+};
+
+/** As `safeParse` does, but puts only the first faults into words: for 40,000 of them that takes 80 ms longer. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (data) => {
-    const result = validate(schema, data);
-    return result.success ? { value: result.data } : { error: new ValidationError(result.error.issues) };
+    const context = { async: false, error: inWords };
+    const { value, issues } = synchronous(schema._zod.run({ value: data, issues: [] }, context));
+    if (issues.length === 0) return { value };
+    const first = issues.slice(0, MAX_ISSUES);
+    return {
+      error: new ValidationError(
+        first.map((issue) => z.core.util.finalizeIssue(issue, context, z.core.config())),
+      ),
+    };
   };
 
 /** `body.contacts[0].identifierValue`, `query.limit`. */
