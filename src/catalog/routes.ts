@@ -80,7 +80,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         tags,
         summary: 'Update a product',
         description:
-          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. Variants cannot be changed.',
+          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. `variants` cannot be changed after creation: it has no effect here, and is refused under strict handling.',
         params: CatalogProductParams,
         body: CatalogProductUpdate,
         response: responses(

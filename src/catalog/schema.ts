@@ -17,6 +17,7 @@ import {
   texts,
   title,
 } from '../http/fields.ts';
+import { refusals } from '../http/ignored-parameters.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);
@@ -101,10 +102,15 @@ export const CatalogProduct = z
     priceMax: z.number().nullable(),
     operator: z.string().nullable(),
     priceBasis: z.string().nullable(),
-    validFrom: z.string().nullable(),
+    validFrom: z
+      .string()
+      .nullable()
+      .describe('Text as it was sent, such as a calendar date.')
+      .meta({ examples: ['2026-12-01'] }),
     validUntil: z
       .string()
       .nullable()
+      .describe('Text as it was sent, such as a calendar date.')
       .meta({ examples: ['2027-03-31'] }),
     variants: z.array(CatalogProductVariant),
     createdAt: dateTime(),
@@ -198,7 +204,8 @@ export const CatalogProductUpdate = z
     pricingMode: pricingMode().optional(),
     ...details,
   })
-  .meta({ id: 'CatalogProductUpdate', examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }] });
+  .meta({ id: 'CatalogProductUpdate', examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }] })
+  .register(refusals, { variants: 'cannot be changed after creation' });
 export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 
 export const CatalogProductListQuery = z.object({

@@ -66,12 +66,23 @@ export const ArchivedCustomer = z
   .meta({ id: 'ArchivedCustomer' });
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
 
+const IDENTIFIER = `Identifies the person on the channel; read back as it was sent.
+
+- \`whatsapp\`, \`telefono\`: a telephone number in E.164, such as \`+5215512345678\`. Spaces, dots, dashes and brackets do not count, and a
+  leading 00 stands for +. Without a +, 12 to 15 digits are taken as WhatsApp reports numbers, and 8 to 11 digits only where they are a valid
+  number with a + in front: a national number must start with + and the country code. \`whatsapp\` also takes a business-scoped user
+  id, such as \`MX.13491208655302741918\`.
+- \`email\`: an address with one @ between two parts, without spaces, <> and mailto:.
+- \`instagram\`: a handle, with or without its @.
+- \`messenger\`, \`web\`: any text.
+
+The same contact, of which a customer and an organization have one: numbers without their punctuation, and without Mexico's 1 (\`+521\`),
+Argentina's 9 (\`+549\`) and Brazil's ninth digit; addresses and handles in any case; other text exactly.`;
+
 const ContactInput = z
   .object({
     identifierType: identifierType(),
-    identifierValue: text({ min: 1, max: 320 }).describe(
-      'E.164 number for whatsapp and telefono, handle for instagram, address for email.',
-    ),
+    identifierValue: text({ min: 1, max: 320 }).describe(IDENTIFIER),
   })
   .superRefine(({ identifierType, identifierValue }, context) => {
     if (contactKey(identifierType, identifierValue) !== null) return;

@@ -42,7 +42,10 @@ export const name = () => text({ max: 255 });
 export const title = () => text({ min: 1, max: 500 });
 export const shortText = () => text({ max: 2_000 });
 export const longText = () => text({ max: 50_000 });
-export const dateText = () => text({ max: 64 });
+export const dateText = () =>
+  text({ max: 64 })
+    .describe('Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601).')
+    .meta({ examples: ['2027-03-31'] });
 export const currency = () =>
   text({ min: 3, max: 3 })
     .describe('Three-character currency code.')

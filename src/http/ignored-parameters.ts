@@ -16,43 +16,76 @@ declare module 'fastify' {
   }
 }
 
-/** The names that an object may have, each with what may be inside it. */
-type Known = { fields: Map<string, Known | undefined> };
+/** What a strict refusal says of a name, for the names whose reason is not that nobody knows them. */
+export const refusals = z.registry<Readonly<Record<string, string>>>();
+
+/** What the schema of a query or body says of one of its objects, or of the objects in a list. */
+type Known = {
+  fields: ReadonlyMap<string, Known | undefined>;
+  /** The names that the same object has in answers. */
+  answered: ReadonlySet<string>;
+  refusals: Readonly<Record<string, string>>;
+  /** The most entries of a list; beyond them it is refused and need not be read. */
+  maximum: number;
+};
 
 const MAX_NAMES = 20;
 const MAX_NAME_LENGTH = 100;
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 
-/** Every object of the schema, reached through what wraps it: optional, nullable, default, array, transformed. */
-function knownNames(schema: z.core.$ZodType): Known | undefined {
-  if (schema instanceof z.ZodObject) {
-    const shape = Object.entries(schema.shape as Record<string, z.core.$ZodType>);
-    return { fields: new Map(shape.map(([field, inner]) => [field, knownNames(inner)])) };
-  }
-  if (schema instanceof z.ZodArray) return knownNames(schema.element);
-  if (schema instanceof z.ZodPipe) return knownNames(schema.in) ?? knownNames(schema.out);
+const NOTHING: Known = { fields: new Map(), answered: new Set(), refusals: {}, maximum: 0 };
+
+/** The object or list within what wraps it: optional, nullable, default, transformed. */
+function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
+  if (schema instanceof z.ZodObject || schema instanceof z.ZodArray) return schema;
+  if (schema instanceof z.ZodPipe) return unwrapped(schema.in) ?? unwrapped(schema.out);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
-    return knownNames(schema.unwrap());
+    return unwrapped(schema.unwrap());
   }
   return undefined;
 }
 
+/** Every object of a schema, side by side with the one of the same name in the answer. */
+function knownNames(sent: unknown, answer: unknown): Known | undefined {
+  const schema = unwrapped(sent);
+  const shown = unwrapped(answer);
+  if (schema instanceof z.ZodArray) {
+    const entry = knownNames(schema.element, shown instanceof z.ZodArray ? shown.element : undefined);
+    return entry && { ...entry, maximum: Number(schema._zod.bag.maximum ?? Number.POSITIVE_INFINITY) };
+  }
+  if (schema === undefined) return undefined;
+  const answered = shown instanceof z.ZodObject ? shown.shape : {};
+  const fields = Object.entries(schema.shape).map(
+    ([field, inner]) => [field, knownNames(inner, answered[field])] as const,
+  );
+  return {
+    fields: new Map(fields),
+    answered: new Set(Object.keys(answered)),
+    refusals: refusals.get(schema) ?? {},
+    maximum: 0,
+  };
+}
+
 type Unknown = { path: string; name: string; known: Known };
 
+/** Stops at the twentieth name and at the end of what is not refused anyway: a body holds far more of both. */
 function unknownNames(value: unknown, known: Known | undefined, path: string, found: Unknown[]): void {
   if (known === undefined || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
-    // No list holds lists: one that does is a fault, and its depth is the sender's to choose.
-    for (const [index, entry] of value.entries()) {
-      if (!Array.isArray(entry)) unknownNames(entry, known, `${path}[${index}]`, found);
+    for (let index = 0; index < value.length && index < known.maximum; index += 1) {
+      if (found.length >= MAX_NAMES) return;
+      // No list holds lists: one that does is a fault, and its depth is the sender's to choose.
+      if (!Array.isArray(value[index])) unknownNames(value[index], known, `${path}[${index}]`, found);
     }
     return;
   }
-  for (const [name, inner] of Object.entries(value)) {
+  // Nothing that arrives inherits a name, and no list of all names is made first.
+  for (const name in value) {
     if (found.length >= MAX_NAMES) return;
     const at = path === '' ? name : `${path}.${name}`;
-    if (known.fields.has(name)) unknownNames(inner, known.fields.get(name), at, found);
-    else found.push({ path: at, name, known });
+    if (known.fields.has(name)) {
+      unknownNames((value as Record<string, unknown>)[name], known.fields.get(name), at, found);
+    } else found.push({ path: at, name, known });
   }
 }
 
@@ -71,6 +104,8 @@ function headerSafe(path: string): string {
 }
 
 function strictFault(path: string, { name, known }: Unknown): Fault {
+  const refusal = Object.hasOwn(known.refusals, name) ? known.refusals[name] : undefined;
+  if (refusal !== undefined) return { path, message: refusal };
   if (path.length > MAX_NAME_LENGTH)
     return { path: `${path.slice(0, MAX_NAME_LENGTH)}…`, message: 'is not a known name' };
   const near = known.fields.size > 0 ? closest(name, [...known.fields.keys()]) : undefined;
@@ -79,7 +114,16 @@ function strictFault(path: string, { name, known }: Unknown): Fault {
   return { path, message: `is not a known name${hint}` };
 }
 
-const NOTHING: Known = { fields: new Map() };
+/** What an answer has can be sent back as it was read; it is reported, and no fault. */
+const isFault = ({ name, known }: Unknown): boolean =>
+  !known.answered.has(name) || Object.hasOwn(known.refusals, name);
+
+/** The schema of the body that the route answers with when all goes well. */
+function answerOf(responses: unknown): unknown {
+  const { 200: ok, 201: created = ok } = (responses ?? {}) as Record<number, unknown>;
+  const { content } = (created ?? {}) as { content?: Record<string, { schema?: unknown }> };
+  return content?.['application/json']?.schema;
+}
 
 const isStrict = (request: FastifyRequest): boolean => STRICT.test(String(request.headers.prefer ?? ''));
 
@@ -96,21 +140,29 @@ export function reportIgnored(request: FastifyRequest, reply: FastifyReply, path
     throw validationFailed(paths.map((path) => ({ path, message: 'is not a known name' })));
 }
 
+const NO_SCHEMAS = {};
+
 export function reportIgnoredParameters(app: FastifyInstance): void {
-  const schemas = new WeakMap<object, Known>();
-  const knownOf = (schema: unknown): Known => {
-    if (!(schema instanceof z.ZodType)) return NOTHING;
-    const known = schemas.get(schema) ?? knownNames(schema) ?? NOTHING;
-    schemas.set(schema, known);
+  type Schemas = { querystring?: unknown; body?: unknown; response?: unknown };
+  const routes = new WeakMap<object, { query: Known; body: Known }>();
+  const knownTo = (schemas: Schemas): { query: Known; body: Known } => {
+    let known = routes.get(schemas);
+    if (!known) {
+      known = {
+        query: knownNames(schemas.querystring, undefined) ?? NOTHING,
+        body: knownNames(schemas.body, answerOf(schemas.response)) ?? NOTHING,
+      };
+      routes.set(schemas, known);
+    }
     return known;
   };
 
   function unknownOf(request: FastifyRequest): { query: Unknown[]; body: Unknown[] } {
-    const schema = request.routeOptions.schema;
+    const known = knownTo(request.routeOptions.schema ?? NO_SCHEMAS);
     const query: Unknown[] = [];
     const body: Unknown[] = [];
-    unknownNames(request.query, knownOf(schema?.querystring), '', query);
-    if (!Array.isArray(request.body)) unknownNames(request.body, knownOf(schema?.body), 'body', body);
+    unknownNames(request.query, known.query, '', query);
+    if (!Array.isArray(request.body)) unknownNames(request.body, known.body, 'body', body);
     return { query, body };
   }
 
@@ -126,7 +178,7 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
       reply.header('preference-applied', 'handling=strict');
       request.strictFaults = [
         ...query.map((unknown) => strictFault(`query.${unknown.path}`, unknown)),
-        ...body.map((unknown) => strictFault(unknown.path, unknown)),
+        ...body.filter(isFault).map((unknown) => strictFault(unknown.path, unknown)),
       ];
     }
     done();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { dateTime, id, oneOf, page, pageQuery, textFilter } from '../http/fields.ts';
+import { refusals } from '../http/ignored-parameters.ts';
 
 export const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
 
@@ -44,6 +45,7 @@ export const Opportunity = z
     checkInDate: z
       .string()
       .nullable()
+      .describe('Text as the agency wrote it; what we suggest is a calendar date such as 2027-01-15.')
       .meta({ examples: ['2027-01-15'] }),
     nights: z
       .int32()
@@ -71,11 +73,15 @@ export type Opportunity = z.infer<typeof Opportunity>;
 
 export const OpportunityList = page(Opportunity).meta({ id: 'OpportunityList' });
 
-export const OpportunityListQuery = z.object({
-  ...pageQuery(),
-  query: textFilter('Text in the title, short reference or destination, whatever its case and accents.'),
-  salesStage: textFilter('Opportunities of exactly this sales stage.'),
-  stageId: textFilter('Id of a pipeline column; only its opportunities are returned.'),
-});
+export const OpportunityListQuery = z
+  .object({
+    ...pageQuery(),
+    query: textFilter('Text in the title, short reference or destination, whatever its case and accents.'),
+    salesStage: textFilter('Opportunities of exactly this sales stage.'),
+    stageId: textFilter('Id of a pipeline column; only its opportunities are returned.'),
+  })
+  .register(refusals, {
+    stage: 'is not a known name (did you mean stageId? It takes the id of a pipeline column, not its key)',
+  });
 
 export const OpportunityParams = z.object({ opportunityId: id().describe('Id of the opportunity.') });

@@ -785,6 +785,66 @@ describe('names that mean nothing are ignored and named', () => {
     );
   });
 
+  const strictly = { headers: { prefer: 'handling=strict' } };
+
+  test('strict handling lets what was read be sent back, and names what had no effect', async () => {
+    const own = await service.agency();
+    const { body: read } = await own.post('/v1/customers', { contacts: [contact()], firstName: 'Ana' });
+    const added = { ...read, contacts: [...read.contacts, contact()] };
+    const { status, headers, body } = await own.patch(`/v1/customers/${read.id}`, added, strictly);
+    expect(status).toBe(200);
+    expect(body.contacts).toHaveLength(2);
+    expect(body.contacts[0]).toEqual(read.contacts[0]);
+    expect(headers['x-ignored-parameters']?.split(', ').sort()).toEqual(
+      ['createdAt', 'displayName', 'id', 'updatedAt']
+        .concat('contacts[0].id', 'contacts[0].displayName', 'contacts[0].phoneNumber')
+        .map((name) => `body.${name}`)
+        .sort(),
+    );
+  });
+
+  test('what answers have elsewhere is refused under strict handling all the same', async () => {
+    const { body } = await agency.post(
+      '/v1/customers',
+      { contacts: [{ ...contact(), createdAt: 'x' }], phoneNumber: 'x' },
+      strictly,
+    );
+    expect(body).toEqual(
+      invalid(
+        fault('body.contacts[0].createdAt', 'is not a known name'),
+        fault('body.phoneNumber', 'is not a known name'),
+      ),
+    );
+  });
+
+  test('variants in a PATCH have no effect, and strict handling says why', async () => {
+    const own = await service.agency();
+    const { body: read } = await own.post('/v1/catalog/products', {
+      title: 'Oaxaca',
+      variants: [{ label: 'A' }],
+    });
+    const lenient = await own.patch(`/v1/catalog/products/${read.id}`, { variants: [{ label: 'B' }] });
+    expect(lenient.status).toBe(200);
+    expect(lenient.body).toEqual(read);
+    expect(lenient.headers['x-ignored-parameters']).toBe('body.variants');
+    const strict = await own.patch(`/v1/catalog/products/${read.id}`, read, strictly);
+    expect(strict.status).toBe(400);
+    expect(strict.body).toEqual(invalid(fault('body.variants', 'cannot be changed after creation')));
+  });
+
+  test('?stage= is told that the filter takes an id', async () => {
+    const { status, body } = await agency.get('/v1/opportunities?stage=negotiation', strictly);
+    expect(status).toBe(400);
+    expect(body).toEqual(
+      invalid(
+        fault(
+          'query.stage',
+          'is not a known name (did you mean stageId? It takes the id of a pipeline column, not its key)',
+        ),
+      ),
+    );
+  });
+
   test('strict handling lets a request without unknown names pass', async () => {
     const { status, headers } = await agency.get('/v1/customers?limit=5', {
       headers: { prefer: 'handling=strict' },

@@ -341,14 +341,14 @@ describe.each(KINDS)('PUT $path', (kind) => {
 
   test('names fields that mean nothing, and refuses them when asked to be strict', async () => {
     const { has, call } = await furnished();
-    const body = { ...kind.minimal(has), createdAt: '2020-01-01T00:00:00Z' };
+    const body = { ...kind.minimal(has), archivedAt: '2020-01-01T00:00:00Z' };
     const tolerated = await call.put(`${kind.path}/${randomUUID()}`, body);
     expect(tolerated.status).toBe(201);
-    expect(tolerated.headers['x-ignored-parameters']).toBe('body.createdAt');
+    expect(tolerated.headers['x-ignored-parameters']).toBe('body.archivedAt');
     const id = randomUUID();
     const strict = await call.put(`${kind.path}/${id}`, body, { headers: { prefer: 'handling=strict' } });
     expect(strict.status).toBe(400);
-    expect(strict.body.error.details[0].path).toBe('body.createdAt');
+    expect(strict.body.error.details[0].path).toBe('body.archivedAt');
   });
 });
 
