@@ -16,8 +16,10 @@ import {
 } from './error-handler.ts';
 import { everyAnswer } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
+import { readJsonBodies } from './json-bodies.ts';
 import { logRequests } from './logging.ts';
 import { type Metrics, observeRequests } from './metrics.ts';
+import { boundUnsent } from './unsent.ts';
 import { validatorCompiler } from './validation.ts';
 
 export type HttpServerOptions = {
@@ -82,6 +84,7 @@ export function createHttpServer(options: HttpServerOptions) {
   });
   answerConditionally(app);
   endConnections(app, leaving);
+  boundUnsent(app);
   sendTogether(app);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);
@@ -91,22 +94,3 @@ export function createHttpServer(options: HttpServerOptions) {
 }
 
 const missingHost = (): ApiError => validationFailed([{ path: 'header.host', message: 'is required' }]);
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-/** JSON only, in UTF-8 that says what it means: bytes that are no UTF-8 are refused, not replaced. */
-function readJsonBodies(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
-      return done(validationFailed([{ path: 'body', message: 'must not be compressed' }]));
-    }
-    // A DELETE with a content type and no body is a DELETE without a body.
-    if (body.length === 0) return done(null, undefined);
-    try {
-      done(null, JSON.parse(UTF8.decode(body)));
-    } catch {
-      done(validationFailed([{ path: 'body', message: 'must be valid JSON in UTF-8' }]));
-    }
-  });
-}

@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import packageJson from '../package.json' with { type: 'json' };
+import { openDatabase } from '../src/db/client.ts';
+import { startEmbeddedPostgres } from '../src/db/embedded.ts';
+import { parseJson } from '../src/db/json.ts';
+import { migrateDatabase } from '../src/db/migrate.ts';
+import { scopeTo } from '../src/db/scope.ts';
+import { issueApiKey } from '../src/keys/repository.ts';
+import { createOrganization } from '../src/organizations/repository.ts';
+import { residentMemory } from './machine.ts';
+import { type LoadProcess, startLoad, startServer } from './servers.ts';
+
+/**
+ * What one organization that means harm costs another: bodies made to be slow, and clients that do not read what they
+ * asked for. The other one gets its product by id, one request after another; its median alone comes first.
+ * `npm run bench:hostile -- --seconds 3 --only products`
+ */
+
+const CONNECTIONS = 50;
+const SLOW_READERS = 200;
+const MIB = 1024 * 1024;
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '3' }, only: { type: 'string', default: '' } },
+});
+const seconds = Number(values.seconds);
+
+/** As long as the service takes: a megabyte. */
+const filled = (start: string, entry: (index: number) => string, end: string): string => {
+  const entries: string[] = [];
+  let length = start.length + end.length;
+  for (let index = 0; ; index += 1) {
+    const next = entry(index);
+    length += next.length + 1;
+    if (length > MIB) return start + entries.join(',') + end;
+    entries.push(next);
+  }
+};
+
+const lists = JSON.stringify(Array(200).fill(1));
+const text = 'Recorrido por lagos, bosques y volcanes. '.repeat(1_300).slice(0, 50_000);
+const largeProduct = JSON.stringify({
+  title: 'Patagonia',
+  description: text,
+  variants: Array.from({ length: 4 }, (_, index) => ({ label: `Salida ${index}`, description: text })),
+});
+
+/** Bodies of POST /v1/catalog/products. */
+const BODIES: [name: string, body: string][] = [
+  ['350,000 empty variants', filled('{"title":"x","variants":[', () => '{}', ']}')],
+  ['80,000 unknown names', filled('{"title":"x",', (index) => `"k${index}":1`, '}')],
+  ['500,000 nested lists', '['.repeat(MIB / 2) + ']'.repeat(MIB / 2)],
+  ['350,000 empty texts', filled('{"title":"x","includes":[', () => '""', ']}')],
+  [
+    '40,000 entries of the wrong kind',
+    filled('{"title":"x","variants":[', () => `{"label":"x","includes":${lists},"excludes":${lists}}`, ']}'),
+  ],
+  ['a megabyte of text', filled('{"title":"x","includes":[', () => `"${'x'.repeat(5_000)}"`, ']}')],
+  ['products of 250 kB', largeProduct],
+];
+
+const headers = (key: string): string => `Host: localhost\r\nAuthorization: Bearer ${key}\r\n`;
+const get = (path: string, key: string): string => `GET ${path} HTTP/1.1\r\n${headers(key)}\r\n`;
+const post = (path: string, key: string, body: string): string =>
+  `POST ${path} HTTP/1.1\r\n${headers(key)}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+
+/** Watches the memory of a process; answers the most that it had, in MiB. */
+function watchMemory(pid: number): () => number {
+  let most = 0;
+  const look = () => {
+    most = Math.max(most, residentMemory(pid) ?? 0);
+  };
+  const timer = setInterval(look, 20);
+  return () => {
+    clearInterval(timer);
+    look();
+    return most;
+  };
+}
+
+async function agency(url: string, name: string): Promise<string> {
+  const db = openDatabase({ url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
+  const { id } = await createOrganization(db, name);
+  const { key } = parseJson(
+    await issueApiKey(scopeTo(db, id), { name: 'bench', requestsPerMinute: 2_000_000_000 }),
+  );
+  await db.close();
+  return key;
+}
+
+const print = (line: string): void => console.log(line);
+
+/** Sends the request on a connection of its own; answers the status, or why there is none. */
+const sent = (port: number, request: Buffer): Promise<string> =>
+  new Promise((done) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    let status = 'cut off';
+    socket.on('error', (error: Error & { code?: string }) => {
+      if (status === 'cut off') status = error.code ?? error.message;
+    });
+    socket.once('data', (chunk) => {
+      status = chunk.toString('latin1', 9, 12);
+      socket.end();
+    });
+    socket.on('close', () => done(status)).resume();
+    socket.write(request);
+  });
+
+/** `3 × 400, 2 × 503`. */
+function tally(statuses: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts].map(([status, amount]) => `${amount} × ${status}`).join(', ');
+}
+
+/** What so many connections are answered until the time is over. */
+async function storm(port: number, request: Buffer, connections: number): Promise<string> {
+  const statuses: string[] = [];
+  const deadline = performance.now() + seconds * 1_000;
+  const lane = async (): Promise<void> => {
+    while (performance.now() < deadline) statuses.push(await sent(port, request));
+  };
+  await Promise.all(Array.from({ length: connections }, lane));
+  return tally(statuses);
+}
+
+async function measure(port: number, pid: number, good: string, bad: string, calm: LoadProcess) {
+  const created = await fetch(`http://127.0.0.1:${port}/v1/catalog/products`, {
+    method: 'POST',
+    headers: { 'x-api-key': good, 'content-type': 'application/json' },
+    body: '{"title":"Oaxaca"}',
+  });
+  const { id } = (await created.json()) as { id: string };
+  const path = `/v1/catalog/products/${id}`;
+  const job = { kind: 'http', port, connections: 1, seconds, repeat: true } as const;
+  const other = () => calm.run({ ...job, requests: [get(path, good)], status: 200 });
+  await other();
+  const alone = (await other()).median;
+  print(`alone: p50 ${alone.toFixed(2)} ms, ${residentMemory(pid)?.toFixed(0)} MiB`);
+  const told = (name: string, median: number, most: number, more: string): void =>
+    print(
+      `${name.padEnd(34)} p50 + ${(median - alone).toFixed(1).padStart(6)} ms  memory ${most.toFixed(0).padStart(4)} MiB  ${more}`,
+    );
+
+  for (const [name, body] of BODIES.filter(([name]) => name.includes(values.only))) {
+    const most = watchMemory(pid);
+    const request = Buffer.from(post('/v1/catalog/products', bad, body));
+    const [counts, { median }] = await Promise.all([storm(port, request, CONNECTIONS), other()]);
+    told(name, median, most(), counts);
+  }
+
+  // The products that were created last make the largest first page that there can be.
+  const most = watchMemory(pid);
+  const readers = Array.from({ length: SLOW_READERS }, () =>
+    slowReader(port, get('/v1/catalog/products?limit=100', bad)),
+  );
+  const counts = tally(await Promise.all(readers.map(({ status }) => status)));
+  const { median } = await other();
+  told(`${SLOW_READERS} clients that do not read`, median, most(), counts);
+  for (const { socket } of readers) socket.destroy();
+}
+
+/** Sends a request and takes no more of the answer than its first bytes. */
+function slowReader(port: number, request: string): { status: Promise<string>; socket: Socket } {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  socket.write(request);
+  const closed = once(socket, 'close');
+  const status = once(socket, 'data').then(([chunk]: Buffer[]) => {
+    const status = chunk?.toString('latin1', 9, 12) ?? '';
+    if (status === '200') socket.pause();
+    else socket.end();
+    return status;
+  });
+  return { status: Promise.race([status, closed.then(() => 'cut off')]), socket };
+}
+
+const directory = await mkdtemp(join(tmpdir(), 'crm-hostile-'));
+const postgres = await startEmbeddedPostgres(join(directory, 'postgres'), { fsync: 'off' });
+const calm = startLoad();
+try {
+  await migrateDatabase(postgres.url);
+  const [good, bad] = [await agency(postgres.url, 'Good'), await agency(postgres.url, 'Bad')];
+  const server = await startServer({
+    flags: packageJson.scripts.start.split(' ').slice(1, -1),
+    script: new URL('../src/main.js', import.meta.url),
+    environment: { DATABASE_URL: postgres.url, DATA_DIR: directory, DASHBOARD_PORT: '0' },
+    log: join(directory, 'service.log'),
+    probe: '/v1/team',
+    key: good,
+  });
+  await measure(server.port, server.pid, good, bad, calm).finally(server.stop);
+} finally {
+  await calm.stop();
+  await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,178 @@
+import { connect } from 'node:net';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { CatalogProductCreate } from '../../src/catalog/schema.ts';
+import { excessOf } from '../../src/http/json-bodies.ts';
+import { validatorCompiler } from '../../src/http/validation.ts';
+import { useService } from '../support/service.ts';
+import { exchange, listen, requestBytes } from '../support/socket.ts';
+
+const DEEP = 'must not be nested deeper than 32 levels';
+const MANY = 'must have at most 12000 names, objects and lists';
+const excess = (text: string) => excessOf(Buffer.from(text));
+
+describe('what no body needs is found in the bytes', () => {
+  test.each([
+    ['['.repeat(32) + ']'.repeat(32), undefined],
+    ['['.repeat(33) + ']'.repeat(33), DEEP],
+    [`${'{"a":'.repeat(33)}1${'}'.repeat(33)}`, DEEP],
+    [`[${Array(11_999).fill('{}').join(',')}]`, undefined],
+    [`[${Array(12_000).fill('[]').join(',')}]`, MANY],
+    [`{${Array(11_999).fill('"a":1').join(',')}}`, undefined],
+    [`{${Array(12_000).fill('"a":1').join(',')}}`, MANY],
+    [`[${Array(100_000).fill('""').join(',')}]`, undefined],
+    [JSON.stringify({ a: '['.repeat(20_000), [':'.repeat(20_000)]: '\\"['.repeat(5_000) }), undefined],
+  ])('%#', (text, fault) => {
+    expect(excess(text)).toBe(fault);
+  });
+
+  const partsOf = (value: unknown): { parts: number; depth: number } => {
+    if (typeof value !== 'object' || value === null) return { parts: 0, depth: 0 };
+    const inner = Object.values(value).map(partsOf);
+    return {
+      parts: inner.reduce((sum, { parts }) => sum + parts, 1 + (Array.isArray(value) ? 0 : inner.length)),
+      depth: 1 + Math.max(0, ...inner.map(({ depth }) => depth)),
+    };
+  };
+
+  test('and nowhere else, whatever the texts hold', () => {
+    const wrapped = (json: unknown, levels: number): unknown =>
+      levels === 0 ? json : levels % 2 ? [wrapped(json, levels - 1)] : { '["{': wrapped(json, levels - 1) };
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(36), (inner, levels) => {
+        const json = wrapped(inner, levels);
+        const { parts, depth } = partsOf(json);
+        const expected = depth > 32 ? DEEP : parts > 12_000 ? MANY : undefined;
+        expect(excess(JSON.stringify(json))).toBe(expected);
+      }),
+    );
+  });
+});
+
+test('a list beyond its maximum is refused without a look at its entries', () => {
+  let looks = 0;
+  const variants = new Proxy(Array(5_000).fill({ label: 'x' }), {
+    get: (list, name, receiver) => {
+      if (/^\d+$/.test(String(name))) looks += 1;
+      return Reflect.get(list, name, receiver);
+    },
+  });
+  const validate = validatorCompiler({ schema: CatalogProductCreate, method: 'POST', url: '/' });
+  const { error } = validate({ title: 'x', variants }) as unknown as { error: { issues: unknown[] } };
+  expect(error.issues).toMatchObject([{ path: ['variants'], message: 'must have at most 100 entries' }]);
+  expect(looks).toBe(0);
+});
+
+describe('the service', () => {
+  const service = useService();
+
+  const post = (key: string, body: string, headers: Record<string, string> = {}) =>
+    requestBytes(
+      'POST',
+      '/v1/catalog/products',
+      { 'x-api-key': key, 'Content-Type': 'application/json', ...headers },
+      body,
+    );
+
+  let port: number;
+  beforeAll(async () => {
+    ({ port } = await listen(service));
+  });
+
+  test.each([
+    ['too deep', '['.repeat(500_000), `body ${DEEP}`],
+    ['of too many objects', `{"variants":[${Array(300_000).fill('{}').join(',')}]}`, `body ${MANY}`],
+    [
+      'of too many entries',
+      `{"variants":[${Array(101).fill('{}').join(',')}]}`,
+      'body.variants must have at most 100 entries',
+    ],
+    [
+      'of texts without end',
+      `{"includes":[${Array(300_000).fill('""').join(',')}]}`,
+      'body.includes must have at most 200 entries',
+    ],
+  ])('tells a body %s what it must be', async (_name, body, message) => {
+    const agency = await service.agency();
+    const answer = await exchange(port, post(agency.key, body));
+    expect(answer?.status).toBe(400);
+    expect(answer?.text).toContain(message);
+    expect((await agency.get('/v1/catalog/products')).body.data).toEqual([]);
+  });
+
+  test('takes a body of ten thousand unknown names, and names the first twenty', async () => {
+    const agency = await service.agency();
+    const names = Array.from({ length: 10_000 }, (_, index) => `"k${index}":1`);
+    const answer = await exchange(port, post(agency.key, `{${names.join(',')},"title":"x"}`));
+    expect(answer?.status).toBe(201);
+    expect(answer?.headers['x-ignored-parameters']).toBe(
+      Array.from({ length: 20 }, (_, index) => `body.k${index}`).join(', '),
+    );
+  });
+
+  test('answers each of sixty large bodies at once, also one whose length is not told', async () => {
+    const agency = await service.agency();
+    const body = JSON.stringify({ title: 'x', description: 'x'.repeat(40_000) });
+    const chunked = requestBytes('POST', '/v1/catalog/products', {
+      'x-api-key': agency.key,
+      'Content-Type': 'application/json',
+      'Transfer-Encoding': 'chunked',
+    });
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const answers = await Promise.all([
+      ...Array.from({ length: 59 }, () => exchange(port, post(agency.key, body))),
+      exchange(port, chunked, chunks),
+    ]);
+    expect(answers.map((answer) => answer?.status)).toEqual(Array(60).fill(201));
+    expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(60);
+  });
+
+  test('does not let those who begin large bodies and send no more keep another organization waiting', async () => {
+    const slow = await Promise.all([service.agency(), service.agency()]);
+    const sockets = slow.flatMap(({ key }) =>
+      Array.from({ length: 8 }, () => {
+        const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+        const whole = post(key, JSON.stringify({ title: 'x'.repeat(40_000) }));
+        socket.write(whole.subarray(0, 20_000));
+        return socket;
+      }),
+    );
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    const agency = await service.agency();
+    const body = JSON.stringify({ title: 'x', description: 'x'.repeat(40_000) });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => exchange(port, post(agency.key, body))),
+    );
+    expect(answers.map((answer) => answer?.status)).toEqual(Array(8).fill(201));
+  });
+
+  test('while hostile bodies arrive, another organization is answered more often than they are', async () => {
+    const [good, bad] = [await service.agency(), await service.agency()];
+    const wrong = JSON.stringify(Array(200).fill(1));
+    const variant = `{"label":"x","includes":${wrong},"excludes":${wrong}}`;
+    const bodies = [
+      '['.repeat(500_000),
+      `{"variants":[${Array(300_000).fill('{}').join(',')}]}`,
+      `{"includes":[${Array(300_000).fill('""').join(',')}]}`,
+      `{"variants":[${Array(100).fill(variant).join(',')}]}`,
+    ].map((body) => post(bad.key, body));
+    let isOver = false;
+    const storm = Promise.all(
+      bodies.flatMap((body) => Array.from({ length: 10 }, () => exchange(port, body))),
+    );
+    storm.finally(() => {
+      isOver = true;
+    });
+    const answered: (number | undefined)[] = [];
+    while (!isOver) {
+      const answer = await exchange(port, requestBytes('GET', '/v1/team', { 'x-api-key': good.key }));
+      answered.push(answer?.status);
+    }
+    const refused = await storm;
+    expect(refused.map((answer) => answer?.status)).toEqual(Array(40).fill(400));
+    expect(new Set(answered)).toEqual(new Set([200]));
+    expect(answered.length).toBeGreaterThan(refused.length);
+  });
+});

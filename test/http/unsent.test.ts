@@ -1,0 +1,139 @@
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
+import { expect, onTestFinished, test } from 'vitest';
+import { handleErrors } from '../../src/http/error-handler.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { boundUnsent } from '../../src/http/unsent.ts';
+import { exchange, requestBytes } from '../support/socket.ts';
+
+const MIB = 1024 * 1024;
+/** More than the operating system keeps for a connection that nobody reads. */
+const BIG = Buffer.alloc(24 * MIB, 'x');
+
+type Made = { app: FastifyInstance; port: number; lines: string[]; made: string[] };
+
+/** An application with answers of 24 MiB and small ones; the header x-api-key is the organization. */
+async function serve(limits = { all: 64 * MIB, each: 40 * MIB }): Promise<Made> {
+  const lines: string[] = [];
+  const made: string[] = [];
+  const loggerInstance: FastifyBaseLogger = createLogger('info', { write: (line) => lines.push(line) });
+  const app = fastify({
+    loggerInstance,
+    forceCloseConnections: true,
+  });
+  handleErrors(app);
+  app.addHook('onRequest', (request, _reply, done) => {
+    const organizationId = String(request.headers['x-api-key'] ?? '');
+    if (organizationId !== '') request.scope = { organizationId } as FastifyRequest['scope'];
+    done();
+  });
+  boundUnsent(app, limits);
+  for (const [path, body] of [
+    ['/big', BIG],
+    ['/small', '{}'],
+  ] as const) {
+    app.get(path, async (request) => {
+      made.push(`${request.headers['x-api-key']} ${path}`);
+      return body;
+    });
+  }
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  return { app, port: (app.server.address() as AddressInfo).port, lines, made };
+}
+
+const get = (key: string, path: string) => requestBytes('GET', path, { 'x-api-key': key });
+
+/** Asks and takes no more than the first bytes of the answer: its status, and the connection. */
+const ask = (port: number, key: string, path: string): Promise<{ status: number; socket: Socket }> =>
+  new Promise((done) => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket.once('data', (chunk) => {
+      socket.pause();
+      done({ status: Number(chunk.toString('latin1', 9, 12)), socket });
+    });
+    socket.write(get(key, path));
+  });
+
+const small = async (port: number, key: string) => (await exchange(port, get(key, '/small')))?.status;
+
+test('an organization has so many bytes waiting; beyond them it is refused before any work, and no other is', async () => {
+  const { port, lines, made } = await serve();
+  expect((await ask(port, 'a', '/big')).status).toBe(200);
+  const refused = await exchange(port, get('a', '/big'));
+  expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+  expect(JSON.parse(refused?.text ?? '').error.code).toBe('SERVICE_UNAVAILABLE');
+  expect(made).toEqual(['a /big']);
+  expect(lines.filter((line) => line.includes('    at '))).toEqual([]);
+  expect([await small(port, 'a'), await small(port, 'b')]).toEqual([200, 200]);
+  expect((await ask(port, 'b', '/big')).status).toBe(200);
+});
+
+test('all organizations together have so many', async () => {
+  const { port } = await serve({ all: 30 * MIB, each: 30 * MIB });
+  expect((await ask(port, 'a', '/big')).status).toBe(200);
+  expect((await ask(port, 'b', '/big')).status).toBe(503);
+  expect(await small(port, 'b')).toBe(200);
+});
+
+test('what is taken, and what is cut off, waits no longer', async () => {
+  const { port } = await serve();
+  const { socket } = await ask(port, 'a', '/big');
+  expect((await exchange(port, get('a', '/big')))?.status).toBe(503);
+  let taken = 0;
+  const isTaken = new Promise<void>((done) => {
+    socket.on('data', (chunk) => {
+      taken += chunk.length;
+      if (taken > BIG.length - MIB) done();
+    });
+  });
+  socket.resume();
+  await isTaken;
+  const next = await ask(port, 'a', '/big');
+  expect(next.status).toBe(200);
+  next.socket.destroy();
+  await expect.poll(async () => (await ask(port, 'a', '/big')).status).toBe(200);
+});
+
+test('answers that wait behind another on one connection count, and end with it', async () => {
+  const { port, made } = await serve();
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  socket.write(Buffer.concat(Array(20).fill(get('a', '/big'))));
+  await expect.poll(() => made.length).toBe(1);
+  await new Promise((done) => socket.once('readable', done));
+  expect(await small(port, 'a')).toBe(200);
+  expect((await exchange(port, get('a', '/big')))?.status).toBe(503);
+  socket.destroy();
+  await expect.poll(async () => (await ask(port, 'a', '/big')).status).toBe(200);
+  expect(made.filter((what) => what === 'a /big').length).toBeLessThan(5);
+});
+
+test('a client that takes nothing is cut off, and one that reads is not', async () => {
+  const { app, port } = await serve({ all: 200 * MIB, each: 100 * MIB });
+  expect(app.server.timeout).toBe(30_000);
+  app.server.timeout = 1_000;
+  const { socket } = await ask(port, 'a', '/big');
+  const reader = await ask(port, 'b', '/big');
+  let taken = 0;
+  reader.socket.on('data', (chunk) => {
+    taken += chunk.length;
+  });
+  reader.socket.resume();
+  await expect.poll(() => taken).toBeGreaterThan(BIG.length - MIB);
+  reader.socket.end();
+  const connections = () =>
+    new Promise<number>((done) => app.server.getConnections((_error, amount) => done(amount)));
+  await expect.poll(connections, { timeout: 20_000 }).toBe(0);
+  socket.destroy();
+});
+
+test('of many that ask for a large answer at once, one at a time is made', async () => {
+  const { port, made } = await serve();
+  const asked = await Promise.all(Array.from({ length: 20 }, () => ask(port, 'a', '/big')));
+  const statuses = asked.map(({ status }) => status).sort();
+  expect(statuses).toEqual([200, ...Array(19).fill(503)]);
+  expect(made.length).toBeLessThanOrEqual(2);
+});
