@@ -3,6 +3,7 @@ import { ifMatch } from '../http/conditional.ts';
 import { once } from '../http/idempotency.ts';
 import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
+import { withinTextLimit } from './patched-text.ts';
 import {
   archiveCatalogProduct,
   createCatalogProduct,
@@ -92,7 +93,9 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     async (request, reply) => {
       const { productId } = request.params;
       const updated = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
-        updateCatalogProduct(scope, productId, request.body),
+        withinTextLimit(scope, productId, request.body, (within) =>
+          updateCatalogProduct(within, productId, request.body),
+        ),
       );
       return json(reply, updated);
     },

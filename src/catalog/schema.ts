@@ -18,6 +18,7 @@ import {
   title,
 } from '../http/fields.ts';
 import { refusals } from '../http/ignored-parameters.ts';
+import { MAX_PRODUCT_TEXT, textFault } from './product-text.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);
@@ -165,6 +166,8 @@ const details = {
   validUntil: dateText().nullish(),
 };
 
+const TEXT_LIMIT = `All text of a product with its variants takes at most ${MAX_PRODUCT_TEXT} bytes, as JSON in UTF-8.`;
+
 export const CatalogProductCreate = z
   .object({
     title: title(),
@@ -178,8 +181,13 @@ export const CatalogProductCreate = z
       .default([])
       .describe('Set here only; a PATCH does not change them.'),
   })
+  .superRefine((product, context) => {
+    const fault = textFault(product);
+    if (fault) context.addIssue({ code: 'custom', ...fault });
+  })
   .meta({
     id: 'CatalogProductCreate',
+    description: TEXT_LIMIT,
     examples: [
       {
         title: 'Patagonia Norte en 8 días',
@@ -204,7 +212,11 @@ export const CatalogProductUpdate = z
     pricingMode: pricingMode().optional(),
     ...details,
   })
-  .meta({ id: 'CatalogProductUpdate', examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }] })
+  .meta({
+    id: 'CatalogProductUpdate',
+    description: TEXT_LIMIT,
+    examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }],
+  })
   .register(refusals, { variants: 'cannot be changed after creation' });
 export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 

@@ -1,4 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { withinTextLimit } from '../../catalog/patched-text.ts';
 import { lockCatalogProduct } from '../../catalog/repository.ts';
 import { CatalogProduct } from '../../catalog/schema.ts';
 import { ifMatch } from '../../http/conditional.ts';
@@ -64,7 +65,9 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
     async (request, reply) => {
       const { productId } = request.params;
       const updated = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
-        updateCatalogProductMedia(scope, productId, request.body),
+        withinTextLimit(scope, productId, request.body, (within) =>
+          updateCatalogProductMedia(within, productId, request.body),
+        ),
       );
       return json(reply, updated);
     },
