@@ -1,42 +1,28 @@
-import { type Json, parseJson } from '../db/json.ts';
+import { parseJson } from '../db/json.ts';
 import { inTransaction, type OrganizationScope } from '../db/scope.ts';
 import { validationFailed } from '../errors.ts';
 import { pathOf } from '../http/validation.ts';
-import { hasText, MAX_PRODUCT_TEXT, textFault } from './product-text.ts';
-import { getCatalogProduct, lockCatalogProduct } from './repository.ts';
-import type { CatalogProduct } from './schema.ts';
+import { textFault } from './product-text.ts';
+import { lockCatalogProduct } from './repository.ts';
 
-type Patch = Record<string, unknown>;
-
-/** Bytes of a patch that is not worth a lock: two of these at once exceed the limit by no more than one of them has. */
+/** Bytes of a patch that is not counted. Each replaces a field or more, so all of them together add little. */
 const SHORT = 1_024;
 
-/** @throws VALIDATION_FAILED */
-function check(stored: Json<CatalogProduct>, patch: Patch, bytes: number): void {
-  if (Buffer.byteLength(stored) + bytes <= MAX_PRODUCT_TEXT) return;
-  const fault = textFault(patch, parseJson(stored));
-  if (fault) throw validationFailed([{ path: pathOf('body', fault.path), message: fault.message }]);
-}
-
 /**
- * Holds a PATCH to the limit of a product's text, the stored product counted: a long one under the product's lock.
+ * Holds a PATCH to the limit of a product's text, the stored product counted, under the product's lock.
  * @param work runs in the scope that it is given
  * @throws VALIDATION_FAILED and CATALOG_PRODUCT_NOT_FOUND
  */
 export async function withinTextLimit<Result>(
   scope: OrganizationScope,
   id: string,
-  patch: Patch,
+  patch: object,
   work: (scope: OrganizationScope) => Promise<Result>,
 ): Promise<Result> {
-  if (!hasText(patch)) return work(scope);
-  const bytes = Buffer.byteLength(JSON.stringify(patch));
-  if (bytes <= SHORT) {
-    check(await getCatalogProduct(scope, id), patch, bytes);
-    return work(scope);
-  }
+  if (Buffer.byteLength(JSON.stringify(patch)) <= SHORT) return work(scope);
   return inTransaction(scope, async (locked) => {
-    check(await lockCatalogProduct(locked, id), patch, bytes);
+    const fault = textFault(patch, parseJson(await lockCatalogProduct(locked, id)));
+    if (fault) throw validationFailed([{ path: pathOf('body', fault.path), message: fault.message }]);
     return work(locked);
   });
 }
