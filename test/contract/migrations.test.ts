@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describeSchema } from '../../src/db/describe-schema.ts';
 import { latestMigration, type Migration, migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
+import { dangersOf } from '../../src/db/migration-rules.ts';
 import * as schema from '../../src/db/schema/index.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
-import { dangersOf } from '../support/migration-rules.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
@@ -56,32 +57,6 @@ afterAll(() => dropMigrated());
 
 const rows = <Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> =>
   administer(url, async (client) => (await client.query<Row>(text)).rows);
-
-/** All that PostgreSQL knows of the schema, in the order of names. */
-const describeSchema = (url: string) =>
-  administer(url, async (client) => {
-    const ask = async (text: string) =>
-      (await client.query({ text, rowMode: 'array' })).rows.map(String).sort();
-    return {
-      columns: await ask(`
-        select c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
-          pg_get_expr(d.adbin, d.adrelid)
-        from pg_attribute a join pg_class c on c.oid = a.attrelid
-          left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-        where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped`),
-      indexes: await ask(`select pg_get_indexdef(indexrelid) from pg_index
-        where indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)`),
-      constraints: await ask(`select conrelid::regclass, conname, pg_get_constraintdef(oid) from pg_constraint
-        where connamespace = 'public'::regnamespace`),
-      functions: await ask(`select pg_get_functiondef(oid) from pg_proc p
-        where pronamespace = 'public'::regnamespace and prokind = 'f'
-          and not exists (select from pg_depend where objid = p.oid and deptype = 'e')`),
-      extensions: await ask(`select extname from pg_extension`),
-      others: await ask(`select relkind, relname from pg_class c
-        where relnamespace = 'public'::regnamespace and relkind in ('S', 'v', 'm', 'f', 'p')
-          and not exists (select from pg_depend where objid = c.oid and deptype = 'e')`),
-    };
-  });
 
 describe('migrateDatabase', () => {
   test('brings an empty database to the newest migration', async () => {
@@ -398,7 +373,7 @@ describe('the migrations', () => {
       for (const statement of await generateMigration(nothing, everything)) await client.query(statement);
     });
     const [fromMigrations, fromCode] = [await describeSchema(migrated), await describeSchema(written)];
-    expect(fromMigrations.columns.length).toBeGreaterThan(100);
+    expect(fromMigrations.columns?.length).toBeGreaterThan(100);
     expect(fromMigrations).toEqual(fromCode);
   });
 

@@ -1,4 +1,4 @@
-import type { Migration } from '../../src/db/migrate.ts';
+import type { Migration } from './migrate.ts';
 
 /** What a migration must not do to tables that are in use. docs/changing-it.md says how to do it instead. */
 
@@ -16,6 +16,11 @@ const INDEX =
   /^(create (?:unique )?|drop )index (concurrently )?(if (?:not )?exists )?(\w+)(?: on (?:only )?(?:public\.)?(\w+))?/;
 const ALTER = /^alter table (?:if exists )?(?:only )?(?:public\.)?(\w+) (.*)$/;
 
+/** A migration that has this on a line of its comment may compute generated columns: there is no other way to change one. */
+export const REWRITE_ACCEPTED = '-- Everybody waits while rows are rewritten.';
+
+const GENERATED_COLUMN = /^add column .* generated always as/;
+
 /** Changes of a table that read or write all of its rows, while nobody else can. */
 const SLOW_CHANGES: [RegExp, string][] = [
   [/ (set data )?type /, 'changes the type of a column: add a new column instead'],
@@ -24,7 +29,7 @@ const SLOW_CHANGES: [RegExp, string][] = [
     /^add constraint (?!.* not valid)/,
     'checks every row for a constraint: add it not valid, validate it in another migration',
   ],
-  [/^add column .* generated always as/, 'computes a column for every row'],
+  [GENERATED_COLUMN, 'computes a column for every row'],
   [/^add column .* default .*(random|uuid|clock_timestamp)/, 'computes a default for every row'],
   [/^add column .*(references|unique|primary key)/, 'builds an index or checks every row'],
 ];
@@ -37,6 +42,11 @@ export function dangersOf({ statements }: Pick<Migration, 'statements'>): string
   const isConcurrent = indexes.some((index) => index?.[2]);
   const dropped = indexes.flatMap((index) => (index?.[1] === 'drop ' ? [index[4]] : []));
   const firstDrop = indexes.findIndex((index) => index?.[1] === 'drop ');
+
+  const isRewriteAccepted = statements.some((statement) => statement.includes(REWRITE_ACCEPTED));
+  const slowChanges = SLOW_CHANGES.filter(
+    ([pattern]) => !(isRewriteAccepted && pattern === GENERATED_COLUMN),
+  );
 
   return texts.flatMap((text, position) => {
     const say = (fault: string) => [`${text.slice(0, 60)}: ${fault}`];
@@ -52,6 +62,6 @@ export function dangersOf({ statements }: Pick<Migration, 'statements'>): string
     if (isConcurrent) return say('stands beside concurrent indexes, which have no transaction');
     const [, altered, change = ''] = ALTER.exec(text) ?? [];
     if (altered === undefined || created.has(altered)) return [];
-    return SLOW_CHANGES.filter(([pattern]) => pattern.test(change)).flatMap(([, fault]) => say(fault));
+    return slowChanges.filter(([pattern]) => pattern.test(change)).flatMap(([, fault]) => say(fault));
   });
 }

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { databaseUrl, startEmbeddedPostgres } from '../db/embedded.ts';
+import { MigrationRefused, makeMigration } from '../db/make-migration.ts';
+import * as schema from '../db/schema/index.ts';
+
+const USAGE = 'Usage: npm run migration -- --name what_changes --why "the reason" [--rewrite]';
+
+const folder = fileURLToPath(new URL('../../migrations', import.meta.url));
+
+/** Databases of a server that lives as long as `work`, with nothing in them. */
+async function withScratchDatabases<Result>(
+  work: (createDatabase: () => Promise<string>) => Promise<Result>,
+): Promise<Result> {
+  const directory = await mkdtemp(join(tmpdir(), 'crm-migration-'));
+  try {
+    const server = await startEmbeddedPostgres(join(directory, 'postgres'), { fsync: 'off' });
+    let made = 0;
+    const createDatabase = async (): Promise<string> => {
+      made += 1;
+      const client = new pg.Client({ connectionString: server.url });
+      await client.connect();
+      await client.query(`create database scratch_${made}`).finally(() => client.end());
+      return databaseUrl(server.host, `scratch_${made}`);
+    };
+    return await work(createDatabase).finally(server.stop);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Writes the migration of what changed in src/db/schema/, once it is proven on a PostgreSQL of its own. */
+try {
+  const { values } = parseArgs({
+    options: {
+      name: { type: 'string' },
+      why: { type: 'string' },
+      rewrite: { type: 'boolean', default: false },
+    },
+  });
+  const { name, why, rewrite } = values;
+  if (name === undefined || why === undefined) throw new MigrationRefused(USAGE);
+  const made = await withScratchDatabases((createDatabase) =>
+    makeMigration({ name, why, rewrite, schema, folder, createDatabase }),
+  );
+  for (const { path } of made) console.log(`Written: ${relative('.', path)}`);
+  console.log('All migrations were applied, and give the schema of the code.');
+  console.log('Add to CHECKSUMS in test/contract/migrations.test.ts:');
+  for (const { tag, hash } of made) console.log(`  ['${tag}', '${hash}'],`);
+} catch (error) {
+  const isRefusal = error instanceof MigrationRefused;
+  console.error(isRefusal ? error.message : `No migration was made: ${(error as Error).message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,44 @@
+import pg from 'pg';
+
+/** All that PostgreSQL knows of a schema: each kind of thing with a line for each, in the order of the lines. */
+export type SchemaDescription = Readonly<Record<string, readonly string[]>>;
+
+const QUERIES = {
+  columns: `
+    select c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
+      pg_get_expr(d.adbin, d.adrelid)
+    from pg_attribute a join pg_class c on c.oid = a.attrelid
+      left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped`,
+  indexes: `
+    select pg_get_indexdef(indexrelid) from pg_index
+    where indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)`,
+  constraints: `
+    select conrelid::regclass, conname, pg_get_constraintdef(oid) from pg_constraint
+    where connamespace = 'public'::regnamespace`,
+  functions: `
+    select pg_get_functiondef(oid) from pg_proc p
+    where pronamespace = 'public'::regnamespace and prokind = 'f'
+      and not exists (select from pg_depend where objid = p.oid and deptype = 'e')`,
+  extensions: `select extname from pg_extension`,
+  others: `
+    select relkind, relname from pg_class c
+    where relnamespace = 'public'::regnamespace and relkind in ('S', 'v', 'm', 'f', 'p')
+      and not exists (select from pg_depend where objid = c.oid and deptype = 'e')`,
+};
+
+/** Describes the schema `public` of a database, so that two databases can be compared. */
+export async function describeSchema(url: string): Promise<SchemaDescription> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const description: Record<string, string[]> = {};
+    for (const [kind, text] of Object.entries(QUERIES)) {
+      const { rows } = await client.query({ text, rowMode: 'array' });
+      description[kind] = rows.map(String).sort();
+    }
+    return description;
+  } finally {
+    await client.end();
+  }
+}
