@@ -11,6 +11,7 @@ import { createHttpServer } from '../http/server.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { authenticateDashboard, openOrganization } from './authentication.ts';
 import { conversationRoutes } from './conversations/routes.ts';
+import { messageRoutes } from './messages/routes.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { pipelineStageRoutes } from './pipeline-stages/routes.ts';
@@ -88,6 +89,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(teamMemberRoutes);
           organization.register(opportunityRoutes);
           organization.register(conversationRoutes);
+          organization.register(messageRoutes);
           organization.register(quoteRoutes, { storage, links, now });
           done();
         },

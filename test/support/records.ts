@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { putConversation } from '../../src/dashboard/conversations/repository.ts';
-import { ConversationMessagePut, ConversationPut } from '../../src/dashboard/conversations/schema.ts';
+import { ConversationPut } from '../../src/dashboard/conversations/schema.ts';
 import { putMessage } from '../../src/dashboard/messages/repository.ts';
+import { ConversationMessagePut } from '../../src/dashboard/messages/schema.ts';
 import { putOpportunity } from '../../src/dashboard/opportunities/repository.ts';
 import { OpportunityPut } from '../../src/dashboard/opportunities/schema.ts';
 import { putPipelineStage } from '../../src/dashboard/pipeline-stages/repository.ts';

@@ -11,11 +11,7 @@ import { channelMessages, conversations, threads, whatsappMessages } from '../..
 import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
 import { type Params, prepared, rendered } from '../../db/statement.ts';
 import { validationFailed } from '../../errors.ts';
-import {
-  ConversationMessageImport,
-  type ConversationMessagePut,
-  type ImportedMessages,
-} from '../conversations/schema.ts';
+import { ConversationMessageImport, type ConversationMessagePut, type ImportedMessages } from './schema.ts';
 
 /** Messages, in the store of their conversation's channel. */
 

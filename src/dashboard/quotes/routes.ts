@@ -12,7 +12,8 @@ import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
 import { validatorCompiler } from '../../http/validation.ts';
 import { Quote, QuoteAttachment } from '../../quotes/schema.ts';
-import { ArchivedRecord, uuidParams } from '../params.ts';
+import { uuidParams } from '../params.ts';
+import { archiveRoute, putRoute } from '../record-routes.ts';
 import {
   archiveQuote,
   deleteAttachment,
@@ -28,52 +29,34 @@ import { DeletedQuoteAttachment, QuoteAttachmentUpload, QuoteOpen, QuotePut } fr
 
 const tags = ['Quotes'];
 const params = uuidParams('quoteId');
+const quote = { path: '/quotes', idName: 'quoteId', noun: 'quote' };
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
 
 export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
   const { storage, now } = options;
 
-  app.put(
-    '/quotes/:quoteId',
-    {
-      schema: {
-        operationId: 'putQuote',
-        tags,
-        summary: 'Create or replace a quote',
-        description:
-          'Fields left out take the default. The same again changes nothing; an archived quote comes back. `token` is made when the quote is created and never changes.',
-        params,
-        body: QuotePut,
-        response: responses([
-          { status: 201, schema: Quote, description: 'The quote, created.' },
-          { status: 200, schema: Quote, description: 'The quote as it is now.' },
-        ]),
-      },
-    },
-    async (request, reply) => {
-      const { created, body } = await putQuote(request.scope, request.params.quoteId, request.body);
-      return json(reply, body, created ? 201 : 200);
-    },
-  );
+  putRoute(app, {
+    ...quote,
+    operationId: 'putQuote',
+    tags,
+    summary: 'Create or replace a quote',
+    description:
+      'Fields left out take the default. The same again changes nothing; an archived quote comes back. `token` is made when the quote is created and never changes.',
+    body: QuotePut,
+    record: Quote,
+    put: putQuote,
+  });
 
-  app.delete(
-    '/quotes/:quoteId',
-    {
-      schema: {
-        operationId: 'archiveQuote',
-        tags,
-        summary: 'Archive a quote',
-        description: 'The quote leaves lists and lookups, and its attachments with it.',
-        params,
-        response: responses(
-          { status: 200, schema: ArchivedRecord, description: 'The quote was archived.' },
-          'QUOTE_NOT_FOUND',
-        ),
-      },
-    },
-    async (request, reply) => json(reply, await archiveQuote(request.scope, request.params.quoteId)),
-  );
+  archiveRoute(app, {
+    ...quote,
+    operationId: 'archiveQuote',
+    tags,
+    summary: 'Archive a quote',
+    description: 'The quote leaves lists and lookups, and its attachments with it.',
+    missing: 'QUOTE_NOT_FOUND',
+    archive: archiveQuote,
+  });
 
   app.post(
     '/quotes/:quoteId/opens',

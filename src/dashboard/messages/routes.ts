@@ -1,0 +1,65 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { ConversationMessage } from '../../conversations/schema.ts';
+import { once } from '../../http/idempotency.ts';
+import { json } from '../../http/json.ts';
+import { responses } from '../../http/openapi.ts';
+import { uuidParams } from '../params.ts';
+import { putMessage, putMessages } from './repository.ts';
+import { ConversationMessagePut, ConversationMessagesImport, ImportedMessages } from './schema.ts';
+
+const tags = ['Conversations'];
+
+export const messageRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.put(
+    '/conversations/:conversationId/messages/:messageId',
+    {
+      schema: {
+        operationId: 'putConversationMessage',
+        tags,
+        summary: 'Create or replace a message',
+        description:
+          "Moves the conversation's lastMessageAt forward, never back. `delivery` takes the fields of the conversation's channel only.",
+        params: uuidParams('conversationId', 'messageId'),
+        body: ConversationMessagePut,
+        response: responses(
+          [
+            { status: 201, schema: ConversationMessage, description: 'The message, created.' },
+            { status: 200, schema: ConversationMessage, description: 'The message as it is now.' },
+          ],
+          'CONVERSATION_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { conversationId, messageId } = request.params;
+      const { created, body } = await putMessage(request.scope, conversationId, messageId, request.body);
+      return json(reply, body, created ? 201 : 200);
+    },
+  );
+
+  app.post(
+    '/conversations/:conversationId/messages',
+    {
+      schema: {
+        operationId: 'importConversationMessages',
+        tags,
+        summary: 'Import messages',
+        description:
+          'Creates up to 500 messages, or replaces those that are there, all or none. The same again changes nothing.',
+        params: uuidParams('conversationId'),
+        body: ConversationMessagesImport,
+        response: responses(
+          { status: 200, schema: ImportedMessages, description: 'How many messages were new.' },
+          'CONVERSATION_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { conversationId } = request.params;
+      return once(request, reply, 200, async (scope) =>
+        JSON.stringify(await putMessages(scope, conversationId, request.body.data)),
+      );
+    },
+  );
+  done();
+};

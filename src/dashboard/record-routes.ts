@@ -1,0 +1,87 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import type { Archived } from '../db/archive.ts';
+import type { Json } from '../db/json.ts';
+import type { Put } from '../db/put.ts';
+import type { OrganizationScope } from '../db/scope.ts';
+import type { ErrorCode } from '../errors.ts';
+import { json } from '../http/json.ts';
+import { responses } from '../http/openapi.ts';
+import { ArchivedRecord, uuidParams } from './params.ts';
+
+/** The two routes of a record that its owner keeps under an id of its own making: PUT, and DELETE, which archives. */
+
+/** What the documents say of an operation. */
+type Texts = { operationId: string; tags: string[]; summary: string; description: string };
+
+type RecordPath = {
+  /** `/quotes`; the id follows. */
+  path: string;
+  /** The parameter with the record's id: `quoteId`. */
+  idName: string;
+  /** The record in the descriptions of answers: `quote`. */
+  noun: string;
+};
+
+type PutRoute<Answer extends z.ZodType, Body extends z.ZodType> = RecordPath &
+  Texts & {
+    record: Answer;
+    body: Body;
+    put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Answer>>>;
+  };
+
+type ArchiveRoute = RecordPath &
+  Texts & {
+    missing: ErrorCode;
+    archive: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
+  };
+
+const idIn = (params: unknown, idName: string): string => String((params as Record<string, string>)[idName]);
+
+/** PUT: 201 when it creates the record, 200 when it replaces it. */
+export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
+  app: FastifyInstance,
+  { path, idName, noun, record, body, put, ...texts }: PutRoute<Answer, Body>,
+): void {
+  app.withTypeProvider<ZodTypeProvider>().put(
+    `${path}/:${idName}`,
+    {
+      schema: {
+        ...texts,
+        params: uuidParams(idName),
+        body,
+        response: responses([
+          { status: 201, schema: record, description: `The ${noun}, created.` },
+          { status: 200, schema: record, description: `The ${noun} as it is now.` },
+        ]),
+      },
+    },
+    async (request, reply) => {
+      const id = idIn(request.params, idName);
+      const { created, body } = await put(request.scope, id, request.body as z.output<Body>);
+      return json(reply, body, created ? 201 : 200);
+    },
+  );
+}
+
+/** DELETE: the record leaves lists and lookups. */
+export function archiveRoute(
+  app: FastifyInstance,
+  { path, idName, noun, missing, archive, ...texts }: ArchiveRoute,
+): void {
+  app.delete(
+    `${path}/:${idName}`,
+    {
+      schema: {
+        ...texts,
+        params: uuidParams(idName),
+        response: responses(
+          { status: 200, schema: ArchivedRecord, description: `The ${noun} was archived.` },
+          missing,
+        ),
+      },
+    },
+    async (request, reply) => json(reply, await archive(request.scope, idIn(request.params, idName))),
+  );
+}
