@@ -9,9 +9,9 @@ export type OrganizationId = string & { readonly [proven]: true };
 export type OrganizationScope = { readonly db: Queries; readonly organizationId: OrganizationId };
 
 /**
- * Opens a scope. Only for code that has proven the organization: authentication (http/authentication.ts), the dashboard's
- * path (organizations/repository.ts), signed links (files/routes.ts), jobs and the command line. A lint rule keeps all
- * others from importing it.
+ * Opens a scope. Only code that has proven the organization may do so: http/authentication.ts (the key),
+ * organizations/repository.ts (the dashboard's path), files/ (signed links), jobs/ and cli/. A lint rule refuses the import
+ * everywhere else.
  */
 export const scopeTo = (db: Queries, organizationId: string): OrganizationScope => ({
   db,
