@@ -152,12 +152,36 @@ describe('rotateApiKey', () => {
       expired.id,
     ]);
     const before = await dashboard.stored(made);
-    for (const { id } of [revoked, expired]) {
+    for (const [{ id }, message] of [
+      [revoked, 'The key is revoked; issue a new one.'],
+      [expired, 'The key has expired; issue a new one.'],
+    ]) {
       const { status, body } = await call.post(`/api-keys/${id}/rotate`);
       expect(status).toBe(409);
-      expect(body.error.code).toBe('API_KEY_INACTIVE');
+      expect(body.error).toMatchObject({ code: 'API_KEY_INACTIVE', message });
     }
     expect(await dashboard.stored(made)).toEqual(before);
+  });
+
+  test('by ten requests at once issues one key, and tells the others which one', async () => {
+    const { call } = await agency();
+    const old = (await call.post('/api-keys', { name: 'n' })).body;
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => call.post(`/api-keys/${old.id}/rotate`)),
+    );
+    const [issued, ...refused] = answers.sort((a, b) => a.status - b.status);
+    expect(issued?.status).toBe(201);
+    expect(refused).toHaveLength(9);
+    for (const { status, body } of refused) {
+      expect(status).toBe(409);
+      expect(body.error).toMatchObject({
+        code: 'API_KEY_INACTIVE',
+        message: `The key was rotated already: key ${issued?.body.id} stands in its place.`,
+      });
+    }
+    const keys = (await call.get('/api-keys')).body.data.filter(({ name }: { name: string }) => name === 'n');
+    expect(keys.map(({ id }: { id: string }) => id)).toEqual([issued?.body.id, old.id]);
+    expect(keys[1].replacedBy).toBe(issued?.body.id);
   });
 
   test.each([-1, 2_592_001, 1.5, null, '60'])('refuses an overlap of %j', async (overlapSeconds) => {
