@@ -6,9 +6,10 @@ export type MarkdownDocument = { path: string; text: string };
 
 const read = (path: string): MarkdownDocument => ({ path, text: readFileSync(new URL(path, root), 'utf8') });
 
-/** README.md and everything below docs/. */
+/** README.md, that of src/db/, and everything below docs/. */
 export const documents: readonly MarkdownDocument[] = [
   'README.md',
+  'src/db/README.md',
   ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => `docs/${path}`)
