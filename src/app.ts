@@ -6,7 +6,7 @@ import type { Database } from './db/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { fileRoutes } from './files/routes.ts';
 import { authenticate } from './http/authentication.ts';
-import { sayWhoMayKeep } from './http/headers.ts';
+import { setCacheControl } from './http/headers.ts';
 import type { Metrics } from './http/metrics.ts';
 import { type DocumentOptions, documentApi } from './http/openapi.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
@@ -69,7 +69,7 @@ export async function buildApp(options: AppOptions) {
 
   app.register(
     (v1, _options, done) => {
-      sayWhoMayKeep(v1, 'data');
+      setCacheControl(v1, 'data');
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
       v1.register(catalogRoutes);

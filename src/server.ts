@@ -11,7 +11,7 @@ import { isDatabaseFault, sqlState } from './db/faults.ts';
 import { MigrationError, migrateDatabase } from './db/migrate.ts';
 import { checkDatabase } from './db/readiness.ts';
 import { openFiles } from './files/open.ts';
-import { keptSecret } from './files/secret.ts';
+import { persistedSecret } from './files/secret.ts';
 import { listen } from './http/connections.ts';
 import { createLogger } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
@@ -129,7 +129,7 @@ async function start(config: Config): Promise<void> {
 }
 
 const ownDashboardToken = (config: Config): Promise<string> =>
-  keptSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32));
+  persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32));
 
 function limiterOf(config: Config, url: string, onError: (error: Error) => void) {
   if (config.RATE_LIMIT_STORE === 'memory') return memoryLimiter();

@@ -532,7 +532,7 @@ select
 
 -- customers.list query
 -- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; planned anew each time
+-- one JSON body; a custom plan at each run
 select
   concat(
     '{"data":[',
@@ -629,7 +629,7 @@ select
 
 -- customers.list tag
 -- $1 organizationId, $2 tag, $3 limit, $4 offset
--- one JSON body; planned anew each time
+-- one JSON body; a custom plan at each run
 select
   concat(
     '{"data":[',
@@ -769,7 +769,7 @@ returning
   id as id;
 
 -- customers.update
--- $1 organizationId, $2 id, $3 patch, $4 isTouched
+-- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
 -- one JSON body
 with
   stored as (

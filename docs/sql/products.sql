@@ -248,7 +248,7 @@ from
 
 -- products.due_for_purge
 -- $1 before, $2 limit
--- rows; planned anew each time
+-- rows; a custom plan at each run
 select
   organization_id as "organizationId",
   id as id
@@ -708,7 +708,7 @@ select
 
 -- products.list query
 -- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; planned anew each time
+-- one JSON body; a custom plan at each run
 select
   concat(
     '{"data":[',
@@ -1456,7 +1456,7 @@ select
 
 -- products.list_archived query
 -- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; planned anew each time
+-- one JSON body; a custom plan at each run
 select
   concat(
     '{"data":[',
@@ -2028,7 +2028,7 @@ where
 for update;
 
 -- products.update
--- $1 organizationId, $2 id, $3 patch, $4 isTouched
+-- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
 -- one JSON body
 with
   stored as (
@@ -2244,7 +2244,7 @@ from
   ) item;
 
 -- products.update_media
--- $1 organizationId, $2 id, $3 patch, $4 isTouched
+-- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
 -- one JSON body
 with
   stored as (

@@ -411,7 +411,7 @@ select
 
 -- quotes.list query
 -- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; planned anew each time
+-- one JSON body; a custom plan at each run
 select
   concat(
     '{"data":[',

@@ -10,7 +10,7 @@ import { contains, defineList, equals, newestFirst } from '../db/list.ts';
 import { countLive } from '../db/live-count.ts';
 import { patchStatement } from '../db/patch.ts';
 import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
-import { inPlaceOf, missing, organizationPlace, type RecordKey } from '../db/resource.ts';
+import { inPlaceOf, missing, organizationParam, type RecordKey } from '../db/resource.ts';
 import { liveProducts, products, productVariants } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 import { type Params, prepared, rendered, unprepared } from '../db/statement.ts';
@@ -29,7 +29,7 @@ export const productView = {
     variants: jsonArray(
       fieldsOf(CatalogProductVariant, productVariants),
       sql`from ${productVariants}
-        where ${productVariants.organizationId} = ${organizationPlace} and ${productVariants.productId} = ${products.id}
+        where ${productVariants.organizationId} = ${organizationParam} and ${productVariants.productId} = ${products.id}
         order by ${productVariants.position}`,
     ),
   }),
@@ -116,7 +116,7 @@ export async function updateCatalogProduct(
 ): Promise<Json<CatalogProduct>> {
   const patch = JSON.stringify(toRecord(productColumns, input));
   const [row] = isId(id)
-    ? await db.write(updateStatement, { organizationId, id, patch, isTouched: false })
+    ? await db.write(updateStatement, { organizationId, id, patch, relatedChanged: false })
     : [];
   if (!row) throw missing(productView, id);
   return row.body;

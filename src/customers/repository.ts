@@ -9,7 +9,7 @@ import { contains, defineList, hasEntry, newestFirst } from '../db/list.ts';
 import { countLive } from '../db/live-count.ts';
 import { patchStatement } from '../db/patch.ts';
 import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
-import { inPlaceOf, missing, organizationPlace, type RecordKey, recordOf } from '../db/resource.ts';
+import { inPlaceOf, missing, organizationParam, type RecordKey, recordOf } from '../db/resource.ts';
 import { customerContacts, customers, liveCustomers } from '../db/schema/index.ts';
 import { inTransaction, type OrganizationScope } from '../db/scope.ts';
 import { type Params, prepared, rendered } from '../db/statement.ts';
@@ -37,7 +37,7 @@ const customerView = {
     contacts: jsonArray(
       fieldsOf(CustomerContact, customerContacts),
       sql`from ${customerContacts}
-        where ${customerContacts.organizationId} = ${organizationPlace} and ${customerContacts.customerId} = ${customers.id}
+        where ${customerContacts.organizationId} = ${organizationParam} and ${customerContacts.customerId} = ${customers.id}
         order by ${customerContacts.position}`,
     ),
   }),
@@ -296,8 +296,8 @@ export async function updateCustomer(
   const patch = JSON.stringify(
     toRecord(customerColumns, contacts ? { ...input, contactSearch: searchOf(contacts) } : input),
   );
-  const update = async ({ db }: OrganizationScope, isTouched: boolean) => {
-    const [row] = await db.write(updateStatement, { ...key, patch, isTouched });
+  const update = async ({ db }: OrganizationScope, relatedChanged: boolean) => {
+    const [row] = await db.write(updateStatement, { ...key, patch, relatedChanged });
     if (!row) throw missing(liveCustomers, id);
     return row.body;
   };

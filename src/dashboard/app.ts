@@ -3,7 +3,7 @@ import type { Database } from '../db/client.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { PATIENCE, type Patience } from '../http/connections.ts';
-import { sayWhoMayKeep } from '../http/headers.ts';
+import { setCacheControl } from '../http/headers.ts';
 import { type HealthOptions, healthRoutes } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type DocumentOptions, documentApi } from '../http/openapi.ts';
@@ -77,7 +77,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
 
   app.register(
     (v1, _options, done) => {
-      sayWhoMayKeep(v1, 'data');
+      setCacheControl(v1, 'data');
       authenticateDashboard(v1, token);
       v1.register(organizationRoutes, { db });
       v1.register(

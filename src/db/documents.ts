@@ -14,11 +14,11 @@ const withoutNeedlessQuotes = (text: string): string =>
 const TYPES = { rows: 'rows', body: 'one JSON body', lookup: 'one JSON body, found by its key' } as const;
 
 function section({ name, text, parameters, kind, isPrepared }: Statement<unknown, never>): string {
-  const places = parameters.map((parameter, index) => `$${index + 1} ${parameter}`).join(', ');
+  const list = parameters.map((parameter, index) => `$${index + 1} ${parameter}`).join(', ');
   return [
     `-- ${name}`,
-    ...(places === '' ? [] : [`-- ${places}`]),
-    `-- ${TYPES[kind]}${isPrepared ? '' : '; planned anew each time'}`,
+    ...(list === '' ? [] : [`-- ${list}`]),
+    `-- ${TYPES[kind]}${isPrepared ? '' : '; a custom plan at each run'}`,
     `${format(withoutNeedlessQuotes(text), { language: 'postgresql', keywordCase: 'lower', expressionWidth: 100 })};`,
   ].join('\n');
 }

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { idOrNone } from './ids.ts';
 import { type Json, jsonRows } from './json.ts';
 import { liveTotal } from './live-count.ts';
-import { nameOf, organizationPlace, type View } from './resource.ts';
+import { nameOf, organizationParam, type View } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
 import { type Params, rendered, type Statement } from './statement.ts';
 
@@ -18,8 +18,8 @@ export type Filter = {
   where: (value: Placeholder) => SQL;
   /** Turns what was sent into what is compared. */
   toValue?: (sent: string) => unknown;
-  /** The value decides which plan is good: lists with this filter are planned anew each time. */
-  isPlannedByValue?: boolean;
+  /** The value decides which plan is good, so a list with this filter gets a custom plan at each run. */
+  needsCustomPlan?: boolean;
 };
 
 /** The column has exactly this value. Text that is no id matches no id. */
@@ -31,13 +31,13 @@ export const equals = (column: PgColumn): Filter => ({
 /** The folded search text contains this text. */
 export const contains = (search: PgColumn): Filter => ({
   where: (text) => sql`${search} like contains_pattern(${text})`,
-  isPlannedByValue: true,
+  needsCustomPlan: true,
 });
 
 /** The array has exactly this entry. */
 export const hasEntry = (column: PgColumn): Filter => ({
   where: (entry) => sql`${column} @> array[${entry}]::text[]`,
-  isPlannedByValue: true,
+  needsCustomPlan: true,
 });
 
 /** `column` from new to old, as the indexes have it. */
@@ -75,7 +75,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const offset = sql.placeholder('offset');
     const where = sql.join(
       [
-        sql`${table.organizationId} = ${organizationPlace}`,
+        sql`${table.organizationId} = ${organizationParam}`,
         visible,
         ...sent.map(([filter, { where }]) => where(sql.placeholder(filter))),
       ],
@@ -84,7 +84,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const item = jsonRows(
       view.fields,
       sql`from ${table} ${view.joins ?? sql``}
-        where ${table.organizationId} = ${organizationPlace} and ${table.id} = page.id`,
+        where ${table.organizationId} = ${organizationParam} and ${table.id} = page.id`,
     );
     const total =
       sent.length === 0 && view.isCounted
@@ -100,9 +100,9 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
         ) found limit ${limit}
       ) page),
       '],"pagination":{"limit":', ${limit}::int, ',"offset":', ${offset}::int, ',"total":', (${total}), '}}') as body`;
-    const words = [name, ...sent.map(([filter]) => filter), ...(skips ? ['offset'] : [])];
-    const isPrepared = !sent.some(([, { isPlannedByValue }]) => isPlannedByValue);
-    return rendered(words.join(' '), (_: Params<Record<string, unknown>>) => query, {
+    const parts = [name, ...sent.map(([filter]) => filter), ...(skips ? ['offset'] : [])];
+    const isPrepared = !sent.some(([, { needsCustomPlan }]) => needsCustomPlan);
+    return rendered(parts.join(' '), (_: Params<Record<string, unknown>>) => query, {
       isPrepared,
       isVariant: isLoaded,
     });

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { nameOf, organizationPlace, type Resource } from './resource.ts';
+import { nameOf, organizationParam, type Resource } from './resource.ts';
 import { liveCounts } from './schema/live-counts.ts';
 import type { OrganizationScope } from './scope.ts';
 import { type Params, prepared, unqualified } from './statement.ts';
@@ -11,7 +11,7 @@ const literal = (resource: Pick<Resource, 'table'>): SQL => sql.raw(`'${nameOf(r
 /** The total of an unfiltered list. */
 export const liveTotal = (resource: Resource): SQL =>
   sql`select coalesce(sum(${liveCounts.live}), 0) from ${liveCounts}
-    where ${liveCounts.organizationId} = ${organizationPlace} and ${liveCounts.resource} = ${literal(resource)}`;
+    where ${liveCounts.organizationId} = ${organizationParam} and ${liveCounts.resource} = ${literal(resource)}`;
 
 /** Each connection writes a slot of its own, so that simultaneous creates do not wait for one row. */
 const SLOTS = 16;
@@ -29,7 +29,7 @@ const addTo = (rows: SQL): SQL =>
  * @param change a query of one integer. It reads the CTEs that can fail or wait, so that the count's row is locked last.
  */
 export const countLive = (resource: Resource, change: SQL): SQL =>
-  addTo(sql`select ${organizationPlace}::uuid, ${literal(resource)}, ${slot}, change.amount
+  addTo(sql`select ${organizationParam}::uuid, ${literal(resource)}, ${slot}, change.amount
     from (select (${change})::bigint as amount) change where change.amount <> 0`);
 
 const addStatement = prepared(

@@ -9,8 +9,8 @@ import { type Params, rendered, type Statement } from './statement.ts';
 export type PatchValues = RecordKey & {
   /** A JSON object of columns; see `toRecord`. */
   patch: string;
-  /** True when the record changed in a way that its columns do not show. */
-  isTouched: boolean;
+  /** True when rows that belong to the record have changed: it then counts as changed too. */
+  relatedChanged: boolean;
 };
 
 /**
@@ -33,7 +33,7 @@ export function patchStatement<T>(
         update ${table} set (${columnList(columns)}) = row(${columnsFrom('patched', columns)}),
           updated_at = ${nextUpdatedAt(table.updatedAt)}
         from stored, patched
-        where ${recordOf(view, $)} and (${$.isTouched}::boolean
+        where ${recordOf(view, $)} and (${$.relatedChanged}::boolean
           or row(${columnsFrom('(stored.record)', columns)}) is distinct from row(${columnsFrom('patched', columns)}))
         returning ${table}.*)
       ${jsonRows(

@@ -21,7 +21,7 @@ type PutOptions<Name extends string> = {
   /** What a PUT replaces. */
   columns: Columns<Name>;
   /** What is written once, when the record is created. */
-  madeOnce?: Columns;
+  insertOnly?: Columns;
   /** The fields that hold the id of another record of the organization, each with what it may lead to. */
   references?: { readonly [Field in Name]?: Resource };
 };
@@ -39,7 +39,7 @@ export const referenceRefused = (fields: readonly string[]): ApiError =>
     })),
   );
 
-const places = ($: Params<Record<string, unknown>>, columns: Columns): Record<string, SQL> =>
+const placeholders = ($: Params<Record<string, unknown>>, columns: Columns): Record<string, SQL> =>
   Object.fromEntries(
     Object.entries(columns).map(([field, column]) => [
       field,
@@ -52,7 +52,7 @@ const valuesOf = (columns: Columns, input: Input): Record<string, unknown> =>
 
 /** The steps of a PUT, each one statement of the transaction that it runs in. */
 export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
-  const { madeOnce = {} } = options;
+  const { insertOnly = {} } = options;
   const columns: Columns = options.columns;
   const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
   const { table } = view;
@@ -91,15 +91,15 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       .values({
         organizationId: $.organizationId,
         id: $.id,
-        ...places($, columns),
-        ...places($, madeOnce),
+        ...placeholders($, columns),
+        ...placeholders($, insertOnly),
       } as never)
       .onConflictDoNothing()
       .returning(named({ id: table.id })),
   );
 
   const replaceStatement = prepared(`${name}.put_replace`, ($: Params<Record<string, unknown>>) => {
-    const values = places($, columns);
+    const values = placeholders($, columns);
     return builder
       .update(table)
       .set({
@@ -147,7 +147,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
 
     /** @throws LostRace when somebody else has just created the record: the next attempt finds it */
     async insert({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
-      const values = valuesOf({ ...columns, ...madeOnce }, input);
+      const values = valuesOf({ ...columns, ...insertOnly }, input);
       const [created] = await db.write(insertStatement, { organizationId, id, ...values });
       if (!created) throw new LostRace('The record was created by somebody else.');
     },

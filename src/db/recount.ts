@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { nameOf, organizationPlace, type Resource } from './resource.ts';
+import { nameOf, organizationParam, type Resource } from './resource.ts';
 import {
   liveCounts,
   liveCustomers,
@@ -26,7 +26,7 @@ const rows = sql.join(
   COUNTED.map(
     (resource) =>
       sql`select ${sql.raw(`'${nameOf(resource)}'`)} as resource, count(*) as live from ${resource.table}
-        where ${resource.table.organizationId} = ${organizationPlace} and ${resource.visible}`,
+        where ${resource.table.organizationId} = ${organizationParam} and ${resource.visible}`,
   ),
   sql` union all `,
 );
@@ -36,7 +36,7 @@ const drift = sql`drift as (
   select counted_rows.resource, counted_rows.live as rows, coalesce(counts.live, 0) as counted
   from (${rows}) counted_rows left join (
     select ${liveCounts.resource} as resource, sum(${liveCounts.live}) as live from ${liveCounts}
-    where ${liveCounts.organizationId} = ${organizationPlace} group by ${liveCounts.resource}) counts using (resource)
+    where ${liveCounts.organizationId} = ${organizationParam} group by ${liveCounts.resource}) counts using (resource)
   where counted_rows.live <> coalesce(counts.live, 0))`;
 
 const answer = sql<Drift>`select resource, counted::float8 as counted, rows::float8 as rows from drift order by resource`;
@@ -55,7 +55,7 @@ const mendStatement = prepared(
   (_: Params<{ organizationId: string }>) => sql<Drift>`with ${drift},
     mended as (
       insert into ${liveCounts} (${key}, ${live})
-      select ${organizationPlace}::uuid, resource, 0, rows - counted from drift
+      select ${organizationParam}::uuid, resource, 0, rows - counted from drift
       on conflict (${key}) do update set ${live} = ${liveCounts.live} + excluded.${live})
     ${answer}`,
 );

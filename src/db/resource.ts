@@ -28,8 +28,8 @@ export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> &
 /** Names one record. */
 export type RecordKey = { organizationId: string; id: string };
 
-/** The place of the organization's id. Every statement on a tenant table has it. */
-export const organizationPlace = sql.placeholder('organizationId');
+/** The placeholder of the organization's id. Every statement on a tenant table has it. */
+export const organizationParam = sql.placeholder('organizationId');
 
 export const nameOf = ({ table }: Pick<Resource, 'table'>): string => getTableName(table);
 

@@ -3,7 +3,7 @@ import { CasingCache } from 'drizzle-orm/casing';
 import { type PgColumn, PgDialect } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
 
-/** SQL composed once, when its module is loaded, with a named place for each of its values. */
+/** SQL that is composed once, when its module is loaded. Each of its values has a named placeholder. */
 export type Statement<Row, Values> = {
   /** `resource.operation`, unique. A prepared statement has this name in PostgreSQL, and its place in docs/sql. */
   readonly name: string;
@@ -24,7 +24,7 @@ export type Statement<Row, Values> = {
   readonly _?: { row: Row };
 };
 
-/** The places of a statement's values: `$.id` stands where the value of `id` goes. A name that `Values` lacks does not compile. */
+/** The placeholders of a statement: `$.id` stands where the value of `id` goes. A name that `Values` lacks does not compile. */
 export type Params<Values> = { readonly [Name in keyof Values]-?: Placeholder<Name & string, Values[Name]> };
 
 /** The rows that a query returns, as Drizzle's builder or `SQL<Row>` tells. */
@@ -34,7 +34,7 @@ type RowOf<Query> = Query extends { _: { result: (infer Row)[] } }
     ? Row
     : never;
 
-const places = new Proxy({}, { get: (_target, name) => sql.placeholder(String(name)) });
+const placeholders = new Proxy({}, { get: (_target, name) => sql.placeholder(String(name)) });
 
 const statements = new Map<string, Statement<unknown, never>>();
 
@@ -58,10 +58,10 @@ const casing = new CasingCache('snake_case');
 
 type Parameter = { name: string; encode: (value: unknown) => unknown };
 
-/** Takes the place's column into account: its encoder makes of a value what the driver wants. */
-function parameterOf(place: unknown): Parameter {
-  if (is(place, Param) && is(place.value, Placeholder)) {
-    const { encoder, value } = place;
+/** Where the placeholder stands for a column, the column's encoder turns the value into what the driver takes. */
+function parameterOf(placeholder: unknown): Parameter {
+  if (is(placeholder, Param) && is(placeholder.value, Placeholder)) {
+    const { encoder, value } = placeholder;
     // Text needs no encoder, and that of moments takes Dates only.
     const isPlain = (given: unknown): boolean => given === null || typeof given === 'string';
     return {
@@ -69,10 +69,10 @@ function parameterOf(place: unknown): Parameter {
       encode: (given) => (isPlain(given) ? given : encoder.mapToDriverValue(given)),
     };
   }
-  return { name: (place as Placeholder).name, encode: (given) => given };
+  return { name: (placeholder as Placeholder).name, encode: (given) => given };
 }
 
-/** The text, with one `$n` for all places of one name. Constants stand in the text. */
+/** The text, with one `$n` for all placeholders of one name. Constants stand in the text. */
 function toText(query: SQL): { text: string; parameters: Parameter[] } {
   const parameters: Parameter[] = [];
   const { sql: text } = query.toQuery({
@@ -80,8 +80,8 @@ function toText(query: SQL): { text: string; parameters: Parameter[] } {
     escapeName: dialect.escapeName,
     escapeString: dialect.escapeString,
     inlineParams: true,
-    escapeParam: (_index, place) => {
-      const parameter = parameterOf(place);
+    escapeParam: (_index, placeholder) => {
+      const parameter = parameterOf(placeholder);
       const known = parameters.findIndex(({ name }) => name === parameter.name);
       return `$${known >= 0 ? known + 1 : parameters.push(parameter)}`;
     },
@@ -94,7 +94,7 @@ function compose<Values, Query extends SQLWrapper>(
   query: ($: Params<Values>) => Query,
   options: Pick<Statement<unknown, Values>, 'kind' | 'isPrepared' | 'racesOn' | 'isVariant'>,
 ): Statement<RowOf<Query>, Values> {
-  const { text, parameters } = toText(query(places as Params<Values>).getSQL());
+  const { text, parameters } = toText(query(placeholders as Params<Values>).getSQL());
   return register({
     name,
     text,
@@ -112,7 +112,7 @@ function compose<Values, Query extends SQLWrapper>(
 /**
  * Composes a statement that each connection prepares once.
  * @param name `resource.operation`
- * @param query gets the places of its values; annotate them: `($: Params<{ id: string }>) => …`
+ * @param query gets the placeholders; annotate them: `($: Params<{ id: string }>) => …`
  */
 export const prepared = <Values, Query extends SQLWrapper>(
   name: string,

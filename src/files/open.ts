@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { randomBase62 } from '../keys/api-key.ts';
 import { type FileLinks, type LinkSecrets, ownLinks } from './links.ts';
-import { keptSecret } from './secret.ts';
+import { persistedSecret } from './secret.ts';
 import { diskStorage, type FileStorage } from './storage.ts';
 
 export type OpenFiles = {
@@ -40,7 +40,7 @@ export async function openFiles(config: FilesConfig, publicUrl: string): Promise
   const secrets = {
     current:
       config.FILE_SIGNING_SECRET ??
-      (await keptSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32))),
+      (await persistedSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32))),
     previous: config.FILE_SIGNING_SECRET_PREVIOUS,
   };
   return {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Database } from '../db/client.ts';
 import { scopeTo } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
-import { sayWhoMayKeep } from '../http/headers.ts';
+import { setCacheControl } from '../http/headers.ts';
 import { findAttachment } from '../quotes/repository.ts';
 import { type LinkSecrets, readToken } from './links.ts';
 import { storageKey } from './storage.ts';
@@ -44,7 +44,7 @@ export const fileRoutes: FastifyPluginCallbackZod<FileRoutesOptions> = (
   { db, root, secrets, now },
   done,
 ) => {
-  sayWhoMayKeep(app, 'credential');
+  setCacheControl(app, 'credential');
   app.get(
     '/files/:token',
     { schema: { hide: true, params: z.object({ token: z.string() }) } },

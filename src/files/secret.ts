@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** A secret of this installation: the text in the file, made and written (mode 600) the first time. */
-export async function keptSecret(path: string, make: () => string): Promise<string> {
+export async function persistedSecret(path: string, make: () => string): Promise<string> {
   const kept = await readSecret(path);
   if (kept !== undefined) return kept;
   const made = make();

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Json } from '../db/json.ts';
 import { inTransaction, type OrganizationScope } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
-import { mayBeKept } from './headers.ts';
+import { isCacheable } from './headers.ts';
 
 /** Tags of answers, and requests that depend on them. */
 
@@ -30,7 +30,7 @@ const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
 export function answerConditionally(app: FastifyInstance): void {
   app.addHook('onSend', ({ method, headers }, reply, payload, done) => {
     const isTagged =
-      reply.statusCode < 300 && TAGGED.includes(method) && mayBeKept(reply.getHeader('cache-control'));
+      reply.statusCode < 300 && TAGGED.includes(method) && isCacheable(reply.getHeader('cache-control'));
     if (!isTagged || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return done(null, payload);
     const tag = entityTag(payload);
     reply.header('etag', tag);

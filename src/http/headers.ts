@@ -19,20 +19,20 @@ export const everyAnswer = (requestId: string): Record<string, string> => ({
  * Kept by the client alone and asked for again each time; kept by anybody and asked for again; kept by nobody. `no-cache`
  * means that it may be kept and must be asked for: a 304 is then the answer.
  */
-const KEPT = {
+const CACHE_CONTROL = {
   data: { 'cache-control': 'private, no-cache', vary: 'Authorization, x-api-key' },
   document: { 'cache-control': 'public, no-cache' },
   credential: { 'cache-control': 'no-store' },
 } as const;
 
 /** Says on every answer of these routes, errors included, who may keep it. Register before what can refuse a request. */
-export function sayWhoMayKeep(app: FastifyInstance, answers: keyof typeof KEPT): void {
+export function setCacheControl(app: FastifyInstance, answers: keyof typeof CACHE_CONTROL): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(KEPT[request.routeOptions.config.credential ? 'credential' : answers]);
+    reply.headers(CACHE_CONTROL[request.routeOptions.config.credential ? 'credential' : answers]);
     done();
   });
 }
 
 /** Whether an answer with this Cache-Control can be asked for again. Without one, nothing is said of it. */
-export const mayBeKept = (cacheControl: unknown): boolean =>
-  cacheControl !== undefined && cacheControl !== KEPT.credential['cache-control'];
+export const isCacheable = (cacheControl: unknown): boolean =>
+  cacheControl !== undefined && cacheControl !== CACHE_CONTROL.credential['cache-control'];

@@ -6,7 +6,7 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fast
 import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import { ownErrors, withDeclaredErrors } from './declared-errors.ts';
-import { sayWhoMayKeep } from './headers.ts';
+import { setCacheControl } from './headers.ts';
 import { type OpenApiDocument, tidyDocument } from './openapi-tidy.ts';
 
 /** What the routes say of themselves, and the OpenAPI document and reference page made of it. */
@@ -79,7 +79,7 @@ export async function documentApi(app: FastifyInstance, options: DocumentOptions
   });
   let text: string | undefined;
   await app.register(async (pages) => {
-    sayWhoMayKeep(pages, 'document');
+    setCacheControl(pages, 'document');
     pages.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
       text ??= openApiText(app);
       return reply.type('application/json; charset=utf-8').send(text);

@@ -30,8 +30,8 @@ async function customer(agency: Agency): Promise<string> {
 }
 
 /** What the statement returns for this JSON of columns. */
-async function patch(agency: Agency, id: string, record: object, isTouched = false): Promise<unknown> {
-  const values = { organizationId: agency.id, id, patch: JSON.stringify(record), isTouched };
+async function patch(agency: Agency, id: string, record: object, relatedChanged = false): Promise<unknown> {
+  const values = { organizationId: agency.id, id, patch: JSON.stringify(record), relatedChanged };
   const rows = await service.db.write(statement, values);
   return rows.map(({ body }) => JSON.parse(String(body)));
 }
@@ -41,7 +41,7 @@ const stored = async (id: string) =>
 
 test('has one name and four values, whatever the fields', () => {
   expect(statement).toMatchObject({ name: 'patch_test.update', kind: 'body', isPrepared: true });
-  expect([...statement.parameters].sort()).toEqual(['id', 'isTouched', 'organizationId', 'patch']);
+  expect([...statement.parameters].sort()).toEqual(['id', 'organizationId', 'patch', 'relatedChanged']);
 });
 
 test('changes what the patch has, leaves the rest, and renders the record as it is then', async () => {

@@ -24,7 +24,7 @@ const threadView = { ...conversationView, ...threads };
 /** A new thread begins a chain of its own; linking it to another is a step for itself. */
 const steps = putSteps(threadView, {
   columns: conversationColumns,
-  madeOnce: { chainId: conversations.chainId },
+  insertOnly: { chainId: conversations.chainId },
   references: { customerId: liveCustomers },
 });
 

@@ -73,7 +73,7 @@ export async function updateCatalogProductMedia(
 ): Promise<Json<CatalogProduct>> {
   const patch = JSON.stringify(toRecord(mediaColumns, input));
   const [row] = isId(id)
-    ? await db.write(updateMediaStatement, { organizationId, id, patch, isTouched: false })
+    ? await db.write(updateMediaStatement, { organizationId, id, patch, relatedChanged: false })
     : [];
   if (!row) throw missing(liveProducts, id);
   return row.body;

@@ -48,7 +48,7 @@ async function customerOf({ db, organizationId }: OrganizationScope, opportunity
  */
 export const putQuote = definePut(quoteView, getQuote, {
   columns: columnsOf(QuotePut, quotes),
-  madeOnce: { token: quotes.token },
+  insertOnly: { token: quotes.token },
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
   complete: async (scope, input) => ({
     ...input,
