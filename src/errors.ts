@@ -34,7 +34,7 @@ export type ErrorDetail = { path: string; message: string } | { path: string; cu
 
 export type ErrorBody = { error: { code: ErrorCode; message: string; details?: readonly ErrorDetail[] } };
 
-/** An answer other than success: thrown anywhere below a route, written by the one error handler. */
+/** Any answer but success. Whatever runs below a route throws it, and the one error handler writes it. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
@@ -45,7 +45,8 @@ export class ApiError extends Error {
     message: string,
     options: { details?: readonly ErrorDetail[]; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
-    // Most are answers and no faults, and a stack costs more than the rest of such an answer; faults have theirs in the cause.
+    // Most of these are plain answers, and a stack costs more than the rest of such an answer. A fault keeps its own
+    // stack in `cause`.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
@@ -72,10 +73,10 @@ export const errorBody = (error: ApiError): ErrorBody => ({
   },
 });
 
-/** `details` beyond this many faults help nobody. */
+/** More faults than this in `details` help nobody. */
 const MAX_DETAILS = 20;
 
-/** 400 that names every fault, in `details` and again in the message, for a person who sees only that. */
+/** 400 that names every fault. The message repeats `details`, for a person who sees only the message. */
 export function validationFailed(faults: readonly { path: string; message: string }[]): ApiError {
   const details = faults.slice(0, MAX_DETAILS);
   const summary = details.map(({ path, message }) => `${path} ${message}`).join('; ');
@@ -89,6 +90,6 @@ export const serviceUnavailable = (cause?: unknown): ApiError =>
     cause,
   });
 
-/** 404 for a record that does not exist in the organization: archived, another organization's, never there. */
+/** 404 for a record that is archived, belongs to another organization, or never existed. */
 export const notFound = (code: ErrorCode, what: string, id: string): ApiError =>
   new ApiError(code, `The ${what} ${JSON.stringify(id.slice(0, 64))} does not exist.`);

@@ -71,7 +71,7 @@ async function start(config: Config): Promise<void> {
   const files = await openFiles(config, publicUrl);
   closing(files.close);
   const { storage, links, serve } = files;
-  // Only a service that is tried out has the demo agency; the image does not even contain it.
+  // Only a service that somebody tries out has the demo agency. The image does not contain it.
   const demoKey = embedded
     ? await (await import('../demo/load.ts')).loadDemo({ db, storage, dataDir: config.DATA_DIR })
     : undefined;

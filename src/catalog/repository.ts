@@ -139,7 +139,9 @@ const dueStatement = unprepared('products.due_for_purge', ($: Params<{ before: s
 
 type PurgeValues = { organizationId: string; ids: string[]; before: string };
 
-/** Looks again, under the lock: one that was restored since is left alone, one that is being restored is passed over. */
+/**
+ * Checks again under the lock. A product that was restored since then stays. One that is being restored is skipped.
+ */
 const lockDueStatement = prepared('products.purge_lock', ($: Params<PurgeValues>) =>
   builder
     .select(named({ id: products.id, archivedAt: products.archivedAt }))
@@ -166,7 +168,7 @@ const purgeStatement = prepared('products.purge', ($: Params<Omit<PurgeValues, '
     .where(sql`${products.organizationId} = ${$.organizationId} and ${products.id} = any(${$.ids}::uuid[])`),
 );
 
-/** Removes those of the products that are still due, with their variants, all or nothing. */
+/** Removes the given products that are still due, with their variants: all of them or none. */
 const purgeOfOrganization = (
   db: Queries,
   organizationId: string,
@@ -187,8 +189,8 @@ const purgeOfOrganization = (
   });
 
 /**
- * Removes products of every organization that were archived before a moment, oldest first, with their variants: those of
- * one organization all or nothing.
+ * Removes products that were archived before a moment, oldest first, with their variants. It takes the products of
+ * every organization; those of one organization all go, or none of them.
  * @param before ISO 8601
  * @param limit products at most
  */

@@ -144,7 +144,7 @@ export const CatalogProductVariantCreate = z
   })
   .meta({ id: 'CatalogProductVariantCreate' });
 
-/** What create and PATCH both take, beside the fields that have defaults. */
+/** What create and PATCH both take. Fields with defaults are not among them. */
 const details = {
   budgetTier: budgetTier().nullish(),
   capacityMin: positiveInteger().nullish(),

@@ -5,10 +5,13 @@ import { joinEmbeddedPostgres } from '../db/embedded.ts';
 import { migrateDatabase } from '../db/migrate.ts';
 import { ApiError } from '../errors.ts';
 
-/** A mistake in how a command was called; its message is all that the person needs. */
+/** A mistake in how a command was called. Its message is all that the person needs. */
 export class UsageError extends Error {}
 
-/** Runs a command on the service's database, migrated, whether the service is running or not; prints a fault in one line. */
+/**
+ * Runs a command on the service's database, and migrates it first. The service may be running or not. A fault is
+ * printed in one line.
+ */
 export async function runCommand(work: (db: Database, url: string) => Promise<void>): Promise<void> {
   try {
     const config = readConfig();
@@ -35,7 +38,7 @@ export async function runCommand(work: (db: Database, url: string) => Promise<vo
   }
 }
 
-/** Asked for by Ctrl-C or SIGTERM: a job ends after the batch that it is at. */
+/** Aborts on Ctrl-C or SIGTERM. The job then finishes its current batch and ends. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());

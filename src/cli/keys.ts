@@ -47,7 +47,7 @@ function required(options: Options, name: keyof Options): string {
   return value;
 }
 
-/** The organization that the person names; a name that several have must be given as an id. */
+/** The organization that the person names. Where several have that name, the person must give the id. */
 async function organizationOf(db: Database, options: Options): Promise<OrganizationScope> {
   const wanted = required(options, 'organization');
   const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
@@ -65,7 +65,7 @@ function printNewKey(issued: Json<ApiKey & { key: string }>): void {
   console.log(`Key (shown this once): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
 }
 
-/** Which option each field of a new key comes from. */
+/** The option that gives each field of a new key. */
 const OPTION_OF: Record<string, keyof Options> = {
   name: 'name',
   expiresAt: 'expires',
@@ -79,7 +79,7 @@ function newKeyInput(options: Options): ApiKeyCreate {
   const parsed = validate(ApiKeyCreate, {
     name: required(options, 'name'),
     expiresAt: expiresAt ?? null,
-    // Other text than digits is no number, and is refused as the API refuses it.
+    // Only digits make a number. Other text goes to validation as it is, which refuses it in the words of the API.
     requestsPerMinute: perMinute !== undefined && /^-?\d+$/.test(perMinute) ? Number(perMinute) : perMinute,
   });
   if (parsed.success) return parsed.data;

@@ -1,6 +1,6 @@
 import { runCommand } from './database.ts';
 
-/** Applies the migrations; the service does so at every start as well. */
+/** Applies the migrations. The service does the same at every start. */
 await runCommand(async () => {
   console.log('The database has the schema of this version.');
 });

@@ -12,7 +12,7 @@ const USAGE = 'Usage: npm run migration -- --name what_changes --why "the reason
 
 const folder = fileURLToPath(new URL('../../migrations', import.meta.url));
 
-/** Databases of a server that lives as long as `work`, with nothing in them. */
+/** Runs `work` with a PostgreSQL of its own, which can make empty databases and ends with it. */
 async function withScratchDatabases<Result>(
   work: (createDatabase: () => Promise<string>) => Promise<Result>,
 ): Promise<Result> {
@@ -33,7 +33,7 @@ async function withScratchDatabases<Result>(
   }
 }
 
-/** Writes the migration of what changed in src/db/schema/, once it is proven on a PostgreSQL of its own. */
+/** Writes the migration of what changed in src/db/schema/, after it was tried on that PostgreSQL. */
 try {
   const { values } = parseArgs({
     options: {

@@ -3,7 +3,7 @@ import { JOB_LOCKS, withJobLock } from '../jobs/lock.ts';
 import { purgeProducts } from '../jobs/purge.ts';
 import { runCommand, stopSignal } from './database.ts';
 
-/** Removes the products that can no longer be restored; the service does so every hour as well. */
+/** Removes the products that can no longer be restored. The service does the same every hour. */
 await runCommand(async (db, url) => {
   const logger = createLogger('info');
   const purge = (signal: AbortSignal) => purgeProducts({ db, logger, now: Date.now(), signal });

@@ -4,7 +4,7 @@ import { JOB_LOCKS, withJobLock } from '../jobs/lock.ts';
 import { recountLive } from '../jobs/recount.ts';
 import { runCommand, stopSignal } from './database.ts';
 
-/** Compares the live counts with the rows, and with --fix mends them. Fails when counts are left wrong. */
+/** Compares the live counts with the rows. With --fix it mends them. It fails when a count stays wrong. */
 const { values } = parseArgs({ options: { fix: { type: 'boolean', default: false } } });
 await runCommand(async (db, url) => {
   const logger = createLogger('info');

@@ -5,7 +5,7 @@ import { JOB_LOCKS, withJobLock } from '../jobs/lock.ts';
 import { sweepFiles } from '../jobs/sweep-files.ts';
 import { runCommand, stopSignal } from './database.ts';
 
-/** Removes files that no attachment has; the service does so every day as well. */
+/** Removes files that no attachment has. The service does the same every day. */
 await runCommand(async (db, url) => {
   const logger = createLogger('info');
   const { storage, close } = await openFiles(readConfig(), '');

@@ -22,7 +22,7 @@ import {
   type ConversationTranscript,
 } from './schema.ts';
 
-/** The name comes from the customer itself, an archived one too. */
+/** The name comes from the customer itself, also when it is archived. */
 export const conversationView = {
   ...newestThreads,
   fields: fieldsOf(Conversation, conversations, { customerName }),
@@ -43,7 +43,7 @@ export const listConversations = defineList(conversationView, {
 
 type MessageStore = typeof whatsappMessages | typeof channelMessages;
 
-/** The newest messages of one thread in one store, by the store's transcript index. */
+/** The newest messages of one thread in one store. The store's transcript index finds them. */
 const newestMessages = (
   store: MessageStore,
   $: Params<{ organizationId: string; limit: number }>,
@@ -55,7 +55,7 @@ const newestMessages = (
   order by ${newestFirst(store.createdAt)}, ${newestFirst(store.id)}
   limit ${$.limit})`;
 
-/** Of rows named `message`, from either store. */
+/** For rows named `message`, whichever store they come from. */
 const messageFields: Fields<ConversationMessage> = {
   id: sql`message.id`,
   conversationId: sql`message.conversation_id`,
@@ -89,8 +89,8 @@ const transcriptStatement = rendered(
 );
 
 /**
- * The newest messages of a conversation, oldest first, whatever threads and stores they are in. Asking by the id of any
- * thread of a chain gives the same transcript.
+ * The newest messages of a conversation, oldest first, from all threads of its chain and from both stores. The id of
+ * any thread of the chain gives the same transcript.
  * @throws CONVERSATION_NOT_FOUND
  */
 export async function getTranscript(

@@ -25,7 +25,7 @@ import {
   CustomerUpdate,
 } from './schema.ts';
 
-/** First and last name joined; null for a customer that gave neither. */
+/** First and last name, joined. Null for a customer that has neither. */
 export const customerName = sql<
   string | null
 >`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
@@ -75,7 +75,7 @@ const newContacts = (inputs: readonly ContactInput[]): NewContact[] =>
 
 const searchOf = (contacts: readonly NewContact[]): string => contacts.map(searchText).join('\u001f');
 
-/** In one order for everybody: two bodies with the same contacts would otherwise wait for each other. */
+/** Always in the same order. Two bodies with the same contacts would otherwise wait for each other for ever. */
 const toRecords = (contacts: readonly NewContact[]): string =>
   JSON.stringify(
     [...contacts]
@@ -105,7 +105,10 @@ const ownersStatement = prepared('customers.contact_owners', ($: Params<RecordKe
     ),
 );
 
-/** @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have the contacts; nothing when nobody else has one */
+/**
+ * Does nothing when no other customer has one of the contacts.
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
+ */
 async function refuseTakenContacts(
   { db, organizationId }: OrganizationScope,
   id: string,
@@ -142,9 +145,9 @@ export const getCustomer = defineGet(customerView);
 export const lockCustomer = defineLockedGet(customerView, getCustomer);
 
 /**
- * Contacts first, and the customer only when it got all of them: a contact that another customer has makes no row. Of two
- * that claim one contact at the same moment, the second has contacts without a customer, which the foreign key refuses.
- * Neither writes the contact into PostgreSQL's log, as a violation of the unique index would.
+ * Inserts the contacts first. A contact that another customer has makes no row, and then no customer is made either.
+ * When two requests claim one contact at the same moment, the foreign key refuses the second. A violation of the
+ * unique index would write the contact into PostgreSQL's log.
  */
 const createStatement = rendered(
   'customers.create',
@@ -175,7 +178,7 @@ const createStatement = rendered(
   { racesOn: 'customer_contacts_customer_fkey' },
 );
 
-/** A contact that was taken at the first look can be free at the second. */
+/** A contact can be taken at the first attempt and free at the second. */
 const CREATE_ATTEMPTS = 3;
 
 /**
@@ -242,7 +245,7 @@ const keepContactsStatement = prepared(
     returning ${customerContacts.id} as "id"`,
 );
 
-/** Those that the customer has already make no row, and neither does one that somebody else has just claimed. */
+/** Makes no row for a contact that the customer has already, nor for one that somebody else has just claimed. */
 const addContactsStatement = prepared(
   'customers.add_contacts',
   ($: Params<ContactsValues>) => sql<{ id: string }>`
@@ -261,7 +264,7 @@ const countContactsStatement = prepared('customers.count_contacts', ($: Params<R
 );
 
 /**
- * Makes these the customer's contacts; one that stays keeps its id. Under the customer's lock.
+ * Makes these the customer's contacts. A contact that stays keeps its id. The caller holds the customer's lock.
  * @returns whether anything changed
  * @throws CUSTOMER_CONTACT_CONFLICT; LostRace when another customer claims a contact at the same moment
  */
@@ -282,7 +285,7 @@ async function replaceContacts(
 }
 
 /**
- * Changes the fields that the body has; null clears one. Values equal to the stored ones change nothing.
+ * Changes the fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
  * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT
  */
 export async function updateCustomer(
@@ -302,7 +305,7 @@ export async function updateCustomer(
     return row.body;
   };
   if (!contacts) return update(scope, false);
-  // Under the customer's lock, so that two such requests cannot end in a mixture of both lists.
+  // Under the customer's lock: two such requests at once must not mix their lists.
   return inTransaction(scope, async (within) => {
     const [locked] = await within.db.write(lockStatement, key);
     if (!locked) throw missing(liveCustomers, id);
@@ -325,8 +328,8 @@ const archiveStatement = rendered(
 );
 
 /**
- * Archives a customer and releases its contacts. Under the customer's lock, so that a contact which another request is
- * adding is released too.
+ * Archives a customer and releases its contacts. It takes the customer's lock, so that a contact which another request
+ * adds at the same moment is released too.
  * @throws CUSTOMER_NOT_FOUND
  */
 export async function archiveCustomer(

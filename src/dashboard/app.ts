@@ -21,7 +21,7 @@ import { teamMemberRoutes } from './team-members/routes.ts';
 
 export type DashboardOptions = {
   db: Database;
-  /** What the dashboard backend sends as a bearer token; without it, every request is answered with 503. */
+  /** What the dashboard backend sends as a bearer token. Without it, every request is answered with 503. */
   token: string | undefined;
   /** Where the files of attachments go. */
   storage: FileStorage;

@@ -7,10 +7,10 @@ import { scopeOf } from '../organizations/repository.ts';
 
 const CLOSED = 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.';
 
-/** Hashed first: comparing takes the same time whatever the lengths and wherever the texts differ. */
+/** Compares digests, not tokens: that takes the same time whatever the lengths are and wherever the texts differ. */
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Lets only requests with the dashboard's token pass; without a token of its own the API answers 503 to all. */
+/** Lets a request pass only with the dashboard's token. Without a configured token, every request gets 503. */
 export function authenticateDashboard(app: FastifyInstance, token: string | undefined): void {
   if (token === undefined) app.log.warn(CLOSED);
   const expected = token === undefined ? undefined : digest(token);
@@ -27,7 +27,7 @@ export function authenticateDashboard(app: FastifyInstance, token: string | unde
   });
 }
 
-/** Gives each request the scope of the organization in its path; an unknown one is 404 ORGANIZATION_NOT_FOUND. */
+/** Gives each request the scope of the organization in its path. An unknown one is 404 ORGANIZATION_NOT_FOUND. */
 export function openOrganization(app: FastifyInstance, db: Database): void {
   app.addHook('preHandler', async (request) => {
     const { organizationId } = request.params as { organizationId: string };

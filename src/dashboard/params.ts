@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { dateTime, id, uuid } from '../http/fields.ts';
 
-/** Kept in every route's parameters: what a schema does not name, a route does not get. */
+/** Every schema of parameters has it: a route gets only what its schema names. */
 const organizationId = () => id().describe('Id of the organization.');
 
 export const OrganizationParams = z.object({ organizationId: organizationId() });
 
-/** Paths of records that have an id of ours: text that is none is unknown (404). */
+/** For records whose ids we make. Text that is no id leads to no record (404). */
 export const knownParams = <const Name extends string>(name: Name, description: string) =>
   z.object({ organizationId: organizationId(), [name]: id().describe(description) } as {
     organizationId: z.ZodString;
   } & Record<Name, z.ZodString>);
 
-/** Paths of records whose id the caller makes: it must be a UUID (400). */
+/** For records whose ids the caller makes. The id must be a UUID (400). */
 export const uuidParams = <const Name extends string>(...names: Name[]) =>
   z.object({
     organizationId: organizationId(),

@@ -10,7 +10,7 @@ import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
 import { ArchivedRecord, uuidParams } from './params.ts';
 
-/** The two routes of a record that its owner keeps under an id of its own making: PUT, and DELETE, which archives. */
+/** Routes of a record whose owner makes its id: PUT writes all of it, DELETE archives it. */
 
 /** What the documents say of an operation. */
 type Texts = { operationId: string; tags: string[]; summary: string; description: string };

@@ -17,7 +17,10 @@ import { type Params, rendered } from './statement.ts';
 
 export type Archived = { id: string; archivedAt: string };
 
-/** Makes the function that archives a record; one that is archived already does not exist. */
+/**
+ * Makes the function that archives a record. It throws the resource's not-found, also for a record that is archived
+ * already.
+ */
 export function defineArchive(resource: Resource<TenantTable & { archivedAt: PgColumn }>) {
   const { table } = resource;
   const name = nameOf(resource);

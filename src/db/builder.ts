@@ -3,10 +3,10 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { type PgColumn, PgTimestamp } from 'drizzle-orm/pg-core';
 import { isoTime } from './json.ts';
 
-/** Drizzle's query builder, to compose statements with. It has no connection: statements are run by the verbs of `Queries`. */
+/** Drizzle's query builder, for composing statements only: it has no connection. `Queries` runs them. */
 export const builder = drizzle.mock({ casing: 'snake_case' });
 
-/** Columns for `select` and `returning`, each under the name that it has in the result; moments in ISO 8601. */
+/** Columns for `select` and `returning`. Each is named as in the result; a moment becomes ISO 8601 text. */
 export const named = <Source extends Record<string, PgColumn>>(
   columns: Source,
 ): { [Name in keyof Source]: SQL.Aliased<JsonOf<Source[Name]['_']['data']> | NullOf<Source[Name]>> } =>
@@ -17,7 +17,7 @@ export const named = <Source extends Record<string, PgColumn>>(
     ]),
   ) as never;
 
-/** A moment is told as text. */
+/** A moment becomes text. */
 type JsonOf<Data> = Data extends Date ? string : Data;
 
 type NullOf<Column extends PgColumn> = Column['_']['notNull'] extends true ? never : null;

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** All that PostgreSQL knows of a schema: each kind of thing with a line for each, in the order of the lines. */
+/** All that PostgreSQL knows of a schema: for each kind of thing its sorted lines, one a thing. */
 export type SchemaDescription = Readonly<Record<string, readonly string[]>>;
 
 const QUERIES = {

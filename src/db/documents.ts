@@ -4,7 +4,7 @@ import { format } from 'sql-formatter';
 import * as schema from './schema/index.ts';
 import { allStatements, type Statement } from './statement.ts';
 
-/** Quotes that a name does not need only tire the reader. Text constants stay as they are. */
+/** Removes the quotes that a name does not need, for easier reading. Text constants stay as they are. */
 const withoutNeedlessQuotes = (text: string): string =>
   text
     .split(/('(?:[^']|'')*')/)
@@ -24,9 +24,8 @@ function section({ name, text, parameters, kind, isPrepared }: Statement<unknown
 }
 
 /**
- * Every statement that has been composed, formatted: the file of each resource, `products.sql`, with its text. The modules
- * that compose them must be loaded. Of a list there are the plain first page, a later page, and each filter alone; other
- * sets of filters join the same conditions.
+ * The file of each resource (`products.sql`) with its formatted statements. Load the modules that compose them first.
+ * Of a list it has the first page, a later page and each filter alone. Sets of filters join the same conditions.
  */
 export function sqlDocuments(): Map<string, string> {
   const tables = new Set<string>(

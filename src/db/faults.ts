@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts';
 
-/** What went wrong in the database, read from an error of pg. */
+/** Reads from an error of pg what went wrong in the database. */
 
 const field = (error: unknown, name: string): unknown =>
   typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined;
@@ -10,7 +10,7 @@ const text = (error: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** The five characters of PostgreSQL's error code; undefined for faults of the connection and anything else. */
+/** PostgreSQL's error code of five characters. Undefined for a fault of the connection and for all other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = text(error, 'code');
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && text(error, 'severity') !== undefined
@@ -18,7 +18,7 @@ export function sqlState(error: unknown): string | undefined {
     : undefined;
 }
 
-/** The name of the constraint or unique index that a write ran against. */
+/** The constraint or unique index that refused the write. */
 export const violatedConstraint = (error: unknown): string | undefined =>
   sqlState(error)?.startsWith('23') ? text(error, 'constraint') : undefined;
 
@@ -39,16 +39,16 @@ const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 const isConnectionFault = (error: unknown): boolean =>
   CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? '');
 
-/** True when the same statement may well succeed in a moment: the server restarts or the connection broke. */
+/** True when the same statement can succeed a moment later: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined ? isConnectionFault(error) : GOING_AWAY.test(state);
 }
 
-/** Thrown when somebody else was faster: nothing was written, and the same work from its start finds what they did. */
+/** Somebody else was faster, and nothing was written. When the work starts again, it finds what they wrote. */
 export class LostRace extends Error {}
 
-/** True when the failure proves that nothing was written: the server took no connection, or undid the work itself. */
+/** True when the failure proves that nothing was written: no connection was made, or the server undid the work. */
 export function isSafeToRepeat(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
@@ -57,13 +57,13 @@ export function isSafeToRepeat(error: unknown): boolean {
   return text(error, 'syscall') === 'connect';
 }
 
-/** True when the failure proves that the write is undone; of a broken connection nobody knows. */
+/** True when the failure proves that the write is undone. After a broken connection nobody knows. */
 export const isCertainlyUndone = (error: unknown): boolean =>
   error instanceof ApiError || (sqlState(error) !== undefined && !isTransient(error));
 
 /**
- * True for faults that are the database's and not the request's: out of reach, closed to us, out of connections, out of
- * disk, too slow, locked, read-only. They are answered with a 503.
+ * True for a fault of the database, not of the request: it is out of reach, closed to us, read-only, locked, too slow,
+ * or out of connections or disk. The answer is 503.
  */
 export function isDatabaseFault(error: unknown): boolean {
   if (error instanceof LostRace) return true;

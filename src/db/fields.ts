@@ -5,13 +5,16 @@ import type { z } from 'zod';
 import type { Fields } from './json.ts';
 
 /**
- * One list of fields: the zod shape says which fields there are and in which order, the table where they come from. Only
- * what is neither is named by a repository. A field that is forgotten, invented or of another type does not compile.
+ * One list of fields. The zod schema says which fields there are, and their order. The table says where they come
+ * from. A repository names only the others. A field that is forgotten, invented or of another type does not compile.
  */
 
 type ColumnsOf<Table extends PgTable> = Table['_']['columns'];
 
-/** What the column gives in JSON fits what the field says: the same kind, and null only where the field has it. */
+/**
+ * The column and the field agree: their values are of the same kind, and only a field that can be null has a column
+ * that can.
+ */
 type Fits<Column, Value> = Column extends PgColumn
   ? null extends JsonOf<Column>
     ? null extends Value
@@ -20,16 +23,16 @@ type Fits<Column, Value> = Column extends PgColumn
     : SameKind<JsonOf<Column>, NonNullable<Value>>
   : false;
 
-/** A closed list of strings is kept in a text column: either may be the narrower one. */
+/** A closed list of strings is kept in a text column, so either type may be the narrower one. */
 type SameKind<Data, Value> = [Value] extends [Data] ? true : [Data] extends [Value] ? true : false;
 
-/** What the column gives in JSON; a moment is text there. */
+/** The type of a column's value in JSON. A moment is text there. */
 type JsonOf<Column extends PgColumn> =
   Exclude<GetColumnData<Column>, null> extends Date
     ? string | Extract<GetColumnData<Column>, null>
     : GetColumnData<Column>;
 
-/** The fields that have no column of their name and type. */
+/** The fields for which the table has no column of that name and type. */
 type WithoutColumn<Value, Table extends PgTable> = {
   [Name in keyof Value]-?: Name extends keyof ColumnsOf<Table>
     ? Fits<ColumnsOf<Table>[Name], Value[Name]> extends true
@@ -38,16 +41,16 @@ type WithoutColumn<Value, Table extends PgTable> = {
     : Name;
 }[keyof Value];
 
-/** Where the fields come from that are no columns, and those that override one. */
+/** Where such fields come from. Other fields may be named too: these override their column. */
 type Others<Value, Table extends PgTable> = Record<WithoutColumn<Value, Table>, PgColumn | SQL> &
   Partial<Record<keyof Value, PgColumn | SQL>>;
 
-/** `Given` with nothing that `Value` has not. */
+/** `Given`, but a property that `Value` does not have is refused. */
 type Only<Given, Value> = Given & Record<Exclude<keyof Given, keyof Value>, never>;
 
 /**
- * What a response shows: each field of the schema from the table's column of its name, or from `others`.
- * @param others the fields that are no columns of the table (`displayName`, `contacts`), or that override one
+ * What a response shows. Each field of the schema comes from the column of its name, or from `others`.
+ * @param others the fields without a column (`displayName`, `contacts`), and those that override theirs
  */
 export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Given extends object>(
   schema: Schema,
@@ -69,20 +72,23 @@ export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Give
 /** Columns under the names of their fields. */
 export type Columns<Name extends string = string> = Readonly<Record<Name, PgColumn>>;
 
-/** A schema whose every field is a column of the table; the message names those that are not. */
+/** A schema whose every field has a column. The compiler's message names the fields that have none. */
 type Writable<Schema extends z.ZodObject, Table extends PgTable> =
   WithoutColumn<WrittenBy<Schema>, Table> extends never
     ? unknown
     : { 'fields without a column': WithoutColumn<WrittenBy<Schema>, Table> };
 
-/** As written: an absent field is no matter here, and null in a list that is never null empties it. */
+/**
+ * The types of what is written. A field may be absent. Null empties a list, so it is good also where the column is
+ * never null.
+ */
 type WrittenBy<Schema extends z.ZodObject> = {
   [Name in keyof z.infer<Schema>]-?: NonNullable<z.infer<Schema>[Name]> | null;
 };
 
 /**
- * What a request writes: the column of each field of its schema. Fields that are kept elsewhere are taken out of the
- * schema first, by zod's own `omit`; columns that we write ourselves are added to the result.
+ * The column of each field that a request writes. Fields that are kept elsewhere are first taken out of the schema
+ * with zod's `omit`. Columns that the service fills itself are added to the result.
  */
 export function columnsOf<Schema extends z.ZodObject, Table extends PgTable>(
   schema: Schema & Writable<Schema, Table>,

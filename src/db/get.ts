@@ -30,7 +30,7 @@ export function defineLockedGet<T>(
   };
 }
 
-/** Makes the function that reads one record by its id; it throws the resource's not-found. */
+/** Makes the function that reads one record by its id. It throws the resource's not-found. */
 export function defineGet<T>(view: View<T>) {
   const statement = lookup(`${nameOf(view)}.get`, ($: Params<RecordKey>) =>
     jsonRows(view.fields, sql`from ${view.table} ${view.joins ?? sql``} where ${recordOf(view, $)}`),

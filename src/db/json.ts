@@ -1,13 +1,13 @@
 import { is, type SQL, sql } from 'drizzle-orm';
 import { type PgColumn, PgTimestamp } from 'drizzle-orm/pg-core';
 
-/** JSON made by PostgreSQL, as text or as its bytes, sent to the client as it is. `T` is the shape that it has. */
+/** JSON that PostgreSQL made, as text or bytes. The client gets it unchanged. `T` is its shape. */
 export type Json<T> = (string | Buffer) & { readonly _json?: T };
 
-/** What it says, for the few that need to know. */
+/** The value, for the few who need to look into it. */
 export const parseJson = <T>(json: Json<T>): T => JSON.parse(String(json));
 
-/** Where each field of a response object comes from, in the order of the response. See `fieldsOf`. */
+/** Where each field of a response comes from, in the order of the response. See `fieldsOf`. */
 export type Fields<T> = { readonly [Name in keyof T]-?: PgColumn | SQL };
 
 /** A moment as `2026-11-21T08:25:00.123Z`. */
@@ -30,6 +30,9 @@ const selectList = (fields: Record<string, PgColumn | SQL>): SQL =>
 export const jsonRows = <T>(fields: Fields<T>, from: SQL): SQL<{ body: Json<T> }> =>
   sql`select row_to_json(item)::text as body from (select ${selectList(fields)} ${from}) item`;
 
-/** A field that is an array of objects, one per row; empty rather than null. string_agg is faster than json_agg, and adds no spaces. */
+/**
+ * A field that is an array of objects, one per row; without rows it is empty. string_agg is faster than json_agg, and
+ * adds no spaces.
+ */
 export const jsonArray = <T>(fields: Fields<T>, from: SQL): SQL<T[]> =>
   sql`(select concat('[', string_agg(row_to_json(item)::text, ','), ']')::json from (select ${selectList(fields)} ${from}) item)`;

@@ -10,15 +10,15 @@ import { type Params, rendered, type Statement } from './statement.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
-/** Rows of a page at most. */
+/** The largest page, in rows. */
 export const MAX_LIMIT = 100;
 
-/** A condition on the rows of a list, made of what a request sent. */
+/** A condition on the rows of a list, with one value from the request. */
 export type Filter = {
   where: (value: Placeholder) => SQL;
-  /** Turns what was sent into what is compared. */
+  /** Turns the text that was sent into the value that is compared. */
   toValue?: (sent: string) => unknown;
-  /** The value decides which plan is good, so a list with this filter gets a custom plan at each run. */
+  /** The value decides which plan is good. A list with this filter is planned at each run. */
   needsCustomPlan?: boolean;
 };
 
@@ -40,27 +40,25 @@ export const hasEntry = (column: PgColumn): Filter => ({
   needsCustomPlan: true,
 });
 
-/** `column` from new to old, as the indexes have it. */
+/** `column` in descending order, as the indexes have it. */
 export const newestFirst = (column: PgColumn): SQL => sql`${column} desc nulls last`;
 
 type FilterName<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset'> & string;
 
 type ListOptions<Query extends z.ZodObject> = {
-  /** Begins the names of its statements. */
+  /** The beginning of its statements' names. */
   name?: string;
-  /** The query's schema; each of its parameters beside limit and offset has its filter. */
+  /** The schema of the query. Each of its parameters has a filter, except limit and offset. */
   query: Query;
-  /** Ends in the id, so that no row repeats or vanishes between pages for want of an order. */
+  /** The last column must be the id. Without a complete order, a row could appear on two pages or on none. */
   order: SQL[];
   filters: Record<FilterName<Query>, Filter>;
 };
 
 /**
- * Makes the function that answers a list: one statement, whose result is the response body. The page is cut from the
- * narrow rows that the index holds; only its rows are then joined and rendered, each found by its primary key. Every set
- * of filters that is sent has a statement of its own, so that each is planned for its own index. The limit stands there
- * twice: of a parameter alone PostgreSQL would expect a tenth of the table, and plan the statement anew each time, which
- * takes up to as long as to run it. For the same reason a first page has no offset.
+ * Makes the function that answers a list, with one statement whose result is the response body. The inner query finds
+ * the ids of the page in an index alone; only these rows are then joined and rendered. Each set of filters has its
+ * own statement, so that PostgreSQL plans it for the right index.
  */
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
   const { table, visible } = view;
@@ -90,6 +88,9 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       sent.length === 0 && view.isCounted
         ? liveTotal(view)
         : sql`select count(*) from ${table} where ${where}`;
+    // The limit stands there twice. With only a parameter PostgreSQL would expect a tenth of the table, reject its
+    // generic plan and plan at each run, which takes up to as long as the query. A first page has no offset for the
+    // same reason.
     const query = sql<{ body: Json<Page<T>> }>`select concat(
       '{"data":[',
       (select string_agg((${item}), ',') from (
@@ -115,7 +116,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     return statement;
   }
 
-  // Composed at the start, so that the written statements have them: the plain list, a later page, each filter alone.
+  // Composed at the start, so that docs/sql has them: the plain list, a later page, each filter alone.
   statementFor([], false);
   statementFor([], true);
   for (const filter of filters) statementFor([filter], false);

@@ -4,7 +4,10 @@ import { liveCounts } from './schema/live-counts.ts';
 import type { OrganizationScope } from './scope.ts';
 import { type Params, prepared, unqualified } from './statement.ts';
 
-/** How many rows the unfiltered list of a resource shows, kept by whoever changes it: no list counts its rows. */
+/**
+ * How many rows the unfiltered list of a resource has. Every write that changes the number updates it, so that no
+ * list counts its rows.
+ */
 
 const literal = (resource: Pick<Resource, 'table'>): SQL => sql.raw(`'${nameOf(resource)}'`);
 
@@ -13,7 +16,7 @@ export const liveTotal = (resource: Resource): SQL =>
   sql`select coalesce(sum(${liveCounts.live}), 0) from ${liveCounts}
     where ${liveCounts.organizationId} = ${organizationParam} and ${liveCounts.resource} = ${literal(resource)}`;
 
-/** Each connection writes a slot of its own, so that simultaneous creates do not wait for one row. */
+/** Each connection writes its own slot. Simultaneous creates then do not wait for one row. */
 const SLOTS = 16;
 
 const slot = sql.raw(`pg_backend_pid() % ${SLOTS}`);
@@ -25,8 +28,9 @@ const addTo = (rows: SQL): SQL =>
     on conflict (${key}) do update set ${live} = ${liveCounts.live} + excluded.${live}`;
 
 /**
- * The part of a writing statement that keeps the count true.
- * @param change a query of one integer. It reads the CTEs that can fail or wait, so that the count's row is locked last.
+ * The part of a writing statement that keeps the count right.
+ * @param change a query that gives one integer. It must read the CTEs that can fail or wait: the count's row is then
+ * locked last.
  */
 export const countLive = (resource: Resource, change: SQL): SQL =>
   addTo(sql`select ${organizationParam}::uuid, ${literal(resource)}, ${slot}, change.amount
@@ -38,7 +42,9 @@ const addStatement = prepared(
     addTo(sql`values (${$.organizationId}::uuid, ${$.resource}, ${slot}, ${$.amount}::bigint)`),
 );
 
-/** The same as a step of a transaction: its last but for reading, because others wait for this row. */
+/**
+ * The same as a step of a transaction. It comes last, before the reading, because other writers wait for this row.
+ */
 export async function addToLiveCount(
   { db, organizationId }: OrganizationScope,
   resource: Resource,

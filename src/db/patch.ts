@@ -14,8 +14,8 @@ export type PatchValues = RecordKey & {
 };
 
 /**
- * Composes the statement that merges a JSON object over a record and renders what the record is then. Only a row that
- * differs is written, and only then is it updated later than before. No row: it does not exist.
+ * Composes the statement that merges a JSON object over a record, and renders the result. It writes a row only when
+ * something differs, and only then `updatedAt` moves. It returns no row when the record does not exist.
  * @param columns what the patch may change
  */
 export function patchStatement<T>(

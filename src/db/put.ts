@@ -11,7 +11,7 @@ import { nameOf, type RecordKey, type Resource, rowOf, type TenantTable, type Vi
 import { inTransaction, type OrganizationScope } from './scope.ts';
 import { type Params, prepared } from './statement.ts';
 
-/** Records that their owner keeps under ids of its own making, and puts whole. */
+/** Records whose owner makes their ids, and writes all of their fields at once. */
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
@@ -22,13 +22,13 @@ type PutOptions<Name extends string> = {
   columns: Columns<Name>;
   /** What is written once, when the record is created. */
   insertOnly?: Columns;
-  /** The fields that hold the id of another record of the organization, each with what it may lead to. */
+  /** The fields that hold the id of another record, each with the resource that the id must belong to. */
   references?: { readonly [Field in Name]?: Resource };
 };
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** A record as its lock found it: whether it is archived, and where its references lead. */
+/** A record when it was locked: whether it is archived, and the ids that its references hold. */
 type Stored = { isArchived: boolean } & Record<string, unknown>;
 
 export const referenceRefused = (fields: readonly string[]): ApiError =>
@@ -50,7 +50,7 @@ const placeholders = ($: Params<Record<string, unknown>>, columns: Columns): Rec
 const valuesOf = (columns: Columns, input: Input): Record<string, unknown> =>
   Object.fromEntries(Object.keys(columns).map((field) => [field, input[field] ?? null]));
 
-/** The steps of a PUT, each one statement of the transaction that it runs in. */
+/** The steps of a PUT. Each is one statement; together they are one transaction. */
 export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
   const { insertOnly = {} } = options;
   const columns: Columns = options.columns;
@@ -119,15 +119,15 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   });
 
   return {
-    /** The record, locked until the transaction ends; undefined when there is none yet. */
+    /** Locks the record until the transaction ends. Undefined when it does not exist. */
     async lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
       const [stored] = await db.write(lockStatement, { organizationId, id });
       return stored as Stored | undefined;
     },
 
     /**
-     * A reference that is sent, and is not the stored one, must lead to a visible record of the organization. What is
-     * stored stays good when its target is archived later.
+     * A reference must lead to a visible record of the organization, unless it is the stored one: that stays good
+     * when its target is archived later.
      * @throws VALIDATION_FAILED naming the fields
      */
     async checkReferences(
@@ -145,7 +145,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       if (refused.length > 0) throw referenceRefused(refused);
     },
 
-    /** @throws LostRace when somebody else has just created the record: the next attempt finds it */
+    /** @throws LostRace when somebody else has just created the record; the next attempt finds it */
     async insert({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
       const values = valuesOf({ ...columns, ...insertOnly }, input);
       const [created] = await db.write(insertStatement, { organizationId, id, ...values });
@@ -160,15 +160,15 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
 }
 
 /**
- * Makes the function that creates the record with this id, or replaces all of it, and answers with the record as /v1 shows
- * it. Values equal to the stored ones change nothing; an archived record comes back.
+ * Makes the function that creates the record with this id, or replaces all of it. It answers with the record as /v1
+ * shows it. Values equal to the stored ones change nothing. An archived record comes back.
  * @param read reads the record back
  */
 export function definePut<T, Name extends string>(
   view: View<T, PutTable>,
   read: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
   options: PutOptions<Name> & {
-    /** Fills in what the request left out and what is made on creation. */
+    /** Adds what the request left out, and what is made when the record is created. */
     complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
   },
 ) {

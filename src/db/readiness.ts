@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { latestMigration } from './migrate.ts';
 
-/** For connecting and again for asking: whoever waits for readiness hears within a second that it is gone. */
+/** For connecting, and again for the query: whoever asks hears within a second that the database is lost. */
 const TIMEOUT_MS = 400;
 
 /**
- * Fails unless the database answers and has this version's migrations. It asks over a connection of its own, so that
- * neither a busy pool nor the patience of its retries decides.
+ * Fails unless the database answers and has the migrations of this version. It has a connection of its own, so that
+ * neither a busy pool nor the retries of reads decide the answer.
  */
 export async function checkDatabase(url: string): Promise<void> {
   const client = new pg.Client({

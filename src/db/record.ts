@@ -12,7 +12,7 @@ export const columnList = (columns: Columns): SQL =>
     sql`, `,
   );
 
-/** The columns of another relation that has them: `input."title", input."type", …`. */
+/** The columns read from another relation: `input."title", input."type", …`. */
 export const columnsFrom = (relation: string, columns: Columns): SQL =>
   sql.join(
     Object.values(columns).map((column) => sql`${sql.raw(relation)}.${sql.identifier(columnName(column))}`),
@@ -30,11 +30,11 @@ export const recordsFrom = (table: PgTable, json: SQLWrapper): SQL =>
 /** A body whose every field has a column. */
 type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;
 
-/** A list is never null: null empties it. */
+/** A list is never null in the database: null empties it. */
 const isList = (column: PgColumn): boolean => is(column, PgArray) && column.notNull;
 
 /**
- * The body's fields under their columns' names, for such a parameter. A field that is absent stays absent, so that a
+ * The fields of a body under the names of their columns, for such a parameter. An absent field stays absent, and a
  * patch leaves its column alone. A field without a column does not compile.
  */
 export function toRecord<Name extends string, Body extends object>(
@@ -50,7 +50,7 @@ export function toRecord<Name extends string, Body extends object>(
   return record;
 }
 
-/** The same for a row that is to be made: lists that are absent are empty. */
+/** The same for a new row. A list that is absent is empty. */
 export function toNewRecord<Name extends string, Body extends object>(
   columns: Columns<Name>,
   body: Storable<Body, Name>,
@@ -63,8 +63,8 @@ export function toNewRecord<Name extends string, Body extends object>(
 }
 
 /**
- * `updated_at` of a row that changes: later than before even within one millisecond or after a clock was set back. By way
- * of UTC, because adding an interval to a moment depends on the time zone, and Citus takes nothing that does.
+ * `updated_at` of a row that changes. It always grows, also within one millisecond and after a clock was set back. It
+ * goes through UTC: Citus refuses an expression that depends on the time zone.
  */
 export const nextUpdatedAt = (updatedAt: PgColumn): SQL =>
   sql`greatest(now(), (${updatedAt} at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')`;

@@ -31,7 +31,7 @@ const rows = sql.join(
   sql` union all `,
 );
 
-/** Counts and rows in one snapshot: whoever writes changes both in one transaction, so none of them shows as drift. */
+/** Reads counts and rows in one snapshot. A writer changes both in one transaction, so its work shows no drift. */
 const drift = sql`drift as (
   select counted_rows.resource, counted_rows.live as rows, coalesce(counts.live, 0) as counted
   from (${rows}) counted_rows left join (
@@ -49,7 +49,7 @@ const findStatement = prepared(
 const key = sql`${unqualified(liveCounts.organizationId)}, ${unqualified(liveCounts.resource)}, ${unqualified(liveCounts.slot)}`;
 const live = unqualified(liveCounts.live);
 
-/** Adds what is missing to what is there by then, instead of setting it: writes that come between stay counted. */
+/** Adds the difference to the count, and does not set the count: what others write in the meantime stays counted. */
 const mendStatement = prepared(
   'live_counts.mend_drift',
   (_: Params<{ organizationId: string }>) => sql<Drift>`with ${drift},
@@ -60,10 +60,10 @@ const mendStatement = prepared(
     ${answer}`,
 );
 
-/** Compares an organization's live counts with its rows, while the service runs. */
+/** Compares the live counts of one organization with its rows. The service may run. */
 export const findDrift = ({ db, organizationId }: OrganizationScope): Promise<Drift[]> =>
   db.read(findStatement, { organizationId });
 
-/** The same, and makes the counts right. Not twice at once: both would add what is missing. */
+/** The same, and mends the counts. Two at once would both add the difference: run it under the job's lock. */
 export const mendDrift = ({ db, organizationId }: OrganizationScope): Promise<Drift[]> =>
   db.write(mendStatement, { organizationId });

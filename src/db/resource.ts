@@ -12,7 +12,7 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   readonly table: Table;
   /** What makes a row visible: lists, lookups and writes see no other. */
   readonly visible: SQL;
-  /** What a missing record is answered with. */
+  /** How a missing record is answered. */
   readonly missing: { readonly code: ErrorCode; readonly noun: string };
   /** True when `live_counts` keeps the number of visible rows. */
   readonly isCounted: boolean;
@@ -41,13 +41,13 @@ export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>):
 export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
   sql`${rowOf(resource, $)} and ${resource.visible}`;
 
-/** 404 for a record that is archived, another organization's, or was never there. */
+/** 404 for a record that is archived, belongs to another organization, or never existed. */
 export const missing = ({ missing: { code, noun } }: Pick<Resource, 'missing'>, id: string): ApiError =>
   notFound(code, noun, id);
 
 /**
- * A CTE that stands in the place of a table: it has the table's own name, so that the table's columns, and with them the
- * fields of a response, read the rows that the query has just written.
+ * A CTE with the name of a table. The table's columns then read the rows that the query has just written, and with
+ * them the fields of a response.
  */
 export const inPlaceOf = (table: PgTable, query: SQL): SQL =>
   sql`${sql.identifier(getTableName(table))} as (${query})`;

@@ -2,10 +2,13 @@ import type { Queries } from './client.ts';
 
 declare const proven: unique symbol;
 
-/** The id of an organization that the caller was proven to speak for. Nothing copied from a request has this type. */
+/**
+ * The id of an organization. Authentication has proven that the caller may act for it. A value copied from a request
+ * does not have this type.
+ */
 export type OrganizationId = string & { readonly [proven]: true };
 
-/** What every repository function takes first: whose data, and where they are. */
+/** The first argument of every repository function: the database, and whose data it may see. */
 export type OrganizationScope = { readonly db: Queries; readonly organizationId: OrganizationId };
 
 /**

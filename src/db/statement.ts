@@ -5,29 +5,31 @@ import type { QueryConfig } from 'pg';
 
 /** SQL that is composed once, when its module is loaded. Each of its values has a named placeholder. */
 export type Statement<Row, Values> = {
-  /** `resource.operation`, unique. A prepared statement has this name in PostgreSQL, and its place in docs/sql. */
+  /** `resource.operation`, unique. It names the prepared statement in PostgreSQL, and the section in docs/sql. */
   readonly name: string;
   readonly text: string;
   /** The names of `$1`, `$2`, …, each once. */
   readonly parameters: readonly string[];
   /** Turns values into those of `$1`, `$2`, … */
   readonly bind: (values: Values) => unknown[];
-  /** Prepared once per connection; else planned at each run, with the values in sight. */
+  /** True: each connection prepares it once. False: PostgreSQL plans it at each run, and knows the values then. */
   readonly isPrepared: boolean;
-  /** `body`: it returns one row at most, whose one column is a body. A `lookup` is one that takes next to no time. */
+  /**
+   * `body`: returns at most one row, whose one column is a body. `lookup`: the same, and it takes next to no time.
+   */
   readonly kind: 'rows' | 'body' | 'lookup';
-  /** The constraint that it violates when somebody else was faster; it is then run again. */
+  /** The constraint that refuses the statement when somebody else was faster. The work is then run again. */
   readonly racesOn?: string | undefined;
-  /** One of many that differ in their conditions only, composed when it is first asked for; not in docs/sql. */
+  /** One of many that differ only in their conditions. It is composed when it is first needed, and not in docs/sql. */
   readonly isVariant?: boolean | undefined;
-  /** Types only. */
+  /** For types only. */
   readonly _?: { row: Row };
 };
 
 /** The placeholders of a statement: `$.id` stands where the value of `id` goes. A name that `Values` lacks does not compile. */
 export type Params<Values> = { readonly [Name in keyof Values]-?: Placeholder<Name & string, Values[Name]> };
 
-/** The rows that a query returns, as Drizzle's builder or `SQL<Row>` tells. */
+/** The type of the query's rows, from Drizzle's builder or from `SQL<Row>`. */
 type RowOf<Query> = Query extends { _: { result: (infer Row)[] } }
   ? Row
   : Query extends SQL<infer Row>
@@ -38,10 +40,10 @@ const placeholders = new Proxy({}, { get: (_target, name) => sql.placeholder(Str
 
 const statements = new Map<string, Statement<unknown, never>>();
 
-/** Every statement that was composed so far, by name. */
+/** Every statement that was composed so far. */
 export const allStatements = (): readonly Statement<unknown, never>[] => [...statements.values()];
 
-/** PostgreSQL cuts longer names off. */
+/** PostgreSQL cuts off longer names. */
 const MAX_NAME_BYTES = 63;
 
 function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row, Values> {
@@ -62,7 +64,7 @@ type Parameter = { name: string; encode: (value: unknown) => unknown };
 function parameterOf(placeholder: unknown): Parameter {
   if (is(placeholder, Param) && is(placeholder.value, Placeholder)) {
     const { encoder, value } = placeholder;
-    // Text needs no encoder, and that of moments takes Dates only.
+    // Text needs no encoder. The encoder of moments takes Dates only.
     const isPlain = (given: unknown): boolean => given === null || typeof given === 'string';
     return {
       name: value.name,
@@ -119,13 +121,13 @@ export const prepared = <Values, Query extends SQLWrapper>(
   query: ($: Params<Values>) => Query,
 ): Statement<RowOf<Query>, Values> => compose(name, query, { kind: 'rows', isPrepared: true });
 
-/** The same, planned anew each time: for values that decide which plan is good, such as search terms. */
+/** The same, but PostgreSQL plans it at each run. For values that decide which plan is good, such as search terms. */
 export const unprepared = <Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
 ): Statement<RowOf<Query>, Values> => compose(name, query, { kind: 'rows', isPrepared: false });
 
-/** Composes a statement whose only column, `body`, is JSON made by PostgreSQL, and leaves as it came. */
+/** Composes a statement with one column, `body`: JSON that PostgreSQL makes, and that leaves unchanged. */
 export const rendered = <Values, Body>(
   name: string,
   query: ($: Params<Values>) => SQL<Body>,
@@ -133,7 +135,7 @@ export const rendered = <Values, Body>(
 ): Statement<Body, Values> =>
   compose(name, query, { isPrepared: true, ...options, kind: 'body' }) as Statement<Body, Values>;
 
-/** The same for one record found by its primary key; such reads share a round trip with others. */
+/** The same for one record that is found by its primary key. Such reads share a round trip with others. */
 export const lookup = <Values, Body>(
   name: string,
   query: ($: Params<Values>) => SQL<Body>,
@@ -149,5 +151,5 @@ export function bind<Row, Values>(statement: Statement<Row, Values>, values: Val
 /** The column's name in the database. */
 export const columnName = (column: PgColumn): string => casing.getColumnCasing(column);
 
-/** The column's name without its table's, as column lists and SET want it. */
+/** The column's name without the table, for column lists and SET. */
 export const unqualified = (column: PgColumn): SQL => sql`${sql.identifier(columnName(column))}`;

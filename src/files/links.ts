@@ -14,7 +14,7 @@ export type FileLinks = {
 
 export type LinkSecrets = {
   current: string;
-  /** Still accepted, so that the secret can be changed without breaking the links that are out. */
+  /** The previous secret. It is still accepted, so that a new secret does not break the links that are out. */
   previous?: string | undefined;
 };
 
@@ -41,10 +41,10 @@ export function makeToken(secrets: LinkSecrets, file: LinkedFile, expiresAt: num
   return Buffer.concat([payload, signature(secrets.current, payload)]).toString('base64url');
 }
 
-/** What the token gives access to; undefined when it expired or is not, to the letter, one of ours. */
+/** What the token gives access to. Undefined when it has expired, or is not exactly a token that we made. */
 export function readToken(secrets: LinkSecrets, token: string, now: number): LinkedFile | undefined {
   const bytes = Buffer.from(token, 'base64url');
-  // Decoding is lenient; only the one spelling that we made is good.
+  // Decoding accepts several spellings of one token; only the one that we made is good.
   if (bytes.length !== PAYLOAD_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token)
     return undefined;
   const payload = bytes.subarray(0, PAYLOAD_BYTES);

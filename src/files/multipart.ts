@@ -7,7 +7,7 @@ import { text } from '../http/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
 import { type Fault, pathOf, validate } from '../http/validation.ts';
 
-/** Reading an attachment that is uploaded as multipart/form-data, while it arrives. */
+/** Reads an attachment that is uploaded as multipart/form-data, while it arrives. */
 
 /** The parts of an upload, as they were read. */
 export const AttachmentUpload = z.object({
@@ -19,26 +19,28 @@ export const AttachmentUpload = z.object({
 });
 export type AttachmentUpload = z.infer<typeof AttachmentUpload>;
 
-/** What is told of a file that is stored; its size is counted as it arrives. */
+/** What an upload says of its file. The size is not among it: that is counted while the file arrives. */
 export type AttachmentDescription = { kind: string; fileName: string; mimeType: string };
 
 export type Upload<Stored> = { stored: Stored; upload: AttachmentUpload };
 
 export type FileStore<Stored> = {
   store: (content: Readable) => Promise<Stored>;
-  /** Takes back what was stored. */
+  /** Removes what was stored. */
   discard: (stored: Stored) => Promise<void>;
 };
 
-/** `kind` has 255 characters of at most four bytes; one more makes it too long. */
+/** `kind` has at most 255 characters of four bytes each. One byte more is too long. */
 const MAX_FIELD_BYTES = 4 * 256;
 
-/** What a content-type may be to be sent again with the download; anything else is bytes of no known type. */
+/** A content type of this form is sent again with the download. Any other becomes application/octet-stream. */
 const MIME_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
-/** Lets the routes of this scope take multipart bodies, and those of another kind only to say what is wrong. */
+/**
+ * Lets the routes of this scope take multipart bodies. A body of another kind gets an error that says what is wrong.
+ */
 export async function acceptUploads(app: FastifyInstance): Promise<void> {
-  // The size of a file is for its store to limit.
+  // The storage limits the size of a file.
   await app.register(multipart, { limits: { fieldSize: MAX_FIELD_BYTES, fileSize: Infinity, parts: 20 } });
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
@@ -46,7 +48,7 @@ export async function acceptUploads(app: FastifyInstance): Promise<void> {
 const malformed = (): ApiError =>
   validationFailed([{ path: 'body', message: 'must be well-formed multipart/form-data' }]);
 
-/** The parts; what the parser cannot read is the request's fault. */
+/** The parts of the body. What the parser cannot read is a fault of the request. */
 async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
   try {
     yield* request.parts();
@@ -55,7 +57,7 @@ async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
   }
 }
 
-/** The file's bytes. That they end before their end is the request's fault too, and not the storage's. */
+/** The bytes of the file. When they break off, that is a fault of the request, not of the storage. */
 async function* bytesOf(file: Readable): AsyncGenerator<Buffer> {
   const chunks = file[Symbol.asyncIterator]();
   try {
@@ -79,7 +81,7 @@ type Received<Stored> = {
   ignored: string[];
 };
 
-/** Takes the parts in whatever order they come, each name once. */
+/** Takes the parts in any order, each name once. */
 async function receive<Stored>(
   request: FastifyRequest,
   received: Received<Stored>,
@@ -102,7 +104,7 @@ async function receive<Stored>(
 }
 
 /**
- * Reads an upload and stores its file as it arrives; of an upload that is refused nothing stays.
+ * Reads an upload, and stores its file while it arrives. Of a refused upload nothing stays.
  * @throws VALIDATION_FAILED, and what `store` throws
  */
 export async function readUpload<Stored>(
@@ -128,7 +130,7 @@ export async function readUpload<Stored>(
       ...repeated,
     ]);
   } catch (error) {
-    // What still arrives is dropped, so that the client comes to read the answer.
+    // The rest of the body is read and dropped. Only then does the client read the answer.
     request.raw.unpipe();
     request.raw.resume();
     if (received.stored !== undefined) await discard(received.stored);

@@ -8,7 +8,7 @@ import { diskStorage, type FileStorage } from './storage.ts';
 export type OpenFiles = {
   storage: FileStorage;
   links: FileLinks;
-  /** For the disk, whose files this service serves itself. */
+  /** The folder and the secrets of the disk storage. This service serves its files itself. */
   serve: { root: string; secrets: LinkSecrets } | undefined;
   close: () => Promise<void>;
 };
@@ -31,7 +31,7 @@ type FilesConfig = Pick<
 export async function openFiles(config: FilesConfig, publicUrl: string): Promise<OpenFiles> {
   const ttlSeconds = config.SIGNED_URL_TTL_SECONDS;
   if (config.FILE_STORAGE !== 'disk') {
-    // Only who uses it waits for the AWS SDK to load.
+    // The AWS SDK loads only where it is used, because that takes long.
     const { openS3 } = await import('./s3.ts');
     const endpoint = config.AWS_ENDPOINT_URL_S3 ?? config.AWS_ENDPOINT_URL;
     return { ...(await openS3({ ...config.FILE_STORAGE, ttlSeconds, endpoint })), serve: undefined };

@@ -18,14 +18,14 @@ export type FileRoutesOptions = {
   now?: () => number;
 };
 
-/** The type is whatever the upload said. One that no header can hold is told as bytes. */
+/** The type is what the upload said. One that does not fit into a header becomes application/octet-stream. */
 const HEADER_TEXT = /^[\x20-\x7e]+$/;
 const UNTYPED = 'application/octet-stream';
 
 const invalidLink = (): ApiError =>
   new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid; ask for the attachments again.');
 
-/** What the file sender refused, in our own error shape instead of its HTML. */
+/** What the file sender refuses, in our error shape. Its own answer is HTML. */
 function refusal(status: number, headers: Record<string, string>, attachmentId: string): Error {
   if (status === 416)
     return new ApiError(
@@ -38,7 +38,7 @@ function refusal(status: number, headers: Record<string, string>, attachmentId: 
   return new Error(`The file of attachment ${attachmentId} cannot be read (${status}).`);
 }
 
-/** Downloads by signed link. The link is the credential: no key is needed, and none is looked at. */
+/** Downloads by signed link. The link alone gives access: an API key is not needed, and not looked at. */
 export const fileRoutes: FastifyPluginCallbackZod<FileRoutesOptions> = (
   app,
   { db, root, secrets, now },

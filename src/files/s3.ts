@@ -7,19 +7,22 @@ import { type FileStorage, storageKey, storedEntry, storing } from './storage.ts
 
 export type S3Options = {
   bucket: string;
-  /** Comes before every key: empty, or ending in a slash. */
+  /** The beginning of every key: empty, or with a slash at the end. */
   prefix: string;
   /** Lifetime of a download link. */
   ttlSeconds: number;
-  /** A store other than that of AWS. */
+  /** The address of a store that is not AWS. */
   endpoint?: string | undefined;
-  /** Default, like that of the region: what the AWS SDK finds in the environment, its files or the machine's role. */
+  /**
+   * Without it, the AWS SDK looks in the environment, its files and the machine's role. The same holds for the
+   * region.
+   */
   credentials?: { accessKeyId: string; secretAccessKey: string };
   region?: string;
   now?: () => number;
 };
 
-/** Attachments in an S3-compatible store, downloaded straight from it by its own signed URLs. */
+/** Attachments in an S3-compatible store. Clients download from the store itself, by its signed URLs. */
 export async function openS3(
   options: S3Options,
 ): Promise<{ storage: FileStorage; links: FileLinks; close: () => Promise<void> }> {
@@ -27,20 +30,20 @@ export async function openS3(
   const client = new S3Client({
     ...(credentials && { credentials }),
     ...(region !== undefined && { region }),
-    // Stores of one's own seldom have a host name for each bucket.
+    // Few self-hosted stores have a host name for each bucket.
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
-    // The checksums that the SDK adds of itself are unknown to many stores.
+    // The SDK adds checksums by default, which many stores do not know.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 },
   });
-  // What is missing shows at the start, not at the first upload.
+  // A mistake in the configuration shows at the start, not at the first upload.
   await client.config.region();
   await client.config.credentials();
 
   const storage: FileStorage = {
     put: (key, content) =>
-      // One part of 5 MiB at a time: an upload takes no more memory than that, however large it is.
+      // One part of 5 MiB at a time. An upload needs no more memory than that, however large it is.
       storing(content, () =>
         new Upload({
           client,

@@ -1,13 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A secret of this installation: the text in the file, made and written (mode 600) the first time. */
+/** A secret of this installation: the text of the file. The first start makes it and writes it (mode 600). */
 export async function persistedSecret(path: string, make: () => string): Promise<string> {
   const kept = await readSecret(path);
   if (kept !== undefined) return kept;
   const made = make();
   await mkdir(dirname(path), { recursive: true });
-  // Exclusive: of two starts at once, both use what the first one wrote.
+  // Fails when the file exists. Two simultaneous starts then both use what the first one wrote.
   await writeFile(path, `${made}\n`, { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });

@@ -11,20 +11,20 @@ import type { LinkedFile } from './links.ts';
 /** Where the bytes of attachments are kept. Keys are `organizationId/attachmentId`. */
 export type FileStorage = {
   /**
-   * Stores the whole stream under the key, or nothing at all.
-   * @throws what broke the stream; SERVICE_UNAVAILABLE when it was the storage that failed
+   * Stores the whole stream under the key, or nothing.
+   * @throws what broke the stream; SERVICE_UNAVAILABLE when the storage failed
    */
   put: (key: string, content: Readable) => Promise<void>;
-  /** Removes the file; a missing one is no error. */
+  /** Removes the file. A missing file is no error. */
   remove: (key: string) => Promise<void>;
-  /** Everything that is stored, in no order. What has another name than ours is another's, and is not told. */
+  /** All stored files of this service, in no order. A file with another kind of name is not ours, and is left out. */
   list: () => AsyncIterable<StoredEntry>;
 };
 
 export type StoredEntry = {
   key: string;
   modifiedAt: Date;
-  /** Undefined for what an upload left behind that never came to its end. */
+  /** Undefined for what is left of an upload that did not end. */
   file: LinkedFile | undefined;
 };
 
@@ -34,15 +34,15 @@ export const storageKey = (organizationId: string, attachmentId: string): string
 const FOLDER = new RegExp(`^${UUID}$`);
 const KEY = new RegExp(`^(${UUID})/(${UUID})(\\.${UUID}\\.partial)?$`);
 
-/** What a stored key stands for; undefined for one that is not ours. */
+/** The entry of a stored key. Undefined for a key that is not ours. */
 export function storedEntry(key: string, modifiedAt: Date): StoredEntry | undefined {
-  // Ids are kept in lower case; on most disks and in S3 another case is another file.
+  // Ids are in lower case. On most disks and in S3, upper case names another file.
   const [, organizationId, attachmentId, partial] = (key === key.toLowerCase() && KEY.exec(key)) || [];
   if (organizationId === undefined || attachmentId === undefined) return undefined;
   return { key, modifiedAt, file: partial === undefined ? { organizationId, attachmentId } : undefined };
 }
 
-/** Runs the storing of a stream, and tells a fault of the stream from one of the storage. */
+/** Stores a stream. A fault of the stream is thrown as it is; a fault of the storage becomes a 503. */
 export async function storing(content: Readable, work: () => Promise<unknown>): Promise<void> {
   let broken: Error | undefined;
   content.once('error', (error) => {
@@ -53,7 +53,7 @@ export async function storing(content: Readable, work: () => Promise<unknown>): 
   });
 }
 
-/** Files in a folder. A file appears under its name only when all of it is on the disk. */
+/** Files in a folder. A file gets its name only when all of it is on the disk. */
 export const diskStorage = (root: string): FileStorage => ({
   put: (key, content) =>
     storing(content, async () => {
@@ -84,7 +84,7 @@ export const diskStorage = (root: string): FileStorage => ({
   },
 });
 
-/** A file or folder may be removed while the storage is being read. */
+/** For reading: files and folders may be removed in the meantime. */
 function unlessMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
 }

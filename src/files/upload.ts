@@ -6,7 +6,7 @@ import { type FileStorage, storageKey } from './storage.ts';
 /** The largest file that is taken, in bytes. */
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-/** Passes bytes on, counts and hashes them; fails as soon as there are too many. */
+/** Passes bytes on, counts and hashes them. It fails at the first byte too many. */
 async function* measuring(
   content: Readable,
   measured: { bytes: number; hash: Hash },

@@ -17,7 +17,10 @@ declare module 'fastify' {
 /** No more than the scheme: a pattern with the spaces at the end takes quadratic time on a header full of them. */
 const BEARER = /^bearer +/i;
 
-/** One answer whatever is wrong with the key, so that it tells nobody which keys exist. One object: its stack says nothing. */
+/**
+ * One answer for every fault of a key, so that nobody learns which keys exist. It is one object, because its stack
+ * has no use.
+ */
 const UNAUTHORIZED = new ApiError('UNAUTHORIZED', 'The API key is missing or not valid.', {
   headers: { 'www-authenticate': 'Bearer' },
 });

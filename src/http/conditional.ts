@@ -5,27 +5,27 @@ import { inTransaction, type OrganizationScope } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
 import { isCacheable } from './headers.ts';
 
-/** Tags of answers, and requests that depend on them. */
+/** Entity tags, and requests that depend on them. */
 
 /**
- * A strong tag of a body: another one for any other bytes, the same for the same text as string or Buffer. SHA-256 takes
- * 0.6 µs for 0.7 kB, 11 µs for 20 kB and 32 µs for 60 kB; SHA-1 10 % less, MD5 twice, fnv1a of @fastify/etag seven times as much.
+ * A strong tag of a body. SHA-256 takes 0.6 µs for 0.7 kB, 11 µs for 20 kB and 32 µs for 60 kB. SHA-1 takes 10 %
+ * less, MD5 twice as long, fnv1a of @fastify/etag seven times as long.
  */
 export const entityTag = (body: string | Buffer): string => `"${hash('sha256', body, 'base64url')}"`;
 
 /**
- * Whether If-None-Match names the tag, weakened or not. A tag stands between quotes and has neither quote nor comma
- * inside: it is in the list exactly when it is in the text.
+ * Whether If-None-Match names the tag, weak or strong. A quoted tag has no quotes or commas inside, so searching the
+ * text is enough.
  */
 const namesTag = (ifNoneMatch: string, tag: string): boolean =>
   ifNoneMatch === '*' || ifNoneMatch.includes(tag);
 
-/** The record as it is now, or a page of them; a POST answers what it did. */
+/** These answer with the record as it is now, or with a page of records. A POST answers what it did. */
 const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
 
 /**
- * Gives answers that may be kept their tag, and reads that name it a 304 without body. Not @fastify/etag: it knows neither
- * lists nor `*`, answers 304 to writes, tags errors too, and says that the answer has a length of 0.
+ * Gives a cacheable answer its tag, and answers 304 to a read that names it. @fastify/etag does not serve: it knows
+ * neither lists nor `*`, answers 304 to writes, tags errors, and says that a 304 has a length of 0.
  */
 export function answerConditionally(app: FastifyInstance): void {
   app.addHook('onSend', ({ method, headers }, reply, payload, done) => {
@@ -38,7 +38,7 @@ export function answerConditionally(app: FastifyInstance): void {
     const isRead = method === 'GET' || method === 'HEAD';
     if (!isRead || named === undefined || !namesTag(named, tag)) return done(null, payload);
     reply.code(304).removeHeader('content-type');
-    // Fastify drops the body of a HEAD itself, and needs it to tell its length.
+    // Fastify drops the body of a HEAD itself, after it has taken the length from it.
     done(null, method === 'HEAD' ? payload : null);
   });
 }

@@ -11,13 +11,13 @@ import {
   validationFailed,
 } from '../errors.ts';
 
-/** What the document says of errors: the codes that each operation can answer, what they mean, and how they look. */
+/** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
 
 type Operation = { method: string; url: string };
 
 const isPublic = ({ url }: Operation): boolean => url.startsWith('/v1/');
 
-/** The codes that no route names, because they belong to all operations or to a class of them. */
+/** Codes that no route names, because all operations or a whole class of them can answer them. */
 const OF_CLASSES: { codes: readonly ErrorCode[]; among: (operation: Operation) => boolean }[] = [
   {
     codes: ['VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
@@ -26,7 +26,7 @@ const OF_CLASSES: { codes: readonly ErrorCode[]; among: (operation: Operation) =
   { codes: ['RATE_LIMIT_EXCEEDED'], among: isPublic },
   { codes: ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'], among: ({ method }) => method === 'POST' },
   { codes: ['PRECONDITION_FAILED'], among: ({ method }) => method === 'PATCH' || method === 'DELETE' },
-  // The body of a DELETE is read too.
+  // A DELETE may have a body, and that is read too.
   { codes: ['PAYLOAD_TOO_LARGE'], among: ({ method }) => method !== 'GET' },
   { codes: ['ORGANIZATION_NOT_FOUND'], among: ({ url }) => url.includes('/:organizationId') },
 ];
@@ -123,7 +123,7 @@ const CODES: Record<ErrorCode, Documented> = {
   },
 };
 
-/** The answer that stands in the document for the code. */
+/** The answer with this code that the document shows. */
 export function exampleOfError(code: ErrorCode): ErrorBody {
   const { message, details } = CODES[code];
   return errorBody(new ApiError(code, message, details && { details }));
@@ -154,13 +154,13 @@ const ApiErrorBody = z
     examples: [exampleOfError('VALIDATION_FAILED')],
   });
 
-/** What the responses of a route may hold beside its successes: the codes of one status. */
+/** One response of a route beside its successes: the codes of one status. */
 export type OwnErrors = { codes: ErrorCode[] };
 
 const byStatus = (codes: readonly ErrorCode[]): Map<number, ErrorCode[]> =>
   Map.groupBy(new Set(codes), statusOf);
 
-/** The codes that a route can answer, as its schema keeps them: by their status. */
+/** The codes that a route can answer, by their status, as its schema keeps them. */
 export const ownErrors = (codes: readonly ErrorCode[]): Record<string, OwnErrors> =>
   Object.fromEntries([...byStatus(codes)].map(([status, codes]) => [status, { codes }]));
 

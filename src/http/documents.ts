@@ -3,7 +3,7 @@ import { buildApp } from '../app.ts';
 import { Environment } from '../config.ts';
 import { buildDashboardApp } from '../dashboard/app.ts';
 import { sqlDocuments } from '../db/documents.ts';
-// Its statements belong to no application.
+// No application loads these statements.
 import '../db/recount.ts';
 import { createLogger } from './logging.ts';
 import { openApiText } from './openapi.ts';
@@ -15,7 +15,7 @@ export type GeneratedDocument = {
   render: (present: string) => string;
 };
 
-/** Stands in for what an application needs to run but not to describe itself. */
+/** Takes the place of what an application needs to run, but not to describe itself. */
 const unused = (name: string): never =>
   new Proxy(
     {},
@@ -26,7 +26,7 @@ const unused = (name: string): never =>
     },
   ) as never;
 
-/** The public application, able to describe itself and nothing more. */
+/** The public application. It can describe itself, and do nothing else. */
 export const describedApp = () =>
   buildApp({
     db: unused('db'),
@@ -46,7 +46,7 @@ const describedDashboardApp = () =>
     logger: createLogger('silent'),
   });
 
-/** A generated part of a Markdown file. Its markers stand on lines of their own. */
+/** A generated part of a Markdown file. Each marker stands on its own line. */
 const PART = /^<!-- ([\w-]+): made by npm run docs -->$[\s\S]*?^<!-- end of \1 -->$/gm;
 const PART_START = /^<!-- [\w-]+: made by npm run docs -->$/gm;
 

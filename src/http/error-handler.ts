@@ -7,11 +7,11 @@ import { ApiError, errorBody, serviceUnavailable, validationFailed } from '../er
 import { everyAnswer } from './headers.ts';
 import { faultsOf, ValidationError } from './validation.ts';
 
-/** The one place that writes error bodies, whoever raised the error: a route, a hook, Fastify or Node's HTTP parser. */
+/** The one place that writes error bodies. The error may come from a route, a hook, Fastify or Node's HTTP parser. */
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Returns nothing: a reply that a handler returns is waited for, which takes longer than to write it. */
+/** Returns nothing. Fastify waits for a reply that a handler returns, and that takes longer than to write it. */
 function sendError(reply: FastifyReply, error: ApiError): void {
   reply
     .code(error.status)
@@ -36,7 +36,7 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
   if (error instanceof ValidationError) {
     return validationFailed([...faultsOf(error, request), ...request.strictFaults]);
   }
-  // A client that breaks off its request fails with the same code as a broken database connection.
+  // When a client breaks off its request, the error has the same code as a broken database connection.
   if (request.raw.errored === error)
     return new ApiError('VALIDATION_FAILED', 'The request was broken off.', { cause: error });
   if (isDatabaseFault(error)) return serviceUnavailable(error);
@@ -62,7 +62,7 @@ export function handleErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((_request, reply) => sendError(reply, routeNotFound()));
 }
 
-/** For `frameworkErrors`: requests that fail before they have a route, and so before any hook. */
+/** For `frameworkErrors`: requests that fail before they have a route. No hook has run for them. */
 export function answerFrameworkError(
   error: FastifyError,
   request: FastifyRequest,
@@ -77,7 +77,7 @@ const PARSER_MESSAGES: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 
-/** For `clientErrorHandler`: bytes that Node's parser refuses; there is no request, only the socket. */
+/** For `clientErrorHandler`: bytes that Node's parser refuses. There is only a socket, and no request. */
 export function answerClientError(
   error: Error & { code?: string },
   socket: Socket,
@@ -93,7 +93,7 @@ export function answerClientError(
   writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
 }
 
-/** For CONNECT: Node hands over the bare socket, which from then on is ours. */
+/** For CONNECT: Node hands over the socket. From then on we write to it and close it. */
 export function answerTunnel(socket: Duplex, requestId: string): void {
   socket.on('error', () => socket.destroy());
   writeError(socket, routeNotFound(), requestId);

@@ -1,23 +1,23 @@
 import type { FastifyInstance } from 'fastify';
 
-/** What answers say of themselves: who asked, how to read them, and who may keep them. */
+/** Headers about the answer itself: its request id, its type, and who may cache it. */
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The answers have a key or a signed link in them: nobody may keep them. */
+    /** The answers contain a key or a signed link. Nobody may cache them. */
     credential?: true;
   }
 }
 
-/** The headers of every answer, whoever writes it. Browsers are told not to take it for anything but its type. */
+/** The headers of every answer. `nosniff` tells browsers to trust its content type. */
 export const everyAnswer = (requestId: string): Record<string, string> => ({
   'x-request-id': requestId,
   'x-content-type-options': 'nosniff',
 });
 
 /**
- * Kept by the client alone and asked for again each time; kept by anybody and asked for again; kept by nobody. `no-cache`
- * means that it may be kept and must be asked for: a 304 is then the answer.
+ * Data: only the client may keep it. Documents: anybody may. Both must be asked for again before use (`no-cache`),
+ * and a 304 is then the answer. Credentials: nobody may keep them.
  */
 const CACHE_CONTROL = {
   data: { 'cache-control': 'private, no-cache', vary: 'Authorization, x-api-key' },
@@ -25,7 +25,7 @@ const CACHE_CONTROL = {
   credential: { 'cache-control': 'no-store' },
 } as const;
 
-/** Says on every answer of these routes, errors included, who may keep it. Register before what can refuse a request. */
+/** Sets Cache-Control on every answer of these routes, errors too. Register it before what can refuse a request. */
 export function setCacheControl(app: FastifyInstance, answers: keyof typeof CACHE_CONTROL): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(CACHE_CONTROL[request.routeOptions.config.credential ? 'credential' : answers]);
@@ -33,6 +33,6 @@ export function setCacheControl(app: FastifyInstance, answers: keyof typeof CACH
   });
 }
 
-/** Whether an answer with this Cache-Control can be asked for again. Without one, nothing is said of it. */
+/** Whether a client may keep an answer with this Cache-Control. An answer without one has no tag. */
 export const isCacheable = (cacheControl: unknown): boolean =>
   cacheControl !== undefined && cacheControl !== CACHE_CONTROL.credential['cache-control'];

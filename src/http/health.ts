@@ -12,17 +12,20 @@ export type HealthOptions = {
 
 const UNAVAILABLE = serviceUnavailable();
 
-/** For those who run the service: is it alive, is it ready, how is it doing. Needs no token; tells nothing of anybody. */
+/**
+ * For those who run the service: is it alive, is it ready, how is it doing. It needs no token, and tells nothing of
+ * any organization.
+ */
 export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   app,
   { ready, metrics, leaving },
   done,
 ) => {
-  // They are asked every few seconds: their requests are not logged, their faults are.
+  // They are asked every few seconds. Their requests are not logged; their faults are.
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
   let checking: Promise<void> | undefined;
 
-  /** One check answers all who ask at that moment. */
+  /** Those who ask at the same moment share one check. */
   function check(): Promise<void> {
     checking ??= ready().finally(() => {
       checking = undefined;

@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify';
 import type { Json } from '../db/json.ts';
 
 /**
- * What a handler returns for JSON that is already made. The route's response schema documents it; tests hold it to that.
- * Returned rather than sent: a reply that a handler returns is waited for, which takes longer than to write it.
+ * Answers with JSON that is already made. The response schema of the route documents it, and the tests hold it to
+ * that. It returns the body, because Fastify would wait for a returned reply.
  */
 export function json<T>(reply: FastifyReply, body: Json<T>, status = 200): Json<T> {
   reply.code(status).type('application/json; charset=utf-8');

@@ -3,7 +3,10 @@ import pino from 'pino';
 import { sqlState } from '../db/faults.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 
-/** What a log line may hold of an error. Messages of data errors quote the data; their code and constraint say enough. */
+/**
+ * What a log line may have of an error. The message of a data error quotes the data, so the code and the constraint
+ * must do.
+ */
 function serializeError(error: Error & { constraint?: string }): Record<string, unknown> {
   const state = sqlState(error);
   const quotesData = state !== undefined && /^2[23]/.test(state);
@@ -20,8 +23,9 @@ function serializeError(error: Error & { constraint?: string }): Record<string, 
 }
 
 /**
- * Lines are written several at a time, at the latest after half a second and at the end of the process: a write for each
- * costs as much as a small answer. As bytes, because of text the stream measures all that it holds again at every line.
+ * Writes several lines at once, at the latest after half a second and at the end of the process: a write for each
+ * line costs as much as a small answer. Lines are bytes, because the stream would measure all of its text again at
+ * every line.
  */
 function standardOutput(): pino.DestinationStream {
   const output = pino.destination({
@@ -39,12 +43,12 @@ function standardOutput(): pino.DestinationStream {
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
   pino({ level, base: null, serializers: { err: serializeError } }, destination ?? standardOutput());
 
-/** One line per request. It names the route and never the address, which can hold names, numbers and signatures. */
+/** One line per request. It has the route and never the address, which can contain names, numbers and signatures. */
 export function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', (request: FastifyRequest, reply, done) => {
     request.log.info(
       {
-        // Not there before authentication, and for the dashboard's routes about no organization.
+        // There is none before authentication, nor on dashboard routes without an organization.
         organizationId: (request.scope as OrganizationScope | undefined)?.organizationId,
         apiKeyId: request.apiKey?.id,
         method: request.method,

@@ -3,18 +3,18 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Database } from '../db/client.ts';
 import type { KeyCache } from '../keys/cache.ts';
 
-/** What Prometheus reads of one process. No label tells an organization, a key or an address. */
+/** What Prometheus reads of one process. No label contains an organization, a key or an address. */
 export type Metrics = {
   /** Everything in Prometheus' text format. */
   text: () => Promise<string>;
   contentType: string;
-  /** Counts a request; without a route it was for a path that does not exist. */
+  /** Counts a request. Without a route, its path does not exist. */
   answered: (answer: { method: string; route: string | undefined; status: number; seconds: number }) => void;
   purged: (purged: { products: number; variants: number }) => void;
   swept: (swept: { files: number }) => void;
 };
 
-/** Anybody can ask for any path with any method: these requests are one series. */
+/** Anybody can ask for any path with any method. All such requests are one series. */
 const UNKNOWN = { method: 'any', route: 'unknown' };
 
 export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): Metrics {

@@ -1,7 +1,9 @@
 import type { ErrorCode } from '../errors.ts';
 import { exampleOfError } from './declared-errors.ts';
 
-/** The generated document, made the way a person would have written it. All corrections are here, none at the routes. */
+/**
+ * Rewrites the generated document as a person would have written it. All corrections are here, none at the routes.
+ */
 
 type Schema = Record<string, unknown>;
 
@@ -34,7 +36,7 @@ function rewrite(value: unknown, change: (object: Schema) => Schema): unknown {
   );
 }
 
-/** `anyOf: [X, null]` is X with null among its types; an enum then lists null too, or null would not be valid. */
+/** `anyOf: [X, null]` becomes X with null among its types. An enum must list null too, or null is not valid. */
 function nullable(schema: Schema): Schema {
   const { anyOf, ...rest } = schema;
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || !isObject(anyOf[1]) || anyOf[1].type !== 'null')
@@ -52,7 +54,9 @@ function nullable(schema: Schema): Schema {
 
 const WIDEST: readonly number[] = [Number.MIN_SAFE_INTEGER, -(2 ** 31)];
 
-/** Noise that says nothing to a reader: a 300-character date pattern, the range of every JavaScript integer, closed objects. */
+/**
+ * What tells a reader nothing: a date pattern of 300 characters, the range of JavaScript's integers, closed objects.
+ */
 function quiet(schema: Schema): Schema {
   const { pattern, minimum, maximum, additionalProperties, ...rest } = schema;
   return {
@@ -79,7 +83,7 @@ function referenced(value: unknown, found: Set<string>, schemas: Record<string, 
   return found;
 }
 
-/** Each schema once, under its own name: the generator makes a twin `…Input` of every one. */
+/** Each schema once, under its own name. The generator makes a second one, `…Input`, of each. */
 function untwin(document: OpenApiDocument): OpenApiDocument {
   const { schemas } = document.components;
   const used = referenced(document.paths, new Set(), schemas);
@@ -157,7 +161,7 @@ function withHeaders(document: OpenApiDocument): OpenApiDocument {
   return { ...document, components: { ...document.components, headers: HEADERS } };
 }
 
-/** An example of the schema, put together from those of its fields; null or a placeholder where a field has none. */
+/** An example of a schema, made of the examples of its fields. A field without one gives null or a placeholder. */
 function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
   const [own] = Array.isArray(schema.examples) ? schema.examples : [];
   if (own !== undefined) return own;
@@ -184,7 +188,7 @@ function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
   }
 }
 
-/** The codes that an error response can have; none where the operation does not answer its status. */
+/** The codes that a response of this status can have. None when the operation does not answer this status. */
 function codesOf({ allOf }: Schema): ErrorCode[] {
   const [, only] = Array.isArray(allOf) ? allOf : [];
   return only?.properties.error.properties.code.enum ?? [];

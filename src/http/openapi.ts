@@ -9,11 +9,13 @@ import { ownErrors, withDeclaredErrors } from './declared-errors.ts';
 import { setCacheControl } from './headers.ts';
 import { type OpenApiDocument, tidyDocument } from './openapi-tidy.ts';
 
-/** What the routes say of themselves, and the OpenAPI document and reference page made of it. */
+/** What the routes say of themselves. The OpenAPI document and the reference page are made of it. */
 
 type Success = { status: 200 | 201; schema: z.ZodType; description: string };
 
-/** The responses of an operation: its successes, and the codes of its own that it can answer beside those of its class. */
+/**
+ * The responses of an operation: its successes, and its own error codes. The codes of its class are added to them.
+ */
 export const responses = (success: Success | readonly Success[], ...codes: ErrorCode[]) => ({
   ...Object.fromEntries(
     [success]
@@ -45,7 +47,7 @@ const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
 type Transform = typeof toJsonSchema;
 
-/** Every GET whose answer has a tag can say that it is unchanged: the 304 is declared here, and not at the routes. */
+/** Any GET whose answer has a tag can answer 304. That is declared here once, and not at the routes. */
 const declareUnchanged =
   (transform: Transform): Transform =>
   (document) => {

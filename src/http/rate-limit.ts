@@ -11,27 +11,30 @@ import type { KnownKey } from '../keys/repository.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** End of the window that the request was counted in, in milliseconds since 1970; undefined when it was not counted. */
+    /** When the request's window ends, in milliseconds since 1970. Undefined when it was not counted. */
     countedUntil: number | undefined;
   }
 }
 
-/** Length of a window in seconds; the limits are given per minute. */
+/** Length of a window in seconds. Limits are per minute. */
 const WINDOW_SECONDS = 60;
 
-/** Counts the requests of each key in fixed windows; only its counting is used, the limit is each key's own. */
+/** Counts the requests of each key in fixed windows. Its own limit is not used: each key has one. */
 type Limiter = Pick<RateLimiterAbstract, 'penalty' | 'reward'>;
 
 export type RateLimitOptions = {
   limiter: Limiter;
-  /** Requests per minute of a key that has no limit of its own; 0 switches the limit off. */
+  /** Requests per minute of a key without a limit of its own. 0: no limit. */
   requestsPerMinute: number;
 };
 
 /** Counts in this process only. */
 export const memoryLimiter = (): Limiter => new RateLimiterMemory({ points: 0, duration: WINDOW_SECONDS });
 
-/** Counts in the database, for all instances together, over connections of its own: a full pool must not stop the counting. */
+/**
+ * Counts in the database, for all instances together. It has connections of its own, so that it still counts when the
+ * pool is full.
+ */
 export function sharedLimiter(
   url: string,
   onError: (error: Error) => void,
@@ -70,13 +73,13 @@ const exceeded = (limit: number, reset: number): ApiError =>
   });
 
 /**
- * Limits each key's requests, and counts none whose answer is 304. Refused ones count no further. Needs an authenticated
- * request.
+ * Limits the requests of each key. Refused requests do not prolong the window, and an answer of 304 does not count.
+ * Needs an authenticated request.
  */
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
   const limitOf = (key: KnownKey): number => key.requestsPerMinute ?? requestsPerMinute;
 
-  /** Answers the seconds until the allowance is whole again. */
+  /** Writes the headers of the limit. Returns in how many seconds the key has its whole limit again. */
   function tell(
     reply: FastifyReply,
     limit: number,
@@ -106,7 +109,8 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
 
   app.addHook('onSend', (request, reply, payload, done) => {
     const { apiKey: key, countedUntil = 0 } = request;
-    // A window that has ended forgot its requests: to take one back would be a gift to the next.
+    // The window may have ended and forgotten this request. Taking it back would then give the next window one
+    // request too many.
     if (reply.statusCode !== 304 || !key || countedUntil <= Date.now()) return done(null, payload);
     const uncounted = (count: RateLimiterRes): void => {
       tell(reply, limitOf(key), count);

@@ -1,7 +1,7 @@
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 
-/** Validation by zod, and the words of its faults: each completes a sentence that begins with the field's path. */
+/** Validation by zod. Each message completes a sentence that begins with the path of the field. */
 
 const KINDS: Record<string, string> = {
   string: 'a string',
@@ -36,16 +36,16 @@ const inWords: z.core.$ZodErrorMap = (issue) => {
   }
 };
 
-/** What zod's safeParse returns, with its faults in our words. */
+/** The result of zod's safeParse, with our messages. */
 export const validate = <Schema extends z.ZodType>(schema: Schema, data: unknown) =>
   schema.safeParse(data, { error: inWords });
 
 export type Fault = { path: string; message: string };
 
-/** What the validator throws; the error handler asks it for its faults. */
+/** What the validator throws. The error handler reads its faults. */
 export class ValidationError extends Error {
   readonly issues: readonly z.core.$ZodIssue[];
-  /** Set by Fastify: the part of the request that was validated. */
+  /** The part of the request that was validated. Fastify sets it. */
   validationContext?: string;
 
   constructor(issues: readonly z.core.$ZodIssue[]) {
@@ -86,13 +86,13 @@ export const pathOf = (root: string, path: readonly PropertyKey[]): string =>
 
 export function faultsOf(error: ValidationError, request: FastifyRequest): Fault[] {
   const root = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
-  // Fastify hands an absent body to the validator as null.
+  // Fastify gives the validator null when there is no body.
   if (root === 'body' && request.body === undefined) return [{ path: root, message: 'is required' }];
   const faults = error.issues.map(({ path, message }) => ({
     path: pathOf(root, path),
     message: root === 'query' && isRepeated(request.query, path[0]) ? 'must be given only once' : message,
   }));
-  // One rule can be broken twice over: beyond an integer's range is beyond the field's too.
+  // One value can give one fault twice: a number beyond any integer's range is also beyond the field's.
   return [...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()];
 }
 

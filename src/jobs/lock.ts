@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Any numbers, as long as nothing else takes the same locks in this database. */
+/** Any numbers that nothing else locks in this database. */
 export const JOB_LOCKS = {
   purge: 7_210_455_318,
   sweepFiles: 7_210_455_319,
@@ -9,9 +9,9 @@ export const JOB_LOCKS = {
 } as const;
 
 /**
- * Runs the work unless it runs already, on this instance or another one: then the answer is undefined.
+ * Runs the work, unless it runs already on this or another instance: then the result is undefined.
  * @param url a direct connection: a session lock means nothing behind a transaction pooler
- * @param work stops when its signal says so: `stop` was asked for, or the connection that holds the lock broke
+ * @param work ends when its signal aborts: `stop` was asked for, or the connection that holds the lock broke
  */
 export async function withJobLock<Result>(
   url: string,

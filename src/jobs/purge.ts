@@ -10,7 +10,7 @@ export type PurgeOptions = {
   now: number;
   /** Products removed by one statement. */
   batchSize?: number;
-  /** Ends the run after the batch that it is at; the next run goes on from there. */
+  /** Ends the run after its current batch. The next run goes on from there. */
   signal?: AbortSignal;
 };
 

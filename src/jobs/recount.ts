@@ -7,9 +7,9 @@ import { allOrganizations } from '../organizations/repository.ts';
 export type RecountOptions = {
   db: Database;
   logger: FastifyBaseLogger;
-  /** Makes the counts right as well; only under the job's lock. */
+  /** Mends the counts too. Only under the job's lock. */
   fix: boolean;
-  /** Ends the run after the organization that it is at. */
+  /** Ends the run after its current organization. */
   signal?: AbortSignal;
 };
 

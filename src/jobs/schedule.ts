@@ -18,7 +18,7 @@ export type JobsOptions = {
   onSwept?: (swept: { files: number }) => void;
 };
 
-/** What runs again and again, on one instance at a time. */
+/** A task that runs again and again, on one instance at a time. */
 export type Job = {
   name: string;
   lock: number;
@@ -29,10 +29,10 @@ export type Job = {
 
 const HOUR_MS = 60 * 60 * 1_000;
 
-/** Soon after the start, so that a service that is restarted every day does its daily work too. */
+/** Soon after the start: a service that is restarted every day must do its daily work too. */
 const FIRST_RUN_MS = 60_000;
 
-/** The jobs of this process. `stop` ends those that run after the batch that they are at. */
+/** The jobs of this process. `stop` lets each finish its current batch. */
 export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
   const { db, url, storage, logger, now = Date.now } = options;
   return scheduleJobs({ url, logger }, [
@@ -59,7 +59,7 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
   ]);
 }
 
-/** Runs each job soon and then at its interval. One that fails is logged and runs again at its next turn. */
+/** Runs each job soon, and then at its interval. A job that fails is logged, and runs again after its interval. */
 export function scheduleJobs(
   { url, logger, firstRun = FIRST_RUN_MS }: { url: string; logger: FastifyBaseLogger; firstRun?: number },
   jobs: readonly Job[],
@@ -82,6 +82,6 @@ export function scheduleJobs(
   };
 }
 
-/** Waits; the answer is whether to go on. */
+/** Waits. Returns whether to go on. */
 const pause = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal, ref: false }).catch(() => false);

@@ -3,7 +3,7 @@ import type { Database } from '../db/client.ts';
 import { type FileStorage, type StoredEntry, storageKey } from '../files/storage.ts';
 import { orphanedFiles } from '../quotes/repository.ts';
 
-/** A file is stored before its row is written: a younger one may still get its row. */
+/** A file is stored before its row is written. A younger file may still get its row. */
 export const ORPHAN_AGE_MS = 24 * 60 * 60 * 1_000;
 
 export type SweepOptions = {
@@ -12,9 +12,9 @@ export type SweepOptions = {
   logger: FastifyBaseLogger;
   /** Milliseconds since 1970. */
   now: number;
-  /** Files that are looked up by one statement. */
+  /** Files that one statement looks up. */
   batchSize?: number;
-  /** Ends the run after the batch that it is at. */
+  /** Ends the run after its current batch. */
   signal?: AbortSignal;
 };
 
@@ -29,7 +29,7 @@ async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIt
   if (batch.length > 0) yield batch;
 }
 
-/** The keys of the batch that can go: uploads that never ended, and files without a row. */
+/** The keys of the batch that can be removed: unfinished uploads, and files without a row. */
 async function abandoned(db: Database, batch: readonly StoredEntry[]): Promise<string[]> {
   const unfinished = batch.filter(({ file }) => file === undefined).map(({ key }) => key);
   const orphans = await orphanedFiles(
@@ -42,7 +42,7 @@ async function abandoned(db: Database, batch: readonly StoredEntry[]): Promise<s
   ];
 }
 
-/** Removes what uploads left behind when they ended between the file and its row, and logs each. */
+/** Removes files of uploads that ended before their row was written, and logs each. */
 export async function sweepFiles(options: SweepOptions): Promise<{ files: number }> {
   const { db, storage, logger, now, batchSize = 500, signal } = options;
   const swept = { files: 0 };

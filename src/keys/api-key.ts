@@ -2,11 +2,12 @@ import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * The form of an API key: `tcrm_`, 43 base62 characters of 32 random bytes, `_`, 6 base62 characters of a CRC-32 over
- * what precedes. The checksum refuses typing errors and made-up keys without a query, and lets secret scanners be sure.
+ * The form of an API key: `tcrm_`, 32 random bytes as 43 base62 characters, `_`, and a CRC-32 of all that as 6 base62
+ * characters. The checksum refuses typing errors and invented keys without a query. Secret scanners are certain by
+ * it.
  */
 
-/** Secret scanners match this prefix: it never changes. */
+/** Secret scanners look for this prefix. It never changes. */
 const PREFIX = 'tcrm_';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -20,7 +21,7 @@ function base62(value: bigint, length: number): string {
   return text;
 }
 
-/** In base62 as `base62` writes it; every request needs one, and numbers of this size need no BigInt. */
+/** A CRC-32 in base62. Every request needs one, and numbers of this size do without BigInt. */
 function checksum(body: string): string {
   let text = '';
   for (let rest = crc32(body); text.length < CHECKSUM_LENGTH; rest = Math.floor(rest / 62))
@@ -28,24 +29,24 @@ function checksum(body: string): string {
   return text;
 }
 
-/** Text of random base62 characters that stands for `bytes` random bytes. */
+/** Random base62 characters, with the strength of `bytes` random bytes. */
 export const randomBase62 = (bytes: number): string =>
   base62(BigInt(`0x${randomBytes(bytes).toString('hex')}`), Math.ceil((bytes * 8) / Math.log2(62)));
 
-/** A new key: shown to its owner once, kept by us only as its hash. */
+/** A new key. Its owner sees it once; we keep only its hash. */
 export function makeKey(): string {
   const body = PREFIX + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_LENGTH);
   return `${body}_${checksum(body)}`;
 }
 
-/** True when the text has the form of a key and its checksum fits; says nothing of whether the key exists. */
+/** True when the text has the form of a key, and the right checksum. The key may still not exist. */
 export function isWellFormedKey(text: string): boolean {
   if (!FORM.test(text)) return false;
   const end = text.length - CHECKSUM_LENGTH;
   return checksum(text.slice(0, end - 1)) === text.slice(end);
 }
 
-/** What is kept of a key, in hexadecimal digits: it is random enough that a plain SHA-256 cannot be turned back. */
+/** What is kept of a key, in hexadecimal digits. A key is so random that nobody finds it from a plain SHA-256. */
 export const hashKey = (key: string): string => hash('sha256', key);
 
 /** The characters by which a person recognises a key. */

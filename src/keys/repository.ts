@@ -14,17 +14,20 @@ import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
 
-/** The channel on which instances tell each other whose cached key changed; the payload is the hash in hex. */
+/**
+ * On this channel instances tell each other which key has changed. The payload is the key's hash in hexadecimal
+ * digits.
+ */
 export const KEY_CHANNEL = 'api_keys_changed';
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
 
-/** A key as authentication knows it. */
+/** What authentication knows of a key. */
 export type KnownKey = {
   id: string;
   organizationId: OrganizationId;
   requestsPerMinute: number | null;
-  /** Milliseconds since 1970 by the clock of this process, however far the database's is from it. */
+  /** Milliseconds since 1970, by the clock of this process. The database's clock may differ. */
   expiresAt: number | null;
 };
 
@@ -61,7 +64,7 @@ export async function findKey(db: Queries, hash: string, now = Date.now()): Prom
   };
 }
 
-/** The organization's keys, newest first, those revoked and expired too. */
+/** The organization's keys, newest first, with the revoked and expired ones. */
 export const listApiKeys = defineList(keyView, {
   query: ApiKeyListQuery,
   order: [newestFirst(apiKeys.createdAt), newestFirst(apiKeys.id)],
@@ -80,7 +83,7 @@ function newKey(): NewKey {
   return { id: newId(), key, hash: hashKey(key), ...recognisable(key) };
 }
 
-/** The stored key with the key itself, the one time that it is shown. */
+/** The answer to issuing a key: the stored record and the key itself. It is shown only this once. */
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
   `${String(body).slice(0, -1)},"key":${JSON.stringify(key)}}`;
 
@@ -115,7 +118,7 @@ async function insertKey(
 }
 
 /**
- * Issues a key. The answer is the only place that ever shows it.
+ * Issues a key. Only this answer ever shows it.
  * @param now milliseconds since 1970
  * @throws VALIDATION_FAILED when it would have expired already
  */
@@ -167,7 +170,7 @@ const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
 );
 
 /**
- * Ends a key now, on every instance. Of a revoked key: the same answer again.
+ * Ends a key now, on every instance. For a key that is revoked already, the answer is the same as before.
  * @throws API_KEY_NOT_FOUND
  */
 export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json<ApiKey>> =>
@@ -202,8 +205,8 @@ function inactivity(key: { revokedAt: string | null; replacedBy: string | null; 
 }
 
 /**
- * Issues a key with the settings of another, which then lives for the overlap, and never longer than it would have. Of
- * simultaneous rotations one wins: the others find the key replaced.
+ * Issues a key with the settings of another one. The old key lives for the overlap, but never longer than before. Of
+ * simultaneous rotations one wins, and the others find the key replaced.
  * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE when the old key is revoked, expired or already replaced
  */
 export const rotateApiKey = (
@@ -240,7 +243,10 @@ const usageStatement = prepared(
 const MINUTE_MS = 60_000;
 const isoAt = (moment: number): string => new Date(moment).toISOString();
 
-/** Saves when keys were last used, many at once; of one key and minute only the first, whichever instance tells it. */
+/**
+ * Saves when keys were last used, many at once. Per key and minute only the first use is written, from whichever
+ * instance it comes.
+ */
 export async function saveKeyUsage(
   db: Queries,
   usage: Iterable<{ key: KnownKey; at: number }>,

@@ -12,7 +12,7 @@ import {
 } from '../db/schema/index.ts';
 import { Opportunity, OpportunityListQuery } from './schema.ts';
 
-/** Names come from the records themselves, archived ones too. */
+/** Names come from the records themselves, also when these are archived. */
 export const opportunityView = {
   ...liveOpportunities,
   fields: fieldsOf(Opportunity, opportunities, {

@@ -45,7 +45,7 @@ const findStatement = prepared('organizations.find', ($: Params<{ id: string }>)
 );
 
 /**
- * Opens the scope of an organization that is named from outside: the dashboard's path, the command line.
+ * Opens the scope of an organization that the dashboard's path or the command line names.
  * @throws ORGANIZATION_NOT_FOUND
  */
 export async function scopeOf(db: Queries, id: string): Promise<OrganizationScope> {

@@ -12,7 +12,7 @@ import { type Params, prepared } from '../db/statement.ts';
 import type { LinkedFile } from '../files/links.ts';
 import { Quote, QuoteListQuery } from './schema.ts';
 
-/** The name comes from the customer itself, an archived one too. */
+/** The name comes from the customer itself, also when it is archived. */
 export const quoteView = {
   ...liveQuotes,
   fields: fieldsOf(Quote, quotes, { customerName }),
@@ -30,7 +30,7 @@ export const listQuotes = defineList(quoteView, {
   },
 });
 
-/** An attachment as it is stored; its URL is signed for each answer. */
+/** An attachment as it is stored. Its URL is signed anew for each answer. */
 export type StoredAttachment = {
   id: string;
   fileName: string;
@@ -119,8 +119,8 @@ const attachmentsOfFilesStatement = prepared(
 );
 
 /**
- * Those of the files that no attachment has. Files of organizations that are not in this database are not judged: they
- * may belong to another one that shares the storage.
+ * The given files that no attachment has. Files of organizations that this database does not know are left out: they
+ * may belong to another database that shares the storage.
  */
 export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): Promise<LinkedFile[]> {
   const ofOrganization = Map.groupBy(files, ({ organizationId }) => organizationId);

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { atEndOfTick } from './tick.ts';
 
-/** Answers leave together, at the end of each tick. Streams do not wait: nobody would hear that one fails. */
+/**
+ * Sends the answers of one tick of the event loop together. A stream does not wait, because nobody would hear of its
+ * failure.
+ */
 export function sendTogether(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const isStream = typeof payload === 'object' && payload !== null && !Buffer.isBuffer(payload);
@@ -10,7 +13,7 @@ export function sendTogether(app: FastifyInstance): void {
       try {
         done(null, payload);
       } catch (error) {
-        // A header that cannot be written: by now there is no other answer to give.
+        // A header could not be written. It is too late for another answer.
         request.log.error({ err: error }, 'an answer could not be sent');
         reply.raw.destroy();
       }

@@ -7,7 +7,7 @@ import { atEndOfTick } from './tick.ts';
 /** Runs work on a connection of the pool. */
 type WithClient = <Result>(work: (client: pg.Client) => Promise<Result>) => Promise<Result>;
 
-/** Answers a query whose one column is a body, as bytes. A lookup may share its round trip with others. */
+/** Runs a query whose one column is a body, and returns its bytes. A lookup may share its round trip with others. */
 export type ReadBody = (query: QueryConfig, options: { isLookup: boolean }) => Promise<Column>;
 
 type Waiting = {
@@ -17,10 +17,12 @@ type Waiting = {
   fail: (error: unknown) => void;
 };
 
-/** So many in one round trip: two to eight were measured alike, and of fewer each waits for fewer. */
+/**
+ * Lookups in one round trip. Two to eight were measured to be equally fast. With fewer, each waits for fewer others.
+ */
 const LOOKUPS_TOGETHER = 4;
 
-/** Gathers the reads of one tick of the event loop, and sends lookups several in one round trip. */
+/** Gathers the reads of one tick of the event loop. Several lookups go out in one round trip. */
 export function gatherReads(withClient: WithClient): ReadBody {
   let gathered: Waiting[] = [];
 
@@ -44,8 +46,8 @@ export function gatherReads(withClient: WithClient): ReadBody {
       });
       for (const [index, { done }] of reads.entries()) done(columns[index]);
     } catch (error) {
-      // What the server says of one query is not the others' fault: they are asked again one by one. A broken or silent
-      // connection is everybody's: asking again would only double the time until they are told.
+      // The server refused one query: the others are not at fault, so each is asked again alone. A broken or silent
+      // connection concerns all: asking again would only double the time until they know.
       const isOfOne = sqlState(error) !== undefined && !isTransient(error);
       if (isOfOne && reads.length > 1) for (const read of reads) answer([read]);
       else for (const { fail } of reads) fail(error);

@@ -3,21 +3,20 @@ import pg, { type ClientConfig, type Connection, type QueryConfig, type Submitta
 import { serialize } from 'pg-protocol';
 
 /**
- * Answers that PostgreSQL has rendered pass through as the bytes they are: nothing describes them, decodes them to text
- * or encodes them again. The message formats are those of
- * https://www.postgresql.org/docs/current/protocol-message-formats.html. What is used of pg's inside (its connection's
- * `attachListeners` and `parsedStatements`) has no promise; the tests of this module fail when it changes.
+ * Passes on the answers that PostgreSQL rendered, as bytes: nothing decodes or encodes them. Message formats:
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html. It uses two internals of pg's connection,
+ * `attachListeners` and `parsedStatements`; the tests of this module fail when they change.
  */
 
 const DATA_ROW = 'D'.charCodeAt(0);
-/** A message's type and length. */
+/** The type and the length of a message. */
 const HEADER = 5;
-/** The same of a row, with the number of its columns and the length of the first. */
+/** The same for a row, with the number of its columns and the length of the first. */
 const ROW_HEADER = HEADER + 2 + 4;
 const NOTHING: Buffer = Buffer.alloc(0);
 
 type Receiver = {
-  /** True while rows are wanted as bytes; any other row is passed on. */
+  /** True while rows are wanted as bytes. Any other row is passed on. */
   wants: () => boolean;
   /** The first column of a row. */
   take: (column: Buffer | null) => void;
@@ -25,13 +24,13 @@ type Receiver = {
   pass: (bytes: Buffer) => void;
 };
 
-/** Makes the function that reads what the server sends, in pieces of any length. */
+/** Makes the function that reads what the server sends, in chunks of any length. */
 export function readRows({ wants, take, pass }: Receiver): (chunk: Buffer) => void {
-  /** The beginning of a message whose header has not come whole. */
+  /** The beginning of a message whose header is not complete yet. */
   let held = NOTHING;
-  /** A row that has not come whole. */
+  /** A row that is not complete yet. */
   let row: { column: Buffer; filled: number } | undefined;
-  /** How much is still to come of a message that is passed on. */
+  /** How many bytes are still to come of a message that is passed on. */
   let passing = 0;
 
   return (chunk) => {
@@ -78,7 +77,7 @@ export function readRows({ wants, take, pass }: Receiver): (chunk: Buffer) => vo
   };
 }
 
-/** What @types/pg leaves out of pg's connection, and what is ours. */
+/** What @types/pg does not know of pg's connection, and one property of ours. */
 type RenderingConnection = Connection & {
   parsedStatements: Record<string, string>;
   attachListeners: (stream: EventEmitter) => void;
@@ -98,15 +97,18 @@ type Done = (error: Error | null, columns?: Column[]) => void;
 const isPrepared = (connection: Connection, { name }: QueryConfig): boolean =>
   name !== undefined && (connection as RenderingConnection).parsedStatements[name] !== undefined;
 
-/** Queries of one row with one column of text, for pg's `client.query`: one of any kind, or several that are prepared. */
+/**
+ * Runs queries with pg's `client.query`: one of any kind, or several that are prepared. Each returns one row with one
+ * column of text.
+ */
 class RenderedQuery implements Submittable {
-  /** Of the one query that may have to be prepared; pg remembers by them that it was. */
+  /** Set for one query that may not be prepared yet. pg remembers by them that it is. */
   readonly name: string | undefined;
   readonly text: string | undefined;
   readonly #queries: readonly QueryConfig[];
   readonly #columns: Column[];
   #current = 0;
-  /** Replaced by pg, which adds its timeout. */
+  /** pg replaces it, to add its timeout. */
   callback: Done;
 
   constructor(queries: readonly QueryConfig[], callback: Done) {
@@ -127,7 +129,7 @@ class RenderedQuery implements Submittable {
       messages.push(serialize.bind({ statement: name, values, valueMapper: asText }), EXECUTE);
     }
     messages.push(SYNC);
-    // One write, because each may have to wake the server.
+    // One write, because each write may have to wake the server.
     connection.stream.write(Buffer.concat(messages));
   }
 
@@ -149,11 +151,11 @@ class RenderedQuery implements Submittable {
     this.callback(null, this.#columns);
   }
 
-  /** Of a query that was given up: nobody waits for its row. */
+  /** For a query that was given up: nobody waits for its row. */
   handleDataRow(): void {}
 }
 
-/** A client that can run rendered queries; everything else it does as ever. */
+/** A client that can run rendered queries. It is pg's client in all else. */
 export class RenderingClient extends pg.Client {
   constructor(config?: string | ClientConfig) {
     super(config);
@@ -179,9 +181,9 @@ export const canShare = ({ connection }: pg.Client, queries: readonly QueryConfi
   queries.length === 1 || queries.every((query) => isPrepared(connection, query));
 
 /**
- * Runs the queries one after the other in one round trip and one transaction: the first to fail fails all.
+ * Runs the queries one after the other, in one round trip and one transaction. When one fails, all fail.
  * @param client one of a pool of `RenderingClient`
- * @returns for each, the one column of its one row as bytes; null where that is null, undefined without a row
+ * @returns one column for each query, as bytes; null where it is null, undefined without a row
  */
 export const queryRendered = (client: pg.Client, queries: readonly QueryConfig[]): Promise<Column[]> =>
   new Promise((done, fail) => {

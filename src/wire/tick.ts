@@ -7,8 +7,8 @@ function runTasks(): void {
 }
 
 /**
- * Runs the task at the end of this tick of the event loop, in the order given. It must not throw. For writes to a
- * socket: each can wake the process at the other end, which costs less when several are woken at once.
+ * Runs the task at the end of this tick of the event loop, in the order given. It must not throw. It is for writes to
+ * a socket: each can wake the process at the other end, and waking it once for several costs less.
  */
 export function atEndOfTick(task: () => void): void {
   if (tasks.push(task) === 1) setImmediate(runTasks);

@@ -15,13 +15,16 @@ import { type Params, prepared } from '../../db/statement.ts';
 import { type ApiError, validationFailed } from '../../errors.ts';
 import { ConversationPut } from './schema.ts';
 
-/** Conversations, and the chains that rotated threads form: each in one line, without forks or circles. */
+/**
+ * Conversations, and the chains of rotated threads. A chain is one line of threads: it neither forks nor closes a
+ * circle.
+ */
 
 const conversationColumns = columnsOf(ConversationPut.omit({ rotatedFrom: true }), conversations);
 
 const threadView = { ...conversationView, ...threads };
 
-/** A new thread begins a chain of its own; linking it to another is a step for itself. */
+/** A new thread begins a chain of its own. Linking it to another thread is a separate step. */
 const steps = putSteps(threadView, {
   columns: conversationColumns,
   insertOnly: { chainId: conversations.chainId },
@@ -30,7 +33,10 @@ const steps = putSteps(threadView, {
 
 const getConversation = defineGet(threadView);
 
-/** Chains of an organization change one after another: which threads a change concerns is known only from all of them. */
+/**
+ * Lets the chains of an organization change one after another. Only all chains together show which threads a change
+ * concerns.
+ */
 const lockChainsStatement = prepared(
   'conversations.lock_chains',
   ($: Params<{ organizationId: string }>) => sql<{ locked: string }>`
@@ -105,7 +111,7 @@ const findThread = async (
   id: string,
 ): Promise<Thread | undefined> => (await db.read(threadStatement, { organizationId, id }))[0];
 
-/** The thread and all that continue it, of the threads of its chain. */
+/** The ids of the thread and of all threads that continue it. */
 function tailOf(thread: Thread, chain: readonly Thread[]): string[] {
   const next = new Map(chain.map(({ id, rotatedFrom }) => [rotatedFrom, id]));
   const tail = [thread.id];
@@ -119,8 +125,8 @@ const rotationRefused = (message: string): ApiError =>
 const isContinuedAlready = (): ApiError => rotationRefused('is continued by another thread already');
 
 /**
- * Takes the thread, with all that continue it, from the end of one chain to the end of another, or lets it begin its own.
- * Under the lock of the chains.
+ * Moves the thread, with all that continue it, to the end of another chain. With null it begins a chain of its own.
+ * The caller holds the lock of the chains.
  * @throws VALIDATION_FAILED naming `rotatedFrom`
  */
 async function link(scope: OrganizationScope, id: string, rotatedFrom: string | null): Promise<void> {
@@ -141,12 +147,15 @@ async function link(scope: OrganizationScope, id: string, rotatedFrom: string | 
   if (target) await db.write(continueStatement, { organizationId, id: target.id, continuedBy: id });
   await db.write(rotateStatement, { organizationId, id, rotatedFrom });
   await db.write(relabelStatement, { organizationId, ids: tail, chainId: target?.chainId ?? id });
-  // A thread that is continued leaves the list, and the one that it was taken from comes back to it.
+  // Lists do not show a thread that is continued. They show the thread again that it continued before.
   const change = (thread.rotatedFrom === null ? 0 : 1) - (target ? 1 : 0);
   await addToLiveCount(scope, newestThreads, change);
 }
 
-/** A thread that has messages stays in its message store: the other has no columns for what the provider reported of them. */
+/**
+ * A thread that has messages stays in its message store. The other store has no columns for what the provider
+ * reported.
+ */
 function refuseStoreChange(thread: Thread | undefined, channel: string): void {
   if (!thread || thread.messageCount === 0) return;
   if ((thread.channel === 'whatsapp') === (channel === 'whatsapp')) return;
@@ -155,9 +164,9 @@ function refuseStoreChange(thread: Thread | undefined, channel: string): void {
 }
 
 /**
- * Puts everything but the place in a chain.
- * @param expected where the thread stood in its chain before anything was locked
- * @throws LostRace when it has moved since
+ * Puts everything but the thread's place in a chain.
+ * @param expected the thread that this one continued before anything was locked
+ * @throws LostRace when that has changed since
  */
 async function putThread(
   scope: OrganizationScope,
@@ -179,14 +188,14 @@ async function putThread(
   return !stored;
 }
 
-/** The index says last whether a chain forks: also for a writer that does not take the lock of the chains. */
+/** A unique index is the last to refuse a fork, also for a writer that does not take the lock of the chains. */
 const refusingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
   write().catch((error) => {
     throw violatedConstraint(error) === 'conversations_rotated_from_key' ? isContinuedAlready() : error;
   });
 
 /**
- * Creates the conversation, or replaces it, and keeps the chains of rotated threads in one line each.
+ * Creates the conversation, or replaces it. Each chain of rotated threads stays one line.
  * @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
  */
 export async function putConversation(
@@ -197,7 +206,7 @@ export async function putConversation(
   const rotatedFrom = input.rotatedFrom?.toLowerCase() ?? null;
   return refusingForks(() =>
     inTransaction(scope, async (within) => {
-      // The chains are locked before any of their threads, so that two writers never wait for each other.
+      // The chains are locked before any thread, so that two writers never wait for each other.
       const expected = (await findThread(within, id))?.rotatedFrom ?? null;
       if (expected !== rotatedFrom)
         await within.db.write(lockChainsStatement, { organizationId: within.organizationId });

@@ -13,14 +13,14 @@ import { type Params, prepared, rendered } from '../../db/statement.ts';
 import { validationFailed } from '../../errors.ts';
 import { ConversationMessageImport, type ConversationMessagePut, type ImportedMessages } from './schema.ts';
 
-/** Messages, in the store of their conversation's channel. */
+/** Messages. The channel of their conversation decides in which of two stores they are kept. */
 
 type MessageTable = typeof whatsappMessages | typeof channelMessages;
 
-/** Names the messages of a conversation; `messages` is a JSON array of rows. */
+/** Names a conversation. `messages` is a JSON array of rows. */
 type MessagesValues = { organizationId: string; conversationId: string; messages: string };
 
-/** The statements of one message store. `delivery` is what it keeps of what the provider reports. */
+/** The statements of one message store. `delivery` are the columns for what the provider reports. */
 function defineStore<Delivery extends string>(table: MessageTable, delivery: Columns<Delivery>) {
   const message = columnsOf(ConversationMessageImport.omit({ delivery: true }), table);
   const columns = { ...message, ...delivery };
@@ -42,7 +42,7 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
           .where(sql`${ofConversation($)} and ${table.id} = any(${$.ids}::uuid[])`),
     ),
 
-    /** A message without a moment gets the present. */
+    /** A message without `createdAt` gets the present moment. */
     insert: prepared(
       `${name}.insert`,
       ($: Params<MessagesValues>) => sql<{ createdAt: Date }>`
@@ -53,7 +53,7 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
         returning created_at as "createdAt"`,
     ),
 
-    /** A message without a moment keeps the one it has. Only what differs is written. */
+    /** A message without `createdAt` keeps the one it has. Only rows that differ are written. */
     update: prepared(
       `${name}.update`,
       ($: Params<MessagesValues>) => sql<{ createdAt: Date }>`
@@ -90,7 +90,7 @@ const stores = {
 };
 type Store = (typeof stores)[keyof typeof stores];
 
-/** What is said of a message's delivery that its store has no place for. */
+/** The delivery fields of a message that its store has no column for. */
 const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: string) =>
   Object.entries(delivery ?? {})
     .filter(([field, value]) => value !== undefined && value !== null && !(field in store.delivery))
@@ -119,7 +119,7 @@ const countStatement = prepared(
       .where(and(eq(conversations.organizationId, $.organizationId), eq(conversations.id, $.id))),
 );
 
-/** Writes the messages that are new and those that are stored, each kind in one statement. */
+/** Inserts the new messages in one statement, and updates the stored ones in another. */
 async function writeMessages(
   { db, organizationId }: OrganizationScope,
   conversationId: string,
@@ -153,7 +153,7 @@ async function writeMessages(
 }
 
 /**
- * Runs `work` on the message store of the conversation, under its lock.
+ * Locks the conversation, and runs `work` on its message store.
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
  */
 const underLock = <Result>(

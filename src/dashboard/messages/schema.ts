@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { longText, moment, name, text, uuid } from '../../http/fields.ts';
 
-/** What each store keeps of a message's delivery; the channel of the conversation says which one it is. */
+/** What a message store keeps of a message's delivery. The conversation's channel decides which store it is. */
 const delivery = () =>
   z
     .object({

@@ -18,7 +18,7 @@ import { ApiError } from '../../errors.ts';
 import { text } from '../../http/fields.ts';
 import { CatalogProductMediaUpdate, RestorableCatalogProduct } from './schema.ts';
 
-/** In hours: a day of 24, whatever the clocks of the server's time zone do. */
+/** In hours, because a day of PostgreSQL has 23 or 25 of them when its time zone changes the clock. */
 const purgeAt = isoTime(
   sql`(${products.archivedAt} + interval '${sql.raw(String(RETENTION_DAYS * 24))} hours')`,
 );
@@ -63,7 +63,7 @@ const mediaColumns = columnsOf(CatalogProductMediaUpdate, products);
 const updateMediaStatement = patchStatement(productView, mediaColumns, 'products.update_media');
 
 /**
- * Changes the media fields that the body has; null clears one. Values equal to the stored ones change nothing.
+ * Changes the media fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
  * @throws CATALOG_PRODUCT_NOT_FOUND
  */
 export async function updateCatalogProductMedia(
@@ -95,7 +95,7 @@ const restoreStatement = prepared('products.restore', ($: Params<RecordKey>) =>
 );
 
 /**
- * Brings an archived product back as it was, `updatedAt` included, while it is retained.
+ * Brings an archived product back as it was, with its `updatedAt`, as long as it is retained.
  * @param now milliseconds since 1970
  * @throws CATALOG_PRODUCT_NOT_FOUND also past the retention, CATALOG_PRODUCT_NOT_ARCHIVED
  */

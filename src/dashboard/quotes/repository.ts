@@ -36,14 +36,14 @@ const customerOfStatement = prepared('opportunities.customer', ($: Params<Record
     .where(rowOf(liveOpportunities, $)),
 );
 
-/** Taken over from the opportunity, where it is a stored reference: good even when that customer is archived. */
+/** The opportunity's customer. It is a stored reference, and stays good when that customer is archived. */
 async function customerOf({ db, organizationId }: OrganizationScope, opportunityId: string) {
   const [opportunity] = await db.read(customerOfStatement, { organizationId, id: opportunityId });
   return opportunity?.customerId ?? null;
 }
 
 /**
- * Creates the quote with a token of its own, or replaces what the body has.
+ * Creates the quote with a token of its own, or replaces it; the token stays.
  * @throws VALIDATION_FAILED naming a reference to no live record of the organization
  */
 export const putQuote = definePut(quoteView, getQuote, {
@@ -74,7 +74,7 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
 );
 
 /**
- * Counts one more time that the customer opened the quote. No change of the quote: `updatedAt` stays.
+ * Counts that the customer opened the quote once more. This is no change of the quote: `updatedAt` stays.
  * @param openedAt ISO 8601
  * @throws QUOTE_NOT_FOUND
  */
@@ -101,7 +101,7 @@ export async function requireQuote({ db, organizationId }: OrganizationScope, id
 export type StoredFile = { id: string; sizeBytes: number; sha256: string };
 
 /**
- * Streams a file to the storage under the id of an attachment to be.
+ * Streams a file to the storage. The attachment that it is for gets the returned id later.
  * @throws PAYLOAD_TOO_LARGE; nothing is stored then
  */
 export async function storeAttachment(
@@ -128,7 +128,7 @@ const insertAttachmentStatement = prepared(
 
 /**
  * Records a stored file as an attachment.
- * @throws QUOTE_NOT_FOUND; the file is then the caller's to remove
+ * @throws QUOTE_NOT_FOUND; the caller then removes the file
  */
 export async function recordAttachment(
   { db, organizationId }: OrganizationScope,

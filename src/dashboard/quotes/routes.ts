@@ -123,10 +123,10 @@ const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile):
     'buffer',
   );
 
-/** In a scope of its own: nothing else takes multipart bodies. */
+/** A scope of its own, because no other route takes multipart bodies. */
 const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { storage, links }) => {
   await acceptUploads(app);
-  // The body is read by the route, as it arrives; its schema is for the document.
+  // The route reads the body itself while it arrives. The schema of the body is for the document only.
   app.setValidatorCompiler<z.ZodType>((part) =>
     part.httpPart === 'body' ? () => true : validatorCompiler(part),
   );

@@ -4,7 +4,7 @@ import type { Resource } from '../resource.ts';
 import { bytea, createdAt, moment, organizationId } from './columns.ts';
 import { organizations } from './organizations.ts';
 
-/** Keys at rest: only the SHA-256 of the key, with its first and last characters to recognise it. */
+/** A key is stored only as its SHA-256, with the first and last characters to recognise it by. */
 export const apiKeys = pgTable(
   'api_keys',
   {
@@ -14,7 +14,7 @@ export const apiKeys = pgTable(
     hash: bytea().notNull(),
     start: text().notNull(),
     last4: text().notNull(),
-    /** null: the default of the environment; 0: unlimited. */
+    /** null: the default of the environment. 0: no limit. */
     requestsPerMinute: integer(),
     createdAt: createdAt(),
     lastUsedAt: moment(),
@@ -29,7 +29,7 @@ export const apiKeys = pgTable(
       columns: [table.organizationId],
       foreignColumns: [organizations.id],
     }),
-    // Authentication: the one lookup that finds the organization instead of starting from it.
+    // For authentication: the only lookup that does not know the organization yet, but finds it.
     uniqueIndex('api_keys_hash_key').on(table.hash),
   ],
 );

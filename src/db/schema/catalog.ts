@@ -66,8 +66,8 @@ export const products = pgTable(
     index('products_live_idx')
       .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
       .where(sql`archived_at is null`),
-    // The list filtered by status, type or budgetTier. The columns after the id are for two filters at once, whose total
-    // would otherwise be counted in the table.
+    // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
+    // them the total would be counted in the table.
     index('products_status_idx')
       .on(
         table.organizationId,
@@ -98,7 +98,7 @@ export const products = pgTable(
   ],
 );
 
-/** The catalog. */
+/** For the purge, oldest first, in all organizations at once. */
 export const liveProducts = {
   table: products,
   visible: isNull(products.archivedAt),

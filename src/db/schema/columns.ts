@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
 import { customType, timestamp, uuid } from 'drizzle-orm/pg-core';
 
-/** A moment, to the millisecond: what the API shows is exactly what orders the lists. */
+/** A moment, to the millisecond. The API shows milliseconds, and lists must be ordered by what it shows. */
 export const moment = () => timestamp({ withTimezone: true, precision: 3, mode: 'date' });
 
 export const organizationId = () => uuid().notNull();
@@ -28,5 +28,5 @@ export const folded = (parts: readonly (string | SQL)[]): SQL =>
     sql` || ${SEPARATOR} || `,
   )})`;
 
-/** For GIN indexes: a write goes into the index at once, not onto a list that the next searches would have to read through. */
+/** For GIN indexes: each write goes into the index at once. A pending list would have to be read by every search. */
 export const NO_PENDING_LIST = { fastupdate: false };

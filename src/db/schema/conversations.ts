@@ -19,8 +19,8 @@ import { organizations } from './organizations.ts';
 export const searchedConversationFields = ['contactName', 'contact'];
 
 /**
- * Threads. A rotated thread is continued by a newer one; the threads of one chain share `chainId`, the id of its oldest
- * thread, and `continuedBy` is null only on its newest, the one that lists show.
+ * Threads. A rotated thread is continued by a newer one, and together they are a chain. `chainId` is the id of its
+ * oldest thread. `continuedBy` is null only for its newest thread, the one that lists show.
  */
 export const conversations = pgTable(
   'conversations',
@@ -37,7 +37,7 @@ export const conversations = pgTable(
     rotatedFrom: uuid(),
     continuedBy: uuid(),
     chainId: uuid().notNull(),
-    /** Messages of this thread in both stores; a transcript's total adds up its chain. */
+    /** Messages of this thread, in both stores. A transcript's total is the sum over its chain. */
     messageCount: integer().notNull().default(0),
     lastMessageAt: moment(),
     createdAt: createdAt(),

@@ -13,7 +13,7 @@ import type { Resource } from '../resource.ts';
 import { archivedAt, createdAt, folded, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
 
-/** First and last name as they are shown: a search across both finds the customer. */
+/** First and last name as they are shown. A search for both together finds the customer. */
 const fullName = sql`coalesce(nullif(first_name, '') || ' ' || nullif(last_name, ''), nullif(first_name, ''), last_name)`;
 
 /** What `query` finds of a customer, beside its full name. */
@@ -31,7 +31,10 @@ export const customers = pgTable(
     preferredLanguage: text(),
     summary: text(),
     tags: text().array().notNull().default(sql`'{}'::text[]`),
-    /** What `query` finds of the contacts: a generated column sees only its own row, so their writer repeats it here. */
+    /**
+     * What `query` finds of the contacts. A generated column reads only its own row, so whoever writes the contacts
+     * copies them here.
+     */
     contactSearch: text().notNull().default(''),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -82,11 +85,11 @@ export const customerContacts = pgTable(
     position: integer().notNull(),
     identifierType: text().notNull(),
     identifierValue: text().notNull(),
-    /** What makes two spellings one account; see customers/contact-key.ts. */
+    /** Two spellings of one account have the same key; see customers/contact-key.ts. */
     contactKey: text().notNull(),
     phoneNumber: text(),
     displayName: text(),
-    /** Follows the customer's: an archived customer releases its contacts. */
+    /** Set together with the customer's: an archived customer releases its contacts. */
     archivedAt: archivedAt(),
   },
   (table) => [
@@ -96,7 +99,7 @@ export const customerContacts = pgTable(
       columns: [table.organizationId, table.customerId],
       foreignColumns: [customers.organizationId, customers.id],
     }),
-    // One person is one record: a live contact belongs to one customer of the organization.
+    // One person is one record: within an organization, a live contact belongs to one customer.
     uniqueIndex('customer_contacts_live_key')
       .on(table.organizationId, table.identifierType, table.contactKey)
       .where(sql`archived_at is null`),

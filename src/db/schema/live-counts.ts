@@ -3,8 +3,8 @@ import { organizationId } from './columns.ts';
 import { organizations } from './organizations.ts';
 
 /**
- * How many live records an organization has, so that an unfiltered list never counts rows: the sum over the slots. Each
- * connection writes a slot of its own, so that simultaneous creates in one organization do not queue for one row.
+ * How many live records an organization has: the sum of the slots. So an unfiltered list never counts rows. Each
+ * connection writes its own slot, so that simultaneous creates do not wait for one row.
  */
 export const liveCounts = pgTable(
   'live_counts',

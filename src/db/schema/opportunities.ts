@@ -38,7 +38,7 @@ export const opportunities = pgTable(
     stageId: uuid(),
     /** As the agent set it. */
     temperature: text(),
-    /** As a team member set it; this one is reported where it is not null. */
+    /** As a team member set it. It is reported instead of the agent's where it is not null. */
     temperatureOverride: text(),
     qualifiedAt: moment(),
     lastActivityAt: moment(),

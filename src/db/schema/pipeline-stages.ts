@@ -4,7 +4,7 @@ import type { Resource } from '../resource.ts';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
 
-/** Columns of the sales pipeline. Agencies rename them; `key` is what integrations branch on. */
+/** Columns of the sales pipeline. Agencies rename them; integrations rely on `key`, which stays. */
 export const pipelineStages = pgTable(
   'pipeline_stages',
   {

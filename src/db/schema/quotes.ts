@@ -40,7 +40,7 @@ export const quotes = pgTable(
     customerId: uuid(),
     price: numeric({ mode: 'number' }),
     currency: text(),
-    /** Of the public quote link: random, made once, never changed. */
+    /** Part of the public quote link. It is random, made once, and never changes. */
     token: text().notNull(),
     openCount: integer().notNull().default(0),
     firstOpenedAt: moment(),

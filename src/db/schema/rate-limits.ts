@@ -1,6 +1,9 @@
 import { bigint, index, integer, pgTable, varchar } from 'drizzle-orm/pg-core';
 
-/** Windows of the rate limit when several instances share them (RATE_LIMIT_STORE=postgres). Columns as rate-limiter-flexible expects. */
+/**
+ * The windows of the rate limit, when several instances share them (RATE_LIMIT_STORE=postgres). rate-limiter-flexible
+ * expects these columns.
+ */
 export const rateLimits = pgTable(
   'rate_limits',
   {
