@@ -63,7 +63,7 @@ export async function statementOf(
     return answer as Row[];
   };
   const recorder: Queries = { read: run, write: run, transaction: (work) => work(recorder) };
-  await call(scopeTo(recorder, organizationId(organization)));
+  await call(scopeTo({ for: () => recorder }, organizationId(organization)));
   const [statement] = asked;
   if (!statement || asked.length > 1)
     throw new Error(`An operation took ${asked.length} statements, not one.`);

@@ -14,10 +14,10 @@ import {
 } from '../src/dashboard/quotes/repository.ts';
 import { putTeamMember } from '../src/dashboard/team-members/repository.ts';
 import type { Queries } from '../src/db/client.ts';
-import type { OrganizationScope } from '../src/db/scope.ts';
+import { type OrganizationScope, scopeTo } from '../src/db/scope.ts';
 import type { AttachmentDescription } from '../src/files/multipart.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
-import { createOrganization, scopeOf } from '../src/organizations/repository.ts';
+import { createOrganization } from '../src/organizations/repository.ts';
 import { demoConversations } from './conversations.ts';
 import { demoCustomers } from './customers.ts';
 import { neighbour } from './neighbour.ts';
@@ -31,7 +31,8 @@ import { demoStages, demoTeam } from './team.ts';
 
 async function open(db: Queries, name: string, foundedDaysAgo: number): Promise<OrganizationScope> {
   const { id } = await createOrganization(db, name, idOf(`organization ${name}`, daysAgo(foundedDaysAgo)));
-  return scopeOf(db, id);
+  // All of the demo is written in the transaction that loads it.
+  return scopeTo({ for: () => db }, id);
 }
 
 type Attachment = {

@@ -5,7 +5,7 @@ import { parseJson } from '../src/db/json.ts';
 import { readSecret } from '../src/files/secret.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { hashKey } from '../src/keys/api-key.ts';
-import { findKey, issueApiKey } from '../src/keys/repository.ts';
+import { findKeys, issueApiKey } from '../src/keys/repository.ts';
 import { allOrganizations } from '../src/organizations/repository.ts';
 
 export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string };
@@ -13,7 +13,7 @@ export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string 
 /** The key that an earlier start kept, as long as it opens this database. */
 async function keptKey(db: Database, path: string): Promise<string | undefined> {
   const key = await readSecret(path);
-  return key && (await findKey(db, hashKey(key))) ? key : undefined;
+  return key && (await findKeys(db, [hashKey(key)])).size > 0 ? key : undefined;
 }
 
 async function keep(path: string, key: string): Promise<void> {

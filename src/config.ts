@@ -46,13 +46,21 @@ export const Environment = z.object({
     .describe(
       'The same database without a transaction pooler, for migrations and notifications. Default: `DATABASE_URL`.',
     ),
-  DATABASE_POOL_SIZE: integer(1, 1_000).default(10).describe('Database connections of this instance.'),
+  DATABASE_POOL_SIZE: integer(1, 1_000)
+    .default(10)
+    .describe(
+      'Database connections for requests; one organization gets half of them at most. A few more serve keys and jobs.',
+    ),
   DATABASE_QUEUE_SIZE: integer(0, 100_000)
     .default(500)
-    .describe('Requests that may wait for a connection; the next one gets a 503.'),
+    .describe(
+      'Reads and writes that may wait for a connection, one organization half of them at most; the next one gets a 503.',
+    ),
   DATABASE_TIMEOUT_MS: integer(100, 600_000)
-    .default(10_000)
-    .describe('Longest time that one statement may take.'),
+    .default(4_500)
+    .describe(
+      'Longest time that a read or write may take in all: waiting, connecting and running; then it gets a 503.',
+    ),
   DATA_DIR: z
     .string()
     .min(1)

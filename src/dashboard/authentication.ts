@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/client.ts';
 import { ApiError } from '../errors.ts';
 import { presentedToken } from '../http/authentication.ts';
+import { callerOf } from '../http/caller.ts';
 import { scopeOf } from '../organizations/repository.ts';
 
 const CLOSED = 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.';
@@ -29,8 +30,8 @@ export function authenticateDashboard(app: FastifyInstance, token: string | unde
 
 /** Gives each request the scope of the organization in its path. An unknown one is 404 ORGANIZATION_NOT_FOUND. */
 export function openOrganization(app: FastifyInstance, db: Database): void {
-  app.addHook('preHandler', async (request) => {
+  app.addHook('preHandler', async (request, reply) => {
     const { organizationId } = request.params as { organizationId: string };
-    request.scope = await scopeOf(db, organizationId);
+    request.scope = await scopeOf(db, organizationId, callerOf(request, reply));
   });
 }

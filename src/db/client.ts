@@ -1,14 +1,15 @@
 import type pg from 'pg';
 import { gatherReads } from '../wire/lookups.ts';
 import { type Column, queryRendered } from '../wire/rendered-query.ts';
-import { LostRace, violatedConstraint } from './faults.ts';
-import { openPool, type PoolOptions } from './pool.ts';
+import { DatabaseTimeout, LostRace, violatedConstraint } from './faults.ts';
+import { type Limit, openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
+import { createScheduler, REFUSALS, type Scheduler } from './scheduler.ts';
 import { bind, type Statement } from './statement.ts';
 
 /** The three verbs that repositories speak, on the pool and inside a transaction alike. */
 export type Queries = {
-  /** Runs a statement that only reads. Outside of a transaction, a fault that passes is retried for up to five seconds. */
+  /** Runs a statement that only reads. Outside of a transaction, a fault that passes is retried as long as time is left. */
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /** Runs one statement that writes. Outside of a transaction, retried only when the failure proves that nothing was written. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
@@ -16,12 +17,29 @@ export type Queries = {
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
 };
 
+/** Who waits for an answer: a request. Its signal is looked at only where there is something to end. */
+export type Caller = { readonly signal: AbortSignal };
+
+/**
+ * The database. Its own verbs are the service's: for keys, jobs and commands, over a few connections of their own. What is
+ * done for an organization goes through `for`, which gives it a fair share of the others.
+ */
 export type Database = Queries & {
-  stats: () => { total: number; idle: number; waiting: number };
+  /** The verbs for one organization. Reads that the caller has gone from are ended; writes only before they begin. */
+  for: (organizationId: string, caller?: Caller) => Queries;
+  stats: () => { total: number; idle: number } & ReturnType<Scheduler['stats']>;
   close: () => Promise<void>;
 };
 
-export type DatabaseOptions = PoolOptions;
+export type DatabaseOptions = PoolOptions & {
+  /** Requests that may wait for a connection, of all organizations together. */
+  maxWaiting: number;
+};
+
+/** More than keys and jobs use at once: none of them waits for another. */
+const OWN_CONNECTIONS = 4;
+/** Of the service itself, which may have much to do in one. */
+const OWN_TRANSACTION_MS = 60_000;
 
 const bodyRows = <Row>(body: Column): Row[] => (body === undefined ? [] : [{ body } as Row]);
 
@@ -51,23 +69,92 @@ function within(client: pg.Client): Queries {
   return queries;
 }
 
+/**
+ * Gives work so many milliseconds in all, and ends it earlier when its caller has gone.
+ * @param canEnd false for writes, which once begun are not ended because nobody listens
+ */
+function limited<Result>(
+  milliseconds: number,
+  { caller, canEnd }: { caller: Caller | undefined; canEnd: boolean },
+  work: (limit: Limit) => Promise<Result>,
+): Promise<Result> {
+  return new Promise((done, fail) => {
+    const limit: Limit = {};
+    const giveUp = (error: Error, refusal: Error): void => {
+      limit.over = error;
+      if (limit.leave) limit.leave(refusal);
+      else {
+        limit.cancel?.();
+        fail(error);
+      }
+    };
+    const timer = setTimeout(() => giveUp(new DatabaseTimeout(milliseconds), REFUSALS.waited), milliseconds);
+    const signal = caller?.signal;
+    const gone = (): void => {
+      if (canEnd || limit.leave) giveUp(REFUSALS.gone, REFUSALS.gone);
+    };
+    signal?.addEventListener('abort', gone);
+    const ended = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', gone);
+    };
+    work(limit).finally(ended).then(done, fail);
+  });
+}
+
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = openPool(options);
-  const readBody = gatherReads(pool.withClient);
+  const { poolSize, maxWaiting, statementTimeout } = options;
+  const shared = openPool(options);
+  const own = openPool({ ...options, poolSize: OWN_CONNECTIONS });
+  const scheduler = createScheduler({ capacity: poolSize, places: maxWaiting });
+  const readBody = gatherReads();
 
-  const once = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> =>
-    pool.withClient((client) => run(client, statement, values));
+  type Pool = typeof shared;
+  type Turn = <Result>(flow: string, work: () => Promise<Result>, limit: Limit) => Promise<Result>;
 
-  async function gathered<Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> {
-    return bodyRows(await readBody(bind(statement, values), { isLookup: statement.kind === 'lookup' }));
+  function verbs(pool: Pool, turn: Turn, transactionMs: number, name: string, caller?: Caller): Queries {
+    // An organization whose writes wait for a lock goes on reading: they are two flows.
+    const [reads, writes] = [`${name} reads`, `${name} writes`];
+
+    function readOnce<Row, Values>(
+      statement: Statement<Row, Values>,
+      values: Values,
+      limit: Limit,
+    ): Promise<Row[]> {
+      const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+        turn(reads, () => pool.withClient(work, limit), limit);
+      if (statement.kind === 'rows') return withClient((client) => run(client, statement, values));
+      const lookupOf = statement.kind === 'lookup' ? reads : undefined;
+      return readBody({ query: bind(statement, values), lookupOf, withClient }).then(bodyRows<Row>);
+    }
+
+    return {
+      read: (statement, values) => {
+        // A lookup is over before it could be ended, and others share its connection.
+        const waiting = { caller: statement.kind === 'lookup' ? undefined : caller, canEnd: true };
+        return limited(statementTimeout, waiting, (limit) =>
+          retryRead(() => readOnce(statement, values, limit), limit),
+        );
+      },
+      write: (statement, values) =>
+        limited(statementTimeout, { caller, canEnd: false }, (limit) => {
+          const once = () => pool.withClient((client) => run(client, statement, values), limit);
+          return retryWrite(() => turn(writes, once, limit), limit);
+        }),
+      transaction: (work) =>
+        limited(transactionMs, { caller, canEnd: false }, (limit) => {
+          const once = () => pool.withTransaction((client) => work(within(client)), limit);
+          return retryWrite(() => turn(writes, once, limit), limit);
+        }),
+    };
   }
 
   return {
-    read: (statement, values) =>
-      retryRead(() => (statement.kind === 'rows' ? once(statement, values) : gathered(statement, values))),
-    write: (statement, values) => retryWrite(() => once(statement, values)),
-    transaction: (work) => retryWrite(() => pool.withTransaction((client) => work(within(client)))),
-    stats: pool.stats,
-    close: pool.close,
+    ...verbs(own, (_flow, work) => work(), OWN_TRANSACTION_MS, 'service'),
+    for: (organizationId, caller) => verbs(shared, scheduler.run, statementTimeout, organizationId, caller),
+    stats: () => ({ ...shared.stats(), ...scheduler.stats() }),
+    close: async () => {
+      await Promise.all([shared.close(), own.close()]);
+    },
   };
 }

@@ -22,6 +22,13 @@ export function sqlState(error: unknown): string | undefined {
 export const violatedConstraint = (error: unknown): string | undefined =>
   sqlState(error)?.startsWith('23') ? text(error, 'constraint') : undefined;
 
+/** Work was given up after its time; the server may be silent, or have had too much to do. */
+export class DatabaseTimeout extends Error {
+  constructor(milliseconds: number) {
+    super(`The database took longer than ${milliseconds} ms.`);
+  }
+}
+
 const CONNECTION_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -48,12 +55,19 @@ export function isTransient(error: unknown): boolean {
 /** Somebody else was faster, and nothing was written. When the work starts again, it finds what they wrote. */
 export class LostRace extends Error {}
 
-/** True when the failure proves that nothing was written: no connection was made, or the server undid the work. */
+/** A prepared statement is gone, its result has another form than the connection knew, or the server only reads. */
+const STALE = new Set(['26000', '0A000', '25006']);
+
+/** True when the connection must not be used again: it broke, or what it remembers no longer holds. */
+export const spoilsConnection = (error: unknown): boolean =>
+  STALE.has(sqlState(error) ?? '') || isTransient(error);
+
+/** True when the failure proves that nothing was written: the server took no connection, refused or undid the work itself. */
 export function isSafeToRepeat(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
   if (state === '40001' || state === '40P01') return true;
-  if (state !== undefined) return NOT_ACCEPTING.has(state);
+  if (state !== undefined) return NOT_ACCEPTING.has(state) || STALE.has(state);
   return text(error, 'syscall') === 'connect';
 }
 
@@ -68,9 +82,8 @@ export const isCertainlyUndone = (error: unknown): boolean =>
 export function isDatabaseFault(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
-  if (state === undefined)
-    return isConnectionFault(error) || /^query read timeout$/i.test(text(error, 'message') ?? '');
-  return /^(08|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
+  if (state === undefined) return isConnectionFault(error) || error instanceof DatabaseTimeout;
+  return /^(08|26|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
 }
 
 /** True when a lock was not free within `lock_timeout`. */

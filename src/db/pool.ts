@@ -1,22 +1,47 @@
+import { connect } from 'node:net';
 import pg from 'pg';
-import { serviceUnavailable } from '../errors.ts';
+import { serialize } from 'pg-protocol';
 import { RenderingClient } from '../wire/rendered-query.ts';
-import { isTransient, LostRace, sqlState } from './faults.ts';
+import { LostRace, spoilsConnection, sqlState } from './faults.ts';
+import type { Place } from './scheduler.ts';
 
 export type PoolOptions = {
   url: string;
   /** Connections at most. */
   poolSize: number;
-  /** Requests that may wait for a connection; the next one is refused at once with a 503. */
-  maxWaiting: number;
-  /** The longest that one statement may run, in milliseconds. */
+  /** The longest that work may take in all, in milliseconds: waiting, connecting, running. */
   statementTimeout: number;
   onConnectionError?: (error: Error) => void;
 };
 
+/** What ends work before its time: set while it can be ended, by whoever has it at that moment. */
+export type Limit = Place & {
+  /** Why it was given up; nobody waits for its result any more. */
+  over?: Error;
+  /** Ends what runs on the connection. */
+  cancel?: (() => void) | undefined;
+};
+
+const CONNECT_MS = 2_000;
+/** A server that does not even answer a cancel request is silent: its connection is cut. */
+const CANCEL_GRACE_MS = 500;
+
+/** What @types/pg leaves out. */
+type Cancellable = pg.Client & { processID: number | null; secretKey: number | null };
+
+/** Asks the server to end what runs on the connection: over another connection, as its protocol wants. */
+function sendCancel(client: pg.Client): void {
+  const { host, port, processID, secretKey } = client as Cancellable;
+  if (processID === null || secretKey === null) return;
+  const socket = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+  socket.unref().setTimeout(CANCEL_GRACE_MS, () => socket.destroy());
+  socket.on('error', () => undefined);
+  socket.on('connect', () => socket.end(serialize.cancel(processID, secretKey)));
+}
+
 /** What the server says of a statement leaves its connection as good as it was. */
 const isBroken = (error: unknown): boolean =>
-  !(error instanceof LostRace) && (sqlState(error) === undefined || isTransient(error));
+  !(error instanceof LostRace) && (sqlState(error) === undefined || spoilsConnection(error));
 
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
@@ -24,15 +49,13 @@ export function openPool(options: PoolOptions) {
     Client: RenderingClient,
     connectionString: options.url,
     max: options.poolSize,
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: Math.min(CONNECT_MS, options.statementTimeout),
     // A new connection costs more than an idle one, and prepares every statement again.
     idleTimeoutMillis: 300_000,
     keepAlive: true,
     statement_timeout: options.statementTimeout,
     lock_timeout: options.statementTimeout,
     idle_in_transaction_session_timeout: 30_000,
-    // A server that is frozen ignores its own statement_timeout; this one is ours.
-    query_timeout: options.statementTimeout + 2_000,
     application_name: 'travel-agency-crm-api',
   });
   const onError = options.onConnectionError ?? (() => undefined);
@@ -40,50 +63,64 @@ export function openPool(options: PoolOptions) {
   // A client that is checked out has no listener of the pool's: its broken connection would end the process.
   pool.on('connect', (client) => client.on('error', onError));
 
-  async function connect(): Promise<pg.PoolClient> {
-    const isBusy = pool.idleCount === 0 && pool.totalCount >= options.poolSize;
-    if (isBusy && pool.waitingCount >= options.maxWaiting) {
-      throw serviceUnavailable(new Error('The pool queue is full.'));
-    }
-    return pool.connect();
-  }
-
   /** Runs work on one connection. pg-pool's own query() drops the connection after every error, a unique violation included. */
-  async function withClient<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-    const client = await connect();
+  async function use<Result>(
+    work: (client: pg.Client) => Promise<Result>,
+    limit: Limit,
+    spoils: (error: unknown) => boolean,
+  ): Promise<Result> {
+    const client = await pool.connect();
+    let isSpoilt = false;
+    let silence: NodeJS.Timeout | undefined;
+    limit.cancel = () => {
+      // The request to cancel may come late: whoever had the connection next would be hit by it.
+      isSpoilt = true;
+      sendCancel(client);
+      silence = setTimeout(() => client.connection.stream.destroy(), CANCEL_GRACE_MS);
+    };
     try {
-      const result = await work(client);
-      client.release();
-      return result;
+      if (limit.over) throw limit.over;
+      return await work(client);
     } catch (error) {
-      client.release(isBroken(error));
-      throw error;
-    }
-  }
-
-  /** Runs work between `begin` and `commit`; whatever it throws is rolled back. */
-  async function withTransaction<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-    const client = await connect();
-    let broken: Error | undefined;
-    try {
-      await client.query('begin');
-      const result = await work(client);
-      await client.query('commit');
-      return result;
-    } catch (error) {
-      await client.query('rollback').catch((failure: Error) => {
-        broken = failure;
-      });
+      isSpoilt ||= error !== limit.over && spoils(error);
       throw error;
     } finally {
-      client.release(broken);
+      limit.cancel = undefined;
+      clearTimeout(silence);
+      client.release(isSpoilt);
     }
+  }
+
+  const withClient = <Result>(work: (client: pg.Client) => Promise<Result>, limit: Limit): Promise<Result> =>
+    use(work, limit, isBroken);
+
+  /** Runs work between `begin` and `commit`; whatever it throws is rolled back. */
+  function withTransaction<Result>(
+    work: (client: pg.Client) => Promise<Result>,
+    limit: Limit,
+  ): Promise<Result> {
+    let isBroken = false;
+    const transaction = async (client: pg.Client): Promise<Result> => {
+      try {
+        await client.query('begin');
+        const result = await work(client);
+        if (limit.over) throw limit.over;
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        await client.query('rollback').catch(() => {
+          isBroken = true;
+        });
+        throw error;
+      }
+    };
+    return use(transaction, limit, (error) => isBroken || spoilsConnection(error));
   }
 
   return {
     withClient,
     withTransaction,
-    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount }),
     close: () => pool.end(),
   };
 }

@@ -1,4 +1,4 @@
-import type { Queries } from './client.ts';
+import type { Caller, Database, Queries } from './client.ts';
 
 declare const proven: unique symbol;
 
@@ -15,9 +15,14 @@ export type OrganizationScope = { readonly db: Queries; readonly organizationId:
  * Opens a scope. Only code that has proven the organization may do so: http/authentication.ts (the key),
  * organizations/repository.ts (the dashboard's path), files/ (signed links), jobs/ and cli/. A lint rule refuses the import
  * everywhere else.
+ * @param caller the request that waits: its reads end when its client has gone
  */
-export const scopeTo = (db: Queries, organizationId: string): OrganizationScope => ({
-  db,
+export const scopeTo = (
+  db: Pick<Database, 'for'>,
+  organizationId: string,
+  caller?: Caller,
+): OrganizationScope => ({
+  db: db.for(organizationId, caller),
   organizationId: organizationId as OrganizationId,
 });
 

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Database } from '../db/client.ts';
 import { scopeTo } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
+import { callerOf } from '../http/caller.ts';
 import { setCacheControl } from '../http/headers.ts';
 import { findAttachment } from '../quotes/repository.ts';
 import { type LinkSecrets, readToken } from './links.ts';
@@ -51,7 +52,10 @@ export const fileRoutes: FastifyPluginCallbackZod<FileRoutesOptions> = (
     async (request, reply) => {
       const file = readToken(secrets, request.params.token, (now ?? Date.now)());
       if (!file) throw invalidLink();
-      const attachment = await findAttachment(scopeTo(db, file.organizationId), file.attachmentId);
+      const attachment = await findAttachment(
+        scopeTo(db, file.organizationId, callerOf(request, reply)),
+        file.attachmentId,
+      );
       if (!attachment) throw invalidLink();
       const key = storageKey(file.organizationId, file.attachmentId);
       const { statusCode, headers, stream, type } = await send(request.raw, key, {

@@ -4,6 +4,7 @@ import { type OrganizationScope, scopeTo } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
 import type { KeyCache } from '../keys/cache.ts';
 import type { KnownKey } from '../keys/repository.ts';
+import { callerOf } from './caller.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -57,11 +58,11 @@ export function presentedKey(rawHeaders: readonly string[]): string | undefined 
 
 /** Lets only requests with a live key pass, and gives them the scope of its organization. */
 export function authenticate(app: FastifyInstance, { db, keys }: { db: Database; keys: KeyCache }): void {
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const enter = (key: KnownKey | undefined): void => {
       if (key) {
         request.apiKey = key;
-        request.scope = scopeTo(db, key.organizationId);
+        request.scope = scopeTo(db, key.organizationId, callerOf(request, reply));
       }
       done(key ? undefined : UNAUTHORIZED);
     };

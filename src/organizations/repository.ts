@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import { builder, named } from '../db/builder.ts';
-import type { Queries } from '../db/client.ts';
+import type { Caller, Database, Queries } from '../db/client.ts';
 import { fieldsOf } from '../db/fields.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonRows } from '../db/json.ts';
@@ -48,17 +48,17 @@ const findStatement = prepared('organizations.find', ($: Params<{ id: string }>)
  * Opens the scope of an organization that the dashboard's path or the command line names.
  * @throws ORGANIZATION_NOT_FOUND
  */
-export async function scopeOf(db: Queries, id: string): Promise<OrganizationScope> {
-  const [row] = isId(id) ? await db.read(findStatement, { id }) : [];
+export async function scopeOf(db: Database, id: string, caller?: Caller): Promise<OrganizationScope> {
+  const [row] = isId(id) ? await db.for(id, caller).read(findStatement, { id }) : [];
   if (!row) throw organizationNotFound(id);
-  return scopeTo(db, row.id);
+  return scopeTo(db, row.id, caller);
 }
 
 /** What belongs to no organization, such as the creation of one, is kept under an id that none has. */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 /** The scope of what the dashboard does above all organizations. */
-export const serviceScope = (db: Queries): OrganizationScope => scopeTo(db, NO_ORGANIZATION);
+export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ORGANIZATION);
 
 const allStatement = prepared('organizations.all', (_: Params<Record<never, never>>) =>
   builder.select(columns).from(organizations).orderBy(organizations.createdAt, organizations.id),

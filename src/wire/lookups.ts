@@ -1,44 +1,42 @@
 import type pg from 'pg';
 import type { QueryConfig } from 'pg';
-import { isTransient, sqlState } from '../db/faults.ts';
+import { spoilsConnection, sqlState } from '../db/faults.ts';
 import { type Column, canShare, queryRendered } from './rendered-query.ts';
 import { atEndOfTick } from './tick.ts';
 
-/** Runs work on a connection of the pool. */
-type WithClient = <Result>(work: (client: pg.Client) => Promise<Result>) => Promise<Result>;
-
-/** Runs a query whose one column is a body, and returns its bytes. A lookup may share its round trip with others. */
-export type ReadBody = (query: QueryConfig, options: { isLookup: boolean }) => Promise<Column>;
-
-type Waiting = {
+type Read = {
   query: QueryConfig;
-  isLookup: boolean;
-  done: (column: Column) => void;
-  fail: (error: unknown) => void;
+  /** Of a lookup, with which others it may share a round trip. */
+  lookupOf: string | undefined;
+  /** Runs work on a connection, when it is this read's turn. */
+  withClient: <Result>(work: (client: pg.Client) => Promise<Result>) => Promise<Result>;
 };
 
-/**
- * Lookups in one round trip. Two to eight were measured to be equally fast. With fewer, each waits for fewer others.
- */
+type Waiting = Read & { done: (column: Column) => void; fail: (error: unknown) => void };
+
+/** So many in one round trip: two to eight were measured alike, and of fewer each waits for fewer. */
 const LOOKUPS_TOGETHER = 4;
 
-/** Gathers the reads of one tick of the event loop. Several lookups go out in one round trip. */
-export function gatherReads(withClient: WithClient): ReadBody {
+/** Gathers the reads of one tick of the event loop, and sends lookups several in one round trip. Answers the one column as bytes. */
+export function gatherReads(): (read: Read) => Promise<Column> {
   let gathered: Waiting[] = [];
 
   function send(): void {
     const reads = gathered;
     gathered = [];
-    const lookups = reads.filter(({ isLookup }) => isLookup);
-    for (let start = 0; start < lookups.length; start += LOOKUPS_TOGETHER)
-      answer(lookups.slice(start, start + LOOKUPS_TOGETHER));
-    for (const read of reads) if (!read.isLookup) answer([read]);
+    for (const [lookupOf, group] of Map.groupBy(reads, (read) => read.lookupOf)) {
+      const together = lookupOf === undefined ? 1 : LOOKUPS_TOGETHER;
+      for (let start = 0; start < group.length; start += together)
+        answer(group.slice(start, start + together));
+    }
   }
 
   async function answer(reads: readonly Waiting[]): Promise<void> {
+    const [first] = reads;
+    if (!first) return;
     const queries = reads.map(({ query }) => query);
     try {
-      const columns = await withClient(async (client) => {
+      const columns = await first.withClient(async (client) => {
         if (canShare(client, queries)) return queryRendered(client, queries);
         const alone: Column[] = [];
         for (const query of queries) alone.push(...(await queryRendered(client, [query])));
@@ -46,16 +44,16 @@ export function gatherReads(withClient: WithClient): ReadBody {
       });
       for (const [index, { done }] of reads.entries()) done(columns[index]);
     } catch (error) {
-      // The server refused one query: the others are not at fault, so each is asked again alone. A broken or silent
-      // connection concerns all: asking again would only double the time until they know.
-      const isOfOne = sqlState(error) !== undefined && !isTransient(error);
+      // What the server says of one query is not the others' fault: they are asked again one by one. A broken or silent
+      // connection is everybody's: asking again would only double the time until they are told.
+      const isOfOne = sqlState(error) !== undefined && !spoilsConnection(error);
       if (isOfOne && reads.length > 1) for (const read of reads) answer([read]);
       else for (const { fail } of reads) fail(error);
     }
   }
 
-  return (query, { isLookup }) =>
+  return (read) =>
     new Promise((done, fail) => {
-      if (gathered.push({ query, isLookup, done, fail }) === 1) atEndOfTick(send);
+      if (gathered.push({ ...read, done, fail }) === 1) atEndOfTick(send);
     });
 }

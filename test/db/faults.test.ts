@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  DatabaseTimeout,
   isDatabaseFault,
   isSafeToRepeat,
   isTransient,
@@ -33,7 +34,9 @@ describe('what a failure of the database means', () => {
     ['a serialization failure', fromServer('40001'), { transient: false, repeat: true, fault: true }],
     ['a statement timeout', fromServer('57014'), { transient: false, repeat: false, fault: true }],
     ['a lock timeout', fromServer('55P03'), { transient: false, repeat: false, fault: true }],
-    ['a server that only reads', fromServer('25006'), { transient: false, repeat: false, fault: true }],
+    ['a server that only reads', fromServer('25006'), { transient: false, repeat: true, fault: true }],
+    ['a statement that is gone', fromServer('26000'), { transient: false, repeat: true, fault: true }],
+    ['a plan of another form', fromServer('0A000'), { transient: false, repeat: true, fault: false }],
     ['a broken disk', fromServer('58030'), { transient: false, repeat: false, fault: true }],
     ['a broken index', fromServer('XX002'), { transient: false, repeat: false, fault: true }],
     ['a changed password', fromServer('28P01'), { transient: false, repeat: false, fault: true }],
@@ -64,7 +67,7 @@ describe('what a failure of the database means', () => {
       new Error('Client has encountered a connection error and is not queryable'),
       { transient: true, repeat: false, fault: true },
     ],
-    ['a frozen server', new Error('Query read timeout'), { transient: false, repeat: false, fault: true }],
+    ['a frozen server', new DatabaseTimeout(4_500), { transient: false, repeat: false, fault: true }],
     ['a taken value', fromServer('23505'), THE_REQUESTS],
     ['a value out of range', fromServer('22003'), THE_REQUESTS],
     ['a missing table', fromServer('42P01'), THE_REQUESTS],

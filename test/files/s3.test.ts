@@ -20,7 +20,7 @@ const open = (options: Partial<S3Options> = {}) =>
   openS3({ ...server, prefix: 'crm/', ttlSeconds: 300, ...options });
 
 const organizationId = newId();
-const scope = scopeTo({} as never, organizationId);
+const scope = scopeTo({ for: () => ({}) as never }, organizationId);
 const attachment = (fileName: string, mimeType = 'application/pdf') => ({ id: newId(), fileName, mimeType });
 const text = (content: string) => Readable.from([Buffer.from(content)]);
 

@@ -45,7 +45,7 @@ export async function openS3Storage(): Promise<OpenStorage> {
     read: async (key) => {
       const file = storedEntry(key, new Date())?.file;
       if (!file) throw new Error(`${key} is no key of a file.`);
-      const scope = scopeTo({} as never, file.organizationId);
+      const scope = scopeTo({ for: () => ({}) as never }, file.organizationId);
       const attachment = { id: file.attachmentId, fileName: 'a.bin', mimeType: 'application/octet-stream' };
       const response = await fetch(await s3.links.sign(scope, attachment));
       if (!response.ok) throw new Error(`The download of ${key} answered ${response.status}.`);

@@ -1,0 +1,167 @@
+import { ApiError } from '../errors.ts';
+
+/** Why a request got no answer from the database. */
+export type RefusalReason = 'full' | 'waited' | 'gone' | 'process';
+
+/** 503 for what was not even begun, or is wanted by nobody any more: counted, never logged one by one. */
+export class Refusal extends ApiError {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason) {
+    super('SERVICE_UNAVAILABLE', 'The service cannot answer right now; retry shortly.', {
+      headers: { 'retry-after': '1' },
+    });
+    this.reason = reason;
+  }
+}
+
+/** One object for each: under overload there are thousands a second. */
+export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
+  full: new Refusal('full'),
+  waited: new Refusal('waited'),
+  gone: new Refusal('gone'),
+  process: new Refusal('process'),
+};
+
+/** Work that waits has here how to leave its line; what gives it up says with which error. */
+export type Place = { leave?: ((error: Error) => void) | undefined };
+
+export type Scheduler = {
+  /**
+   * Runs the work when it is its flow's turn.
+   * @throws Refusal when the flow's line is full, or its work waited too long in a long line
+   */
+  run: <Result>(flow: string, work: () => Promise<Result>, place?: Place) => Promise<Result>;
+  stats: () => { running: number; waiting: number };
+};
+
+export type SchedulerOptions = {
+  /** Pieces of work at once. */
+  capacity: number;
+  /** Pieces of work that may wait, of all flows together. */
+  places: number;
+  /** Milliseconds, of a clock that never goes back. */
+  now?: () => number;
+};
+
+/** So many wait in order and with patience: the clients of one integration. More are a flood. */
+export const CALM_LINE = 64;
+/** In a flood; with the time between two looks, 100 ms. */
+const FLOOD_PATIENCE_MS = 80;
+const LOOK_MS = 20;
+
+type Waiting = { since: number; start: () => void; refuse: (error: Error) => void };
+type Flow = { running: number; line: Waiting[] };
+
+/** A flow may take as many as are left free, so that something is always left for who comes next. */
+const mayTake = (own: number, free: number): boolean => own < free;
+
+/**
+ * Who works next, and who waits. Three published schemes:
+ * - fair queueing (J. Nagle, RFC 970): each flow has a line of its own, and the lines are served in turn;
+ * - dynamic thresholds (A. Choudhury, E. Hahne, 1998): of the capacity, and of the places to wait, a flow may have as
+ *   many as are free: one flow alone gets half, the next half of the rest, and somebody new always finds something;
+ * - adaptive LIFO (B. Maurer, "Fail at Scale", ACM Queue 2015): a short line is served in its order. A long one is
+ *   served from its new end, and what waited for 100 ms at its old end is refused: an answer later is worth nothing.
+ */
+export function createScheduler({
+  capacity,
+  places,
+  now = () => performance.now(),
+}: SchedulerOptions): Scheduler {
+  const flows = new Map<string, Flow>();
+  /** The flows whose line is not empty, the next one first. */
+  let turns: Flow[] = [];
+  let running = 0;
+  let waiting = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function begin<Result>(name: string, flow: Flow, work: () => Promise<Result>): Promise<Result> {
+    flow.running += 1;
+    running += 1;
+    try {
+      return await work();
+    } finally {
+      flow.running -= 1;
+      running -= 1;
+      if (waiting > 0) serve();
+      if (flow.running === 0 && flow.line.length === 0) flows.delete(name);
+    }
+  }
+
+  function refuse(flow: Flow, index: number, error: Error): void {
+    const [task] = flow.line.splice(index, 1);
+    waiting -= 1;
+    if (flow.line.length === 0) turns = turns.filter((other) => other !== flow);
+    task?.refuse(error);
+  }
+
+  const isFlooded = ({ line }: Flow): boolean => line.length > CALM_LINE;
+
+  function refuseLate(): void {
+    const before = now() - FLOOD_PATIENCE_MS;
+    for (const flow of [...turns])
+      while (isFlooded(flow) && (flow.line[0]?.since ?? before) < before) refuse(flow, 0, REFUSALS.waited);
+  }
+
+  function serve(): void {
+    refuseLate();
+    for (;;) {
+      const index = turns.findIndex((flow) => mayTake(flow.running, capacity - running));
+      const [flow] = index < 0 ? [] : turns.splice(index, 1);
+      if (!flow) return;
+      const task = isFlooded(flow) ? flow.line.pop() : flow.line.shift();
+      if (flow.line.length > 0) turns.push(flow);
+      waiting -= 1;
+      task?.start();
+    }
+  }
+
+  function look(): void {
+    refuseLate();
+    timer = waiting > 0 ? setTimeout(look, LOOK_MS).unref() : undefined;
+  }
+
+  function wait<Result>(
+    name: string,
+    flow: Flow,
+    work: () => Promise<Result>,
+    place: Place,
+  ): Promise<Result> {
+    return new Promise((done, fail) => {
+      const task: Waiting = {
+        since: now(),
+        start: () => {
+          place.leave = undefined;
+          begin(name, flow, work).then(done, fail);
+        },
+        refuse: (error) => {
+          place.leave = undefined;
+          fail(error);
+        },
+      };
+      place.leave = (error) => refuse(flow, flow.line.indexOf(task), error);
+      if (flow.line.push(task) === 1) turns.push(flow);
+      waiting += 1;
+      if (timer === undefined) timer = setTimeout(look, LOOK_MS).unref();
+    });
+  }
+
+  return {
+    run(name, work, place = {}) {
+      let flow = flows.get(name);
+      if (!flow) {
+        flow = { running: 0, line: [] };
+        flows.set(name, flow);
+      }
+      if (flow.line.length === 0 && mayTake(flow.running, capacity - running)) return begin(name, flow, work);
+      if (!mayTake(flow.line.length, places - waiting)) {
+        // Of a flood the newest is the one whose client still waits.
+        if (!isFlooded(flow)) return Promise.reject(REFUSALS.full);
+        refuse(flow, 0, REFUSALS.full);
+      }
+      return wait(name, flow, work, place);
+    },
+    stats: () => ({ running, waiting }),
+  };
+}

@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { CALM_LINE, createScheduler, REFUSALS, type Scheduler } from '../../src/db/scheduler.ts';
+
+/** Work whose end the test decides, and the order in which it began. */
+function work(scheduler: Scheduler) {
+  const began: string[] = [];
+  const ends = new Map<string, () => void>();
+  const refused = new Map<string, unknown>();
+  return {
+    began,
+    refused,
+    /** Begins or waits under this name, for the flow of its letters. */
+    add(name: string, flow = name.replace(/\d+$/, '')): { leave?: ((error: Error) => void) | undefined } {
+      const place = {};
+      const done = Promise.withResolvers<void>();
+      scheduler
+        .run(
+          flow,
+          () => {
+            began.push(name);
+            ends.set(name, done.resolve);
+            return done.promise;
+          },
+          place,
+        )
+        .catch((error) => refused.set(name, error));
+      return place;
+    },
+    /** Ends what runs; what begins instead has begun when this resolves. */
+    async end(...names: string[]): Promise<void> {
+      for (const name of names) ends.get(name)?.();
+      await vi.advanceTimersByTimeAsync(0);
+    },
+    runs: (flow: string): number => began.filter((name) => name.startsWith(flow)).length,
+  };
+}
+
+const many = (flow: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `${flow}${n}`);
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('capacity', () => {
+  test('goes by halves of what is free: whoever comes next finds something', () => {
+    const { add, runs } = work(createScheduler({ capacity: 10, places: 1_000 }));
+    for (const flow of ['a', 'b', 'c', 'd', 'e']) for (const name of many(flow, 20)) add(name);
+    expect(['a', 'b', 'c', 'd', 'e'].map(runs)).toEqual([5, 3, 1, 1, 0]);
+  });
+
+  test.each([1, 2, 3])('of %i lets everybody work in turn', async (capacity) => {
+    const { add, began, end } = work(createScheduler({ capacity, places: 1_000 }));
+    for (const name of many('a', 5)) add(name);
+    add('b0');
+    for (let step = 0; step < 6; step += 1) await end(...began);
+    expect(began.toSorted()).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'b0']);
+  });
+
+  test('that is held for ever by one flow is not held from the others', async () => {
+    const { add, began, end } = work(createScheduler({ capacity: 10, places: 1_000 }));
+    for (const name of many('locked', 100)) add(name);
+    for (let round = 0; round < 50; round += 1) {
+      add(`good${round}`);
+      await end(`good${round}`);
+    }
+    expect(began.filter((name) => name.startsWith('good'))).toHaveLength(50);
+  });
+
+  test('is given back by work that fails', async () => {
+    const scheduler = createScheduler({ capacity: 1, places: 10 });
+    for (let round = 0; round < 3; round += 1)
+      await expect(scheduler.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(scheduler.stats()).toMatchObject({ running: 0, waiting: 0 });
+  });
+});
+
+describe('lines', () => {
+  test('are served in turn, each in its order, however long another one is', async () => {
+    const { add, began, end } = work(createScheduler({ capacity: 1, places: 1_000 }));
+    for (const name of ['first', ...many('a', 6), ...many('b', 2), ...many('c', 2)]) add(name);
+    for (let step = 0; step < 11; step += 1) await end(began[step] ?? '');
+    expect(began).toEqual(['first', 'a0', 'b0', 'c0', 'a1', 'b1', 'c1', 'a2', 'a3', 'a4', 'a5']);
+  });
+
+  test('share the places as flows share the capacity; what finds none is refused at once', async () => {
+    const { add, end, refused } = work(createScheduler({ capacity: 1, places: 8 }));
+    for (const name of [...many('a', 10), ...many('b', 10)]) add(name);
+    await end();
+    const refusedOf = (flow: string) => [...refused.keys()].filter((name) => name.startsWith(flow)).length;
+    expect([refusedOf('a'), refusedOf('b')]).toEqual([10 - 1 - 4, 10 - 2]);
+    expect(new Set(refused.values())).toEqual(new Set([REFUSALS.full]));
+  });
+
+  test('let go of what is given up, and it never begins', async () => {
+    const scheduler = createScheduler({ capacity: 1, places: 100 });
+    const { add, began, end, refused } = work(scheduler);
+    const [, leaving] = [add('a0'), add('a1'), add('a2')];
+    leaving.leave?.(REFUSALS.gone);
+    expect(scheduler.stats().waiting).toBe(1);
+    await end('a0');
+    await end('a2');
+    expect(began).toEqual(['a0', 'a2']);
+    expect([...refused]).toEqual([['a1', REFUSALS.gone]]);
+    expect(scheduler.stats()).toEqual({ running: 0, waiting: 0 });
+  });
+});
+
+describe('a line', () => {
+  test('that is short waits in patience and in order', async () => {
+    const { add, began, end, refused } = work(createScheduler({ capacity: 1, places: 1_000 }));
+    const names = many('a', CALM_LINE + 1);
+    for (const name of names) add(name);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(refused.size).toBe(0);
+    for (const name of names) await end(name);
+    expect(began).toEqual(names);
+  });
+
+  test('that is a flood is served from its new end; its old end is refused within 100 ms', async () => {
+    const { add, began, end, refused } = work(createScheduler({ capacity: 1, places: 1_000 }));
+    for (const name of many('a', 301)) add(name);
+    await end('a0');
+    expect(began).toEqual(['a0', 'a300']);
+    expect(refused.size).toBe(0);
+    await vi.advanceTimersByTimeAsync(100);
+    expect([...refused.keys()]).toEqual(many('a', 300).slice(1, 300 - CALM_LINE));
+    expect(new Set(refused.values())).toEqual(new Set([REFUSALS.waited]));
+  });
+
+  test('that is a full flood gives the oldest place to the newest', () => {
+    const scheduler = createScheduler({ capacity: 1, places: 400 });
+    const { add } = work(scheduler);
+    for (const name of many('a', 1_000)) add(name);
+    expect(scheduler.stats().waiting).toBe(200);
+  });
+
+  test('under steady overload answers what just came: the accepted wait next to nothing', async () => {
+    const scheduler = createScheduler({ capacity: 4, places: 500 });
+    const waits: number[] = [];
+    let refusals = 0;
+    // Two pieces of a millisecond each are done at a time; four come in each millisecond, for two seconds.
+    for (let time = 0; time < 2_000; time += 1) {
+      for (let count = 0; count < 4; count += 1) {
+        const asked = performance.now();
+        scheduler
+          .run('a', () => {
+            if (time > 500) waits.push(performance.now() - asked);
+            return new Promise((done) => setTimeout(done, 1));
+          })
+          .catch(() => {
+            refusals += 1;
+          });
+      }
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    waits.sort((one, other) => one - other);
+    expect(waits[waits.length >> 1]).toBeLessThanOrEqual(2);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(100);
+    expect(waits.length).toBeGreaterThan(0.9 * 2 * 1_500);
+    expect(refusals).toBeGreaterThan(0.9 * 2 * 1_500);
+  });
+});
