@@ -5,8 +5,8 @@ import { latestMigration } from './migrate.ts';
 const TIMEOUT_MS = 400;
 
 /**
- * Fails unless the database answers and has the migrations of this version. It has a connection of its own, so that
- * neither a busy pool nor the retries of reads decide the answer.
+ * Fails unless the database answers, can be written, and has the migrations of this version. It has a connection of its
+ * own, so that neither a busy pool nor the retries of reads decide the answer.
  */
 export async function checkDatabase(url: string): Promise<void> {
   const client = new pg.Client({
@@ -18,6 +18,10 @@ export async function checkDatabase(url: string): Promise<void> {
   client.on('error', () => undefined);
   try {
     await client.connect();
+    const { rows } = await client.query<{ reading: string }>(
+      "select current_setting('transaction_read_only') as reading",
+    );
+    if (rows[0]?.reading !== 'off') throw new Error('The database can only be read.');
     const { rowCount } = await client.query(
       'select from drizzle.__drizzle_migrations where created_at >= $1 limit 1',
       [latestMigration],
