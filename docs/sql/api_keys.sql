@@ -1,9 +1,16 @@
 -- Made by npm run docs from the repositories; see docs/changing-it.md.
 
--- api_keys.find
--- $1 hash
+-- api_keys.beat
+-- $1 beat
 -- rows
 select
+  pg_notify ('api_keys_changed'::text, $1)::text as sent;
+
+-- api_keys.find
+-- $1 hashes
+-- rows
+select
+  encode(hash, 'hex') as hash,
   id as id,
   organization_id as "organizationId",
   requests_per_minute as "requestsPerMinute",
@@ -17,7 +24,7 @@ select
 from
   api_keys
 where
-  api_keys.hash = decode($1, 'hex')
+  api_keys.hash = any ($1::bytea[])
   and api_keys.revoked_at is null
   and (
     api_keys.expires_at is null

@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import pg from 'pg';
 import { LruMap } from 'toad-cache';
-import type { Database } from '../db/client.ts';
+import type { Queries } from '../db/client.ts';
+import { REFUSALS } from '../db/scheduler.ts';
+import { atEndOfTick } from '../wire/tick.ts';
 import { hashKey, isWellFormedKey } from './api-key.ts';
-import { findKey, KEY_CHANNEL, type KnownKey, saveKeyUsage } from './repository.ts';
+import { findKeys, KEY_CHANNEL, type KnownKey, saveKeyUsage, sendBeat } from './repository.ts';
 
 /** Answers whose key it is, from memory where that is safe. */
 export type KeyCache = {
@@ -16,7 +19,7 @@ export type KeyCache = {
 };
 
 export type KeyCacheOptions = {
-  db: Database;
+  db: Queries;
   /** A direct connection to the database: LISTEN means nothing behind a transaction pooler. */
   url: string;
   logger: FastifyBaseLogger;
@@ -35,6 +38,51 @@ const HEARTBEAT_MS = 400;
 const SILENCE_MS = TRUST_MS - HEARTBEAT_MS;
 const USAGE_INTERVAL_MS = 60_000;
 const CAPACITY = 10_000;
+/** A key that was changed by hand in the database, which tells nobody, is good for no longer. */
+const REMEMBER_MS = 60_000;
+/** Anybody can make well-formed keys: those that do not exist are asked for once in this time. */
+const REMEMBER_UNKNOWN_MS = 5_000;
+const ASKED_TOGETHER = 100;
+const MAX_ASKED = 1_000;
+const MAX_ASKING = 2;
+
+/**
+ * Asks for keys with two queries at a time, each with all hashes that came since the last: whatever a flood of keys
+ * that do not exist costs the database, it is two connections' work.
+ * @throws Refusal when too many are asked for
+ */
+function askTogether(find: (hashes: string[]) => Promise<Map<string, KnownKey>>) {
+  const asked = new Map<string, PromiseWithResolvers<KnownKey | undefined>>();
+  let asking = 0;
+
+  async function ask(): Promise<void> {
+    while (asked.size > 0) {
+      const batch = [...asked].slice(0, ASKED_TOGETHER);
+      for (const [hash] of batch) asked.delete(hash);
+      try {
+        const found = await find(batch.map(([hash]) => hash));
+        for (const [hash, { resolve }] of batch) resolve(found.get(hash));
+      } catch (error) {
+        for (const [, { reject }] of batch) reject(error);
+      }
+    }
+    asking -= 1;
+  }
+
+  return (hash: string): Promise<KnownKey | undefined> => {
+    let answer = asked.get(hash);
+    if (!answer) {
+      if (asked.size >= MAX_ASKED) return Promise.reject(REFUSALS.full);
+      answer = Promise.withResolvers();
+      asked.set(hash, answer);
+      if (asking < MAX_ASKING) {
+        asking += 1;
+        atEndOfTick(ask);
+      }
+    }
+    return answer.promise;
+  };
+}
 
 /**
  * Opens the cache. Keys are looked up once and then remembered; a change of a key is told to every instance over
@@ -43,7 +91,10 @@ const CAPACITY = 10_000;
  */
 export function openKeyCache(options: KeyCacheOptions): KeyCache {
   const { db, url, logger, now = Date.now, capacity = CAPACITY } = options;
-  const cache = new LruMap<KnownKey>(capacity);
+  const cache = new LruMap<{ key: KnownKey; until: number }>(capacity);
+  /** Until when a key is taken not to exist. */
+  const unknown = new LruMap<number>(capacity);
+  const findTogether = askTogether((hashes) => findKeys(db, hashes, now()));
   const usage = new Map<string, { key: KnownKey; at: number }>();
   const counts = { hits: 0, misses: 0 };
   /** Grows whenever something was forgotten, so that a lookup under way then is not remembered. */
@@ -56,9 +107,15 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
 
   function forget(hash?: string): void {
     changes += 1;
-    if (hash === undefined) cache.clear();
-    else cache.delete(hash);
+    for (const memory of [cache, unknown]) {
+      if (hash === undefined) memory.clear();
+      else memory.delete(hash);
+    }
   }
+
+  /** What this instance sends to itself: heard, it proves that every change before it was heard too. */
+  let beat = { text: '', heard: () => {} };
+  const isBeat = (payload = ''): boolean => payload.startsWith('beat ');
 
   async function listen(): Promise<pg.Client> {
     const client = new pg.Client({
@@ -71,7 +128,10 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
       logger.warn({ err: error }, 'the key channel was lost');
       if (client === listener) trustedUntil = 0;
     });
-    client.on('notification', ({ payload }) => forget(payload));
+    client.on('notification', ({ payload }) => {
+      if (payload === beat.text) beat.heard();
+      else if (!isBeat(payload)) forget(payload);
+    });
     try {
       await client.connect();
       await client.query(`listen ${KEY_CHANNEL}`);
@@ -83,11 +143,23 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
     return client;
   }
 
+  /** Sent over the pool, because that is how changes are sent. */
+  async function hearBeat(): Promise<void> {
+    const heard = Promise.withResolvers<void>();
+    beat = { text: `beat ${randomUUID()}`, heard: heard.resolve };
+    const late = setTimeout(() => heard.reject(new Error('The key channel is silent.')), SILENCE_MS);
+    try {
+      await Promise.all([heard.promise, sendBeat(db, beat.text)]);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
   async function heartbeat(): Promise<void> {
     const asked = now();
     try {
       listener ??= await listen();
-      await listener.query('select 1');
+      await hearBeat();
       trustedUntil = asked + TRUST_MS;
     } catch (error) {
       trustedUntil = 0;
@@ -99,9 +171,9 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
     }
   }
 
-  function beat(): void {
+  function keepBeating(): void {
     beating = heartbeat().then(() => {
-      if (!closed) timer = setTimeout(beat, HEARTBEAT_MS).unref();
+      if (!closed) timer = setTimeout(keepBeating, HEARTBEAT_MS).unref();
     });
   }
 
@@ -124,13 +196,15 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
 
   async function ask(hash: string, asked: number): Promise<KnownKey | undefined> {
     const before = changes;
-    const key = await findKey(db, hash, asked);
-    if (!key) return undefined;
-    if (before === changes && now() < trustedUntil) cache.set(hash, key);
-    return used(key, asked);
+    const key = await findTogether(hash);
+    if (before === changes) {
+      if (!key) unknown.set(hash, asked + REMEMBER_UNKNOWN_MS);
+      else if (now() < trustedUntil) cache.set(hash, { key, until: asked + REMEMBER_MS });
+    }
+    return key && used(key, asked);
   }
 
-  beat();
+  keepBeating();
   const saving = setInterval(saveUsage, USAGE_INTERVAL_MS).unref();
 
   return {
@@ -139,10 +213,11 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
       const hash = hashKey(key);
       const at = now();
       const known = at < trustedUntil ? cache.get(hash) : undefined;
-      if (known && (known.expiresAt === null || at < known.expiresAt)) {
+      if (known && at < known.until && (known.key.expiresAt === null || at < known.key.expiresAt)) {
         counts.hits += 1;
-        return used(known, at);
+        return used(known.key, at);
       }
+      if (at < (unknown.get(hash) ?? 0)) return undefined;
       counts.misses += 1;
       return ask(hash, at);
     },

@@ -14,10 +14,7 @@ import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
 
-/**
- * On this channel instances tell each other which key has changed. The payload is the key's hash in hexadecimal
- * digits.
- */
+/** The channel on which instances tell each other whose cached key changed; the payload is the hash in hex, or a beat. */
 export const KEY_CHANNEL = 'api_keys_changed';
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
@@ -33,9 +30,10 @@ export type KnownKey = {
 
 const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 
-const findStatement = prepared('api_keys.find', ($: Params<{ hash: string }>) =>
+const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly string[] }>) =>
   builder
     .select({
+      hash: sql<string>`encode(${apiKeys.hash}, 'hex')`.as('hash'),
       ...named({
         id: apiKeys.id,
         organizationId: apiKeys.organizationId,
@@ -46,25 +44,41 @@ const findStatement = prepared('api_keys.find', ($: Params<{ hash: string }>) =>
       ),
     })
     .from(apiKeys)
-    .where(sql`${apiKeys.hash} = decode(${$.hash}, 'hex') and ${isAlive}`),
+    .where(sql`${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive}`),
 );
 
 /**
- * The live key with this hash.
+ * The live keys with these hashes, by hash.
  * @param now the clock of this process: milliseconds since 1970
  */
-export async function findKey(db: Queries, hash: string, now = Date.now()): Promise<KnownKey | undefined> {
-  const [row] = await db.read(findStatement, { hash });
-  if (!row) return undefined;
-  const { lifetime, organizationId, ...key } = row;
-  return {
-    ...key,
-    organizationId: organizationId as OrganizationId,
-    expiresAt: lifetime === null ? null : now + lifetime,
-  };
+export async function findKeys(
+  db: Queries,
+  hashes: readonly string[],
+  now = Date.now(),
+): Promise<Map<string, KnownKey>> {
+  const rows = await db.read(findStatement, { hashes: hashes.map((hash) => `\\x${hash}`) });
+  return new Map(
+    rows.map(({ hash, lifetime, organizationId, ...key }) => [
+      hash,
+      {
+        ...key,
+        organizationId: organizationId as OrganizationId,
+        expiresAt: lifetime === null ? null : now + lifetime,
+      },
+    ]),
+  );
 }
 
-/** The organization's keys, newest first, with the revoked and expired ones. */
+const beatStatement = prepared(
+  'api_keys.beat',
+  ($: Params<{ beat: string }>) =>
+    sql<{ sent: string }>`select pg_notify(${KEY_CHANNEL}::text, ${$.beat})::text as "sent"`,
+);
+
+/** Tells all who listen for changed keys something that is no hash. */
+export const sendBeat = (db: Queries, beat: string): Promise<unknown> => db.write(beatStatement, { beat });
+
+/** The organization's keys, newest first, those revoked and expired too. */
 export const listApiKeys = defineList(keyView, {
   query: ApiKeyListQuery,
   order: [newestFirst(apiKeys.createdAt), newestFirst(apiKeys.id)],

@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, inject, test, vi } from 'vitest';
 import { parseJson } from '../../src/db/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { hashKey } from '../../src/keys/api-key.ts';
 import { openKeyCache } from '../../src/keys/cache.ts';
-import { findKey, issueApiKey, revokeApiKey, rotateApiKey, saveKeyUsage } from '../../src/keys/repository.ts';
+import {
+  findKeys,
+  issueApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  saveKeyUsage,
+} from '../../src/keys/repository.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
 import {
   type Agency,
@@ -16,6 +23,7 @@ import {
 
 /** The promise to the owners of keys, and to the tests' clock. */
 const SECOND = 1_000;
+const HEARTBEAT = 400;
 const NOON = Date.parse('2026-11-21T12:00:00.000Z');
 
 const service = useService();
@@ -143,6 +151,32 @@ describe('a revoked key', () => {
     await refused(other, key);
   });
 
+  test('is refused although the channel swallows what is told: nothing is remembered then', async () => {
+    const agency = await service.agency();
+    const { id, key } = await anotherKey(agency);
+    // What listens in another database is open, answers, and never hears anything.
+    const other = await instance({ keyClock: () => NOON, keyChannel: inject('serverUrl') });
+    for (let round = 0; round < 3; round += 1) {
+      expect(await fromMemory(other, key)).toBe(false);
+      await pause(HEARTBEAT);
+    }
+    await revokeApiKey(agency.scope, id);
+    expect(await statusAt(other, key)).toBe(401);
+  });
+
+  test('is refused within a minute when it was revoked by hand, which tells nobody', async () => {
+    const agency = await service.agency();
+    const { id, key } = await anotherKey(agency);
+    let now = NOON;
+    const other = await instance({ keyClock: () => now });
+    await remembered(other, key);
+    await service.query('update api_keys set revoked_at = now() where id = $1', [id]);
+    expect(await fromMemory(other, key)).toBe(true);
+    now += 60 * SECOND;
+    await remembered(other, agency.key);
+    expect(await statusAt(other, key)).toBe(401);
+  });
+
   test('is not remembered by a lookup that began before it was revoked', async () => {
     const agency = await service.agency();
     const [late, early] = [await anotherKey(agency), await anotherKey(agency)];
@@ -204,7 +238,7 @@ describe('a key that expires', () => {
     const agency = await service.agency();
     const { key } = await anotherKey(agency, new Date(Date.now() + 3_600 * SECOND).toISOString());
     for (const clock of [Date.now() - 7_200 * SECOND, Date.now() + 7_200 * SECOND]) {
-      const known = await findKey(service.db, hashKey(key), clock);
+      const known = (await findKeys(service.db, [hashKey(key)], clock)).get(hashKey(key));
       const lifetime = (known?.expiresAt ?? 0) - clock;
       expect(lifetime).toBeGreaterThan(3_000 * SECOND);
       expect(lifetime).toBeLessThanOrEqual(3_600 * SECOND);
@@ -283,7 +317,7 @@ describe('lastUsedAt', () => {
   test('is written at most once a minute, however many instances tell it, and never goes back', async () => {
     const agency = await service.agency();
     const { id, key } = await anotherKey(agency);
-    const known = await findKey(service.db, hashKey(key));
+    const known = (await findKeys(service.db, [hashKey(key)])).get(hashKey(key));
     if (!known) throw new Error('The key is not there.');
     const used = (at: number) => saveKeyUsage(service.db, [{ key: known, at: NOON + at * SECOND }]);
     const version = async () =>
