@@ -5,9 +5,10 @@ import { readConfig } from '../src/config.ts';
 import { parseJson } from '../src/db/json.ts';
 import { ownLinks } from '../src/files/links.ts';
 import { createLogger } from '../src/http/logging.ts';
-import type { RateLimitOptions } from '../src/http/rate-limit.ts';
-import { memoryLimiter, sharedLimiter } from '../src/http/rate-limit.ts';
+import type { Limiter } from '../src/http/rate-limit.ts';
+import { insured, memoryLimiter, sharedLimiter } from '../src/http/rate-limit.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
+import { administer } from './support/databases.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 
 const LIMIT = 5;
@@ -130,11 +131,7 @@ test('what has no key has no limit: 401, an unknown path and the documents', asy
 });
 
 /** Another instance of the service on the same database, with this limiter. */
-async function instance(
-  limiter: RateLimitOptions['limiter'],
-  lines: string[] = [],
-  requestsPerMinute = LIMIT,
-) {
+async function instance(limiter: Limiter, lines: string[] = [], requestsPerMinute = LIMIT) {
   const app = await buildApp({
     db: service.db,
     keys: service.keys,
@@ -230,22 +227,67 @@ describe('counted in postgres', () => {
   });
 });
 
-test('when the store fails, requests pass without the headers, and the log says so', async () => {
-  const { key } = await service.agency();
-  const lines: string[] = [];
-  const broken = { penalty: () => Promise.reject(new Error('out of reach')), reward: () => Promise.reject() };
-  const { get } = await instance(broken, lines);
-  for (let index = 0; index < LIMIT + 1; index += 1) {
-    const answer = await get('/v1/team', key);
-    expect(answer.status).toBe(200);
-    expect(limitHeaders(answer)).toEqual({});
+describe('counted in a store that fails or is busy', () => {
+  /** Two instances over one store, which the test stops and starts. */
+  function stored() {
+    const state = { fails: false, busy: false, asked: 0 };
+    const counts = memoryLimiter();
+    const store: Limiter = {
+      penalty: (key, points) => {
+        state.asked += 1;
+        return state.fails ? Promise.reject(new Error('out of reach')) : counts.penalty(key, points);
+      },
+      reward: (key, points) => store.penalty(key, -(points ?? 1)),
+    };
+    const errors: Error[] = [];
+    const one = () => insured(store, { isBusy: () => state.busy, onError: (error) => errors.push(error) });
+    return { state, errors, instances: [one(), one()] };
   }
-  const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
-  expect(warnings).toHaveLength(LIMIT + 1);
-  expect(warnings[0]).toMatchObject({
-    msg: 'the rate limit store failed; the request passes',
-    requestId: expect.any(String),
-    err: { message: 'out of reach' },
+  const passed = async (limiter: Limiter | undefined, requests: number): Promise<number> => {
+    let count = 0;
+    for (let request = 0; request < requests; request += 1)
+      if (((await limiter?.penalty('key'))?.consumedPoints ?? 0) <= LIMIT) count += 1;
+    return count;
+  };
+
+  test.each(['fails', 'busy'] as const)('%s: each instance lets its limit pass and no more', async (how) => {
+    const { state, errors, instances } = stored();
+    state[how] = true;
+    for (const instance of instances) expect(await passed(instance, 3 * LIMIT)).toBe(LIMIT);
+    expect(errors).toHaveLength(how === 'fails' ? 6 * LIMIT : 0);
+    expect(state.asked).toBe(how === 'fails' ? 6 * LIMIT : 0);
+  });
+
+  test('a failure in the middle of a window gives no key its allowance again, nor does its end', async () => {
+    const { state, instances } = stored();
+    const [instance] = instances;
+    expect(await passed(instance, LIMIT - 1)).toBe(LIMIT - 1);
+    state.fails = true;
+    expect(await passed(instance, LIMIT)).toBe(1);
+    state.fails = false;
+    expect(await passed(instance, LIMIT)).toBe(0);
+  });
+
+  test('what was counted in memory is told to the store, and so to every instance', async () => {
+    const { state, instances } = stored();
+    const [one, other] = instances;
+    state.busy = true;
+    expect(await passed(one, LIMIT - 1)).toBe(LIMIT - 1);
+    state.busy = false;
+    expect(await passed(one, 1)).toBe(1);
+    expect(await passed(other, LIMIT)).toBe(0);
+  });
+
+  test('requests are answered with 429 although the database lets nobody count', async () => {
+    const { key } = await service.agency();
+    const { get } = await instance(shared());
+    await administer(service.url, async (client) => {
+      await client.query('begin; lock table rate_limits in access exclusive mode');
+      const answers = await Promise.all(Array.from({ length: 10 * LIMIT }, () => get('/v1/team', key)));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(LIMIT);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(9 * LIMIT);
+      await client.query('rollback');
+    });
   });
 });
 

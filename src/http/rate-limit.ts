@@ -1,11 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import pg from 'pg';
-import {
-  type RateLimiterAbstract,
-  RateLimiterMemory,
-  RateLimiterPostgres,
-  type RateLimiterRes,
-} from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { LruMap } from 'toad-cache';
 import { ApiError } from '../errors.ts';
 import type { KnownKey } from '../keys/repository.ts';
 
@@ -19,8 +15,14 @@ declare module 'fastify' {
 /** Length of a window in seconds. Limits are per minute. */
 const WINDOW_SECONDS = 60;
 
-/** Counts the requests of each key in fixed windows. Its own limit is not used: each key has one. */
-type Limiter = Pick<RateLimiterAbstract, 'penalty' | 'reward'>;
+/** What was counted in the window, and when it ends. */
+type Counted = { consumedPoints: number; msBeforeNext: number };
+
+/** Counts the requests of each key in fixed windows; the limit is each key's own. */
+export type Limiter = {
+  penalty: (key: string, points?: number) => Promise<Counted>;
+  reward: (key: string, points?: number) => Promise<Counted>;
+};
 
 export type RateLimitOptions = {
   limiter: Limiter;
@@ -31,32 +33,99 @@ export type RateLimitOptions = {
 /** Counts in this process only. */
 export const memoryLimiter = (): Limiter => new RateLimiterMemory({ points: 0, duration: WINDOW_SECONDS });
 
+export type InsuranceOptions = {
+  /** True while the store has enough to do: it is not asked then. */
+  isBusy: () => boolean;
+  onError: (error: Error) => void;
+};
+
+/** So many keys are remembered whose requests the store does not know of. */
+const MAX_OWED = 10_000;
+
 /**
- * Counts in the database, for all instances together. It has connections of its own, so that it still counts when the
- * pool is full.
+ * Counts in the store, and in memory where the store is busy or fails: together never more lenient than the limit times
+ * the instances. Memory counts every request of this instance, and the store is told later what it missed. (The library's
+ * insurance limiter starts at zero with each failure, and the store learns nothing.)
  */
+export function insured(store: Limiter, { isBusy, onError }: InsuranceOptions): Limiter {
+  const memory = memoryLimiter();
+  const owed = new LruMap<number>(MAX_OWED, WINDOW_SECONDS * 1_000);
+
+  async function count(key: string, points: number): Promise<Counted> {
+    let here = await memory.penalty(key, points);
+    // Taken back after the window in which it was given.
+    if (here.consumedPoints < 0) here = await memory.penalty(key, -here.consumedPoints);
+    const debt = owed.get(key) ?? 0;
+    owed.delete(key);
+    if (!isBusy()) {
+      try {
+        return await store.penalty(key, debt + points);
+      } catch (error) {
+        onError(error as Error);
+      }
+    }
+    owed.set(key, (owed.get(key) ?? 0) + debt + points);
+    return here;
+  }
+
+  return {
+    penalty: (key, points = 1) => count(key, points),
+    reward: (key, points = 1) => count(key, -points),
+  };
+}
+
+const WINDOW_MS = WINDOW_SECONDS * 1_000;
+
+/** By the clock of the database, the same for all instances: the library's own statement takes each process's. */
+const COUNT = `
+  insert into rate_limits as counted (key, points, expire)
+  values ($1, $2, floor(extract(epoch from clock_timestamp()) * 1000)::bigint + ${WINDOW_MS})
+  on conflict (key) do update set
+    points = excluded.points + case when counted.expire > excluded.expire - ${WINDOW_MS} then counted.points else 0 end,
+    expire = case when counted.expire > excluded.expire - ${WINDOW_MS} then counted.expire else excluded.expire end
+  returning points as "consumedPoints",
+    (expire - extract(epoch from clock_timestamp()) * 1000)::float8 as "msBeforeNext"`;
+
+const FORGET = `delete from rate_limits where expire < extract(epoch from clock_timestamp() - interval '1 hour') * 1000`;
+const FORGET_EVERY_MS = 300_000;
+
+const CONNECTIONS = 4;
+/** More wait for longer than their answer may. */
+const MAX_WAITING = 16 * CONNECTIONS;
+
+/** Counts in the database, for all instances together, over connections of its own: a full pool must not stop the counting. */
 export function sharedLimiter(
   url: string,
   onError: (error: Error) => void,
 ): { limiter: Limiter; close: () => Promise<void> } {
   const pool = new pg.Pool({
     connectionString: url,
-    max: 4,
+    max: CONNECTIONS,
     connectionTimeoutMillis: 1_000,
     query_timeout: 1_000,
     application_name: 'travel-agency-crm-api rate limit',
   });
   pool.on('error', onError);
   pool.on('connect', (client) => client.on('error', onError));
-  const limiter = new RateLimiterPostgres({
-    storeClient: pool,
-    storeType: 'client',
-    tableName: 'rate_limits',
-    tableCreated: true,
-    points: 0,
-    duration: WINDOW_SECONDS,
-  });
-  return { limiter, close: () => pool.end() };
+  const forgetting = setInterval(() => pool.query(FORGET).catch(onError), FORGET_EVERY_MS).unref();
+
+  async function count(key: string, points: number): Promise<Counted> {
+    const query = { name: 'count_requests', text: COUNT, values: [key, points] };
+    const [counted] = (await pool.query<Counted>(query)).rows;
+    if (!counted) throw new Error('Counting a request returned no row.');
+    return counted;
+  }
+  const store: Limiter = {
+    penalty: (key, points = 1) => count(key, points),
+    reward: (key, points = 1) => count(key, -points),
+  };
+  return {
+    limiter: insured(store, { isBusy: () => pool.waitingCount >= MAX_WAITING, onError }),
+    close: () => {
+      clearInterval(forgetting);
+      return pool.end();
+    },
+  };
 }
 
 const limitHeaders = (limit: number, remaining: number, reset: number): Record<string, string> => ({
@@ -79,12 +148,8 @@ const exceeded = (limit: number, reset: number): ApiError =>
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
   const limitOf = (key: KnownKey): number => key.requestsPerMinute ?? requestsPerMinute;
 
-  /** Writes the headers of the limit. Returns in how many seconds the key has its whole limit again. */
-  function tell(
-    reply: FastifyReply,
-    limit: number,
-    { consumedPoints, msBeforeNext }: RateLimiterRes,
-  ): number {
+  /** Answers the seconds until the allowance is whole again. */
+  function tell(reply: FastifyReply, limit: number, { consumedPoints, msBeforeNext }: Counted): number {
     const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
     reply.headers(limitHeaders(limit, Math.max(0, limit - consumedPoints), reset));
     return reset;
@@ -95,16 +160,12 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
     const key = request.apiKey;
     const limit = key ? limitOf(key) : 0;
     if (!key || limit === 0) return done();
-    const counted = (count: RateLimiterRes): void => {
+    const counted = (count: Counted): void => {
       request.countedUntil = Date.now() + count.msBeforeNext;
       const reset = tell(reply, limit, count);
       done(count.consumedPoints > limit ? exceeded(limit, reset) : undefined);
     };
-    const failed = (error: Error): void => {
-      request.log.warn({ err: error }, 'the rate limit store failed; the request passes');
-      done();
-    };
-    limiter.penalty(key.id).then(counted, failed);
+    limiter.penalty(key.id).then(counted, done);
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -112,7 +173,7 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
     // The window may have ended and forgotten this request. Taking it back would then give the next window one
     // request too many.
     if (reply.statusCode !== 304 || !key || countedUntil <= Date.now()) return done(null, payload);
-    const uncounted = (count: RateLimiterRes): void => {
+    const uncounted = (count: Counted): void => {
       tell(reply, limitOf(key), count);
       done(null, payload);
     };
