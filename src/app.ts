@@ -9,6 +9,7 @@ import { authenticate } from './http/authentication.ts';
 import { setCacheControl } from './http/headers.ts';
 import type { Metrics } from './http/metrics.ts';
 import { type DocumentOptions, documentApi } from './http/openapi.ts';
+import { refuseUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
 import type { KeyCache } from './keys/cache.ts';
@@ -29,6 +30,8 @@ export type AppOptions = {
   metrics?: Pick<Metrics, 'answered'>;
   /** Aborted when the service is about to end. */
   leaving?: AbortSignal;
+  /** Refuses requests while the process is short of memory or time. */
+  watchProcess?: boolean;
 };
 
 const DOCUMENT: DocumentOptions = {
@@ -63,8 +66,20 @@ Field names that a request should not have are ignored and named in \`X-Ignored-
 
 /** The public API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, logger, trustProxy = false, metrics, leaving } = options;
+  const {
+    db,
+    keys,
+    rateLimit,
+    links,
+    files,
+    logger,
+    trustProxy = false,
+    metrics,
+    watchProcess = false,
+    leaving,
+  } = options;
   const app = createHttpServer({ logger, trustProxy, metrics, leaving });
+  if (watchProcess) await refuseUnderPressure(app);
   await documentApi(app, DOCUMENT);
 
   app.register(

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { buildDashboardApp } from './dashboard/app.ts';
@@ -13,7 +13,7 @@ import { checkDatabase } from './db/readiness.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
 import { listen } from './http/connections.ts';
-import { createLogger } from './http/logging.ts';
+import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { memoryLimiter, sharedLimiter } from './http/rate-limit.ts';
 import { startJobs } from './jobs/schedule.ts';
@@ -90,7 +90,7 @@ async function start(config: Config): Promise<void> {
     db,
     keys,
     rateLimit: {
-      limiter: limiterOf(config, url, onConnectionError),
+      limiter: limiterOf(config, url, logger),
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
     },
     links,
@@ -99,6 +99,7 @@ async function start(config: Config): Promise<void> {
     trustProxy: config.TRUST_PROXY,
     metrics,
     leaving: leaving.signal,
+    watchProcess: true,
   });
   // Both end together: neither waits for the other's clients.
   const servers: Pick<FastifyInstance, 'close'>[] = [app];
@@ -131,9 +132,12 @@ async function start(config: Config): Promise<void> {
 const ownDashboardToken = (config: Config): Promise<string> =>
   persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32));
 
-function limiterOf(config: Config, url: string, onError: (error: Error) => void) {
+function limiterOf(config: Config, url: string, logger: FastifyBaseLogger) {
   if (config.RATE_LIMIT_STORE === 'memory') return memoryLimiter();
-  const shared = sharedLimiter(url, onError);
+  const failures = everySecond((failed) =>
+    logger.warn({ failed }, 'the rate limit store failed: counted in memory'),
+  );
+  const shared = sharedLimiter(url, ({ message }) => failures.count(message));
   closing(shared.close);
   return shared.limiter;
 }

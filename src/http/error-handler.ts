@@ -3,11 +3,20 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseFault } from '../db/faults.ts';
+import { Refusal, type RefusalReason } from '../db/scheduler.ts';
 import { ApiError, errorBody, serviceUnavailable, validationFailed } from '../errors.ts';
 import { everyAnswer } from './headers.ts';
+import { everySecond } from './logging.ts';
 import { faultsOf, ValidationError } from './validation.ts';
 
-/** The one place that writes error bodies. The error may come from a route, a hook, Fastify or Node's HTTP parser. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Why it was refused for overload, where it was. */
+    refused: RefusalReason | undefined;
+  }
+}
+
+/** The one place that writes error bodies, whoever raised the error: a route, a hook, Fastify or Node's HTTP parser. */
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -54,7 +63,17 @@ export const routeNotFound = (): ApiError =>
   new ApiError('ROUTE_NOT_FOUND', 'There is no such operation; see /docs.');
 
 export function handleErrors(app: FastifyInstance): void {
+  app.decorateRequest('refused', undefined);
+  const refusals = everySecond<RefusalReason>((refused) =>
+    app.log.warn({ refused }, 'requests were refused'),
+  );
+  app.addHook('onClose', async () => refusals.report());
   app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error instanceof Refusal) {
+      request.refused = error.reason;
+      refusals.count(error.reason);
+      return sendError(reply, error);
+    }
     const answer = toApiError(error, request);
     if (answer.status >= 500) request.log.error({ err: answer.cause ?? answer }, answer.code);
     sendError(reply, answer);

@@ -43,9 +43,34 @@ function standardOutput(): pino.DestinationStream {
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
   pino({ level, base: null, serializers: { err: serializeError } }, destination ?? standardOutput());
 
-/** One line per request. It has the route and never the address, which can contain names, numbers and signatures. */
+/**
+ * Counts what can happen thousands of times a second, and reports the counts once a second: a line for each would cost
+ * more than an answer.
+ */
+export function everySecond<Name extends string>(write: (counts: Partial<Record<Name, number>>) => void) {
+  let counts: Partial<Record<Name, number>> = {};
+  let timer: NodeJS.Timeout | undefined;
+  function report(): void {
+    if (!timer) return;
+    clearTimeout(timer);
+    timer = undefined;
+    const counted = counts;
+    counts = {};
+    write(counted);
+  }
+  return {
+    count(name: Name): void {
+      counts[name] = (counts[name] ?? 0) + 1;
+      timer ??= setTimeout(report, 1_000).unref();
+    },
+    report,
+  };
+}
+
+/** One line per request, but for refusals, which are counted. It names the route and never the address, which can hold names, numbers and signatures. */
 export function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', (request: FastifyRequest, reply, done) => {
+    if (request.refused) return done();
     request.log.info(
       {
         // There is none before authentication, nor on dashboard routes without an organization.

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/client.ts';
+import type { RefusalReason } from '../db/scheduler.ts';
 import type { KeyCache } from '../keys/cache.ts';
 
 /** What Prometheus reads of one process. No label contains an organization, a key or an address. */
@@ -8,8 +9,14 @@ export type Metrics = {
   /** Everything in Prometheus' text format. */
   text: () => Promise<string>;
   contentType: string;
-  /** Counts a request. Without a route, its path does not exist. */
-  answered: (answer: { method: string; route: string | undefined; status: number; seconds: number }) => void;
+  /** Counts a request; without a route it was for a path that does not exist. */
+  answered: (answer: {
+    method: string;
+    route: string | undefined;
+    status: number;
+    seconds: number;
+    refused: RefusalReason | undefined;
+  }) => void;
   purged: (purged: { products: number; variants: number }) => void;
   swept: (swept: { files: number }) => void;
 };
@@ -40,6 +47,12 @@ export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): M
     help: 'Requests refused because a key exceeded its limit.',
     registers,
   });
+  const overload = new Counter({
+    name: 'requests_refused_total',
+    help: 'Requests refused for overload, or given up by their clients, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
   const purgedProducts = counter('purged_products_total', 'Archived products that the purge removed.');
   const purgedVariants = counter('purged_variants_total', 'Their variants.');
@@ -60,7 +73,7 @@ export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): M
     () => db.stats().total - db.stats().idle,
   );
   read('database_connections_idle', 'Pool connections that wait for work.', () => db.stats().idle);
-  read('database_requests_waiting', 'Requests that wait for a connection.', () => db.stats().waiting);
+  read('database_requests_waiting', 'Reads and writes that wait for their turn.', () => db.stats().waiting);
 
   const readTotal = (name: string, help: string, value: () => number) =>
     new Counter({
@@ -78,11 +91,12 @@ export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): M
   return {
     text: () => registry.metrics(),
     contentType: registry.contentType,
-    answered({ method, route, status, seconds }) {
+    answered({ method, route, status, seconds, refused }) {
       const known = route === undefined ? UNKNOWN : { method, route };
       requests.inc({ ...known, status });
       durations.observe(known, seconds);
       if (status === 429) refusals.inc();
+      if (refused) overload.inc({ reason: refused });
     },
     purged({ products, variants }) {
       purgedProducts.inc(products);
@@ -100,6 +114,7 @@ export function observeRequests(app: FastifyInstance, { answered }: Pick<Metrics
       route: request.routeOptions.url,
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1_000,
+      refused: request.refused,
     });
     done();
   });

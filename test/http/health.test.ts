@@ -191,16 +191,18 @@ describe('GET /metrics', () => {
       expect(shown.some((line) => line.startsWith(`${name} `))).toBe(true);
   });
 
-  test('shows connections in use and requests that wait for one', async () => {
+  test('shows connections in use and what waits for one: one organization has half of them', async () => {
     const { lines } = await measured();
+    const { scope } = await service.agency();
     const enough = Promise.withResolvers<void>();
-    const busy = Array.from({ length: 12 }, () => service.db.transaction(() => enough.promise));
-    await expect.poll(() => service.db.stats()).toMatchObject({ total: 10, idle: 0, waiting: 2 });
+    const busy = Array.from({ length: 12 }, () => scope.db.transaction(() => enough.promise));
+    await expect.poll(() => service.db.stats()).toMatchObject({ running: 5, waiting: 7 });
+    await expect.poll(() => service.db.stats().total - service.db.stats().idle).toBe(5);
     const shown = await lines();
     enough.resolve();
     await Promise.all(busy);
-    expect(shown).toContain('database_connections_in_use 10');
-    expect(shown).toContain('database_requests_waiting 2');
+    expect(shown).toContain('database_connections_in_use 5');
+    expect(shown).toContain('database_requests_waiting 7');
   });
 
   test('tells no organization and no key', async () => {

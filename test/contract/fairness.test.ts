@@ -1,0 +1,340 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { sql } from 'drizzle-orm';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openConnection } from '../../bench/connection.ts';
+import { buildApp } from '../../src/app.ts';
+import { type DatabaseOptions, openDatabase } from '../../src/db/client.ts';
+import { checkDatabase } from '../../src/db/readiness.ts';
+import { prepared, unprepared } from '../../src/db/statement.ts';
+import { ownLinks } from '../../src/files/links.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import { memoryLimiter } from '../../src/http/rate-limit.ts';
+import { makeKey } from '../../src/keys/api-key.ts';
+import { openKeyCache } from '../../src/keys/cache.ts';
+import { administer } from '../support/databases.ts';
+import { startProxy } from '../support/proxy.ts';
+import { type Agency, useService } from '../support/service.ts';
+
+/** One organization's trouble is nobody else's; what is refused is counted and not logged one by one. */
+
+const service = useService();
+
+const DEALLOCATE = unprepared('test.deallocate', () => sql<object>`deallocate all`);
+const FORM = prepared('test.form', () => sql<object>`select * from forms`);
+
+/** An instance that listens, with a pool and a log of its own. */
+async function instance(options: Partial<DatabaseOptions> = {}) {
+  const lines: { msg: string; level: number; refused?: Record<string, number> }[] = [];
+  const logger = createLogger('info', { write: (line: string) => lines.push(JSON.parse(line)) });
+  const db = openDatabase({
+    url: service.url,
+    poolSize: 4,
+    maxWaiting: 500,
+    statementTimeout: 10_000,
+    ...options,
+  });
+  const metrics = createMetrics({ db, keys: service.keys });
+  const app = await buildApp({
+    db,
+    keys: service.keys,
+    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
+    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+    logger,
+    metrics,
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  let closed = false;
+  const close = async () => {
+    if (closed) return;
+    closed = true;
+    await app.close();
+    await db.close();
+  };
+  onTestFinished(close);
+  const send = async (agency: Agency, method: 'GET' | 'PATCH', url: string, payload?: object) =>
+    (await app.inject({ method, url, headers: { 'x-api-key': agency.key }, ...(payload && { payload }) }))
+      .statusCode;
+  return { db, lines, metrics, close, send, port: (app.server.address() as AddressInfo).port };
+}
+
+/** Holds the row until it is let go. */
+async function lockCustomer(id: string): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = administer(service.url, async (client) => {
+    await client.query('begin');
+    await client.query('select from customers where id = $1 for update', [id]);
+    held.resolve();
+    await release.promise;
+    await client.query('rollback');
+  });
+  await Promise.race([held.promise, holding]);
+  const letGo = () => {
+    release.resolve();
+    return holding;
+  };
+  onTestFinished(letGo);
+  return letGo;
+}
+
+const customerOf = async (agency: Agency, name = 'Ana'): Promise<string> =>
+  (
+    await agency.post('/v1/customers', {
+      firstName: name,
+      contacts: [{ identifierType: 'web', identifierValue: `${name} ${agency.id}` }],
+    })
+  ).body.id;
+
+/** How many statements of the service wait for a lock, or sleep, now. */
+const atWork = async (event: string): Promise<number> =>
+  (
+    await service.query(
+      `select from pg_stat_activity where datname = current_database() and state = 'active' and wait_event_type = $1`,
+      [event],
+    )
+  ).length;
+
+describe('while writes of one organization wait for a locked row', () => {
+  test('others do not notice, and the organization itself goes on reading', async () => {
+    const [locked, other] = [await service.agency(), await service.agency()];
+    const id = await customerOf(locked);
+    const otherId = await customerOf(other);
+    const { send, db } = await instance();
+    const letGo = await lockCustomer(id);
+    const patches = Array.from({ length: 12 }, (_, index) =>
+      send(locked, 'PATCH', `/v1/customers/${id}`, { firstName: `Ana ${index}` }),
+    );
+    await expect.poll(() => atWork('Lock')).toBe(2);
+    for (let round = 0; round < 20; round += 1) {
+      expect(await send(other, 'GET', `/v1/customers/${otherId}`)).toBe(200);
+      expect(await send(other, 'PATCH', `/v1/customers/${otherId}`, { firstName: `Eva ${round}` })).toBe(200);
+      expect(await send(locked, 'GET', `/v1/customers/${id}`)).toBe(200);
+      expect(await send(locked, 'GET', '/v1/customers')).toBe(200);
+    }
+    expect(db.stats()).toMatchObject({ running: 2, waiting: 10 });
+    await letGo();
+    expect(await Promise.all(patches)).toEqual(new Array(12).fill(200));
+  });
+});
+
+describe('a flood of one organization', () => {
+  test('is refused in part, told in one line and counted; the other organization is answered', async () => {
+    const [flooding, other] = [await service.agency(), await service.agency()];
+    const { port, lines, metrics, close } = await instance({ maxWaiting: 200 });
+    const [flood, good] = [await openConnection(port), await openConnection(port)];
+    onTestFinished(() => {
+      for (const connection of [flood, good]) connection.close();
+    });
+    const request = (agency: Agency) =>
+      `GET /v1/customers?query=a HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\n\r\n`;
+    const flooded = Array.from({ length: 1_500 }, () => flood.send(request(flooding)));
+    for (let count = 0; count < 50; count += 1) expect(await good.send(request(other))).toBe(200);
+    const statuses = await Promise.all(flooded);
+    const refused = statuses.filter((status) => status === 503).length;
+    expect(refused).toBeGreaterThan(100);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1_500 - refused);
+
+    await close();
+    const told = lines.filter(({ msg }) => msg === 'requests were refused');
+    const counted = told.flatMap((line) => Object.values(line.refused ?? {}));
+    expect(counted.reduce((sum, count) => sum + count, 0)).toBe(refused);
+    // At most once a second, and the flood is over in a few.
+    expect(told.length).toBeLessThan(refused / 20);
+    expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(1_550 - refused);
+    expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
+    const metric = (await metrics.text()).matchAll(/^requests_refused_total\{reason="\w+"\} (\d+)$/gm);
+    expect([...metric].reduce((sum, [, count]) => sum + Number(count), 0)).toBe(refused);
+  });
+});
+
+describe('a client that goes', () => {
+  /** Sends the request and hangs up as soon as it is at work. */
+  async function hangUp(port: number, request: string, isAtWork: () => Promise<unknown>): Promise<void> {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(request);
+    await isAtWork();
+    socket.destroy();
+  }
+
+  test('has its read cancelled, not the reads of others', async () => {
+    const agency = await service.agency();
+    const { port, db, send } = await instance();
+    const letGo = Promise.withResolvers<void>();
+    const locking = administer(service.url, async (client) => {
+      await client.query('begin; lock table team_members in access exclusive mode');
+      const request = `GET /v1/team HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\n\r\n`;
+      await hangUp(port, request.repeat(10), () => expect.poll(() => atWork('Lock')).toBe(2));
+      await expect.poll(() => atWork('Lock')).toBe(0);
+      await expect.poll(() => db.stats()).toMatchObject({ running: 0, waiting: 0 });
+      const others = [send(agency, 'GET', '/v1/team'), send(agency, 'GET', '/v1/team')];
+      await expect.poll(() => atWork('Lock')).toBe(2);
+      await client.query('rollback');
+      letGo.resolve();
+      expect(await Promise.all(others)).toEqual([200, 200]);
+    });
+    await Promise.race([letGo.promise, locking]);
+    await locking;
+  });
+
+  test('has its write finished when it was begun', async () => {
+    const agency = await service.agency();
+    const id = await customerOf(agency);
+    const { port } = await instance();
+    const letGo = await lockCustomer(id);
+    const body = '{"firstName":"Written"}';
+    const head = `PATCH /v1/customers/${id} HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\nContent-Type: application/json`;
+    await hangUp(port, `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, () =>
+      expect.poll(() => atWork('Lock')).toBe(1),
+    );
+    await letGo();
+    await expect.poll(async () => (await agency.get(`/v1/customers/${id}`)).body.firstName).toBe('Written');
+  });
+});
+
+describe('what takes too long', () => {
+  test('a write is cancelled as well when its time is over: what was answered 503 is not written later', async () => {
+    const agency = await service.agency();
+    const id = await customerOf(agency);
+    // As behind a pooler that drops the parameters: the server's own timeouts are not there.
+    const separator = service.url.includes('?') ? '&' : '?';
+    const unlimited = '-c statement_timeout=0 -c lock_timeout=0';
+    const { send, db } = await instance({
+      url: `${service.url}${separator}options=${encodeURIComponent(unlimited)}`,
+      statementTimeout: 300,
+    });
+    const letGo = await lockCustomer(id);
+    expect(await send(agency, 'PATCH', `/v1/customers/${id}`, { firstName: 'Late' })).toBe(503);
+    await expect.poll(() => atWork('Lock')).toBe(0);
+    await expect.poll(() => db.stats().running).toBe(0);
+    await letGo();
+    expect((await agency.get(`/v1/customers/${id}`)).body.firstName).toBe('Ana');
+  });
+
+  test('a frozen server: everybody has their 503, those in line too, and the pool is new afterwards', async () => {
+    const agency = await service.agency();
+    const proxy = await startProxy(service.url);
+    const { send, db, lines } = await instance({ url: proxy.url, statementTimeout: 400 });
+    onTestFinished(proxy.close);
+    expect(await send(agency, 'GET', '/v1/team')).toBe(200);
+    proxy.freeze();
+    const answers = Array.from({ length: 40 }, () => send(agency, 'GET', '/v1/team'));
+    expect(await Promise.all(answers)).toEqual(new Array(40).fill(503));
+    await expect.poll(() => db.stats()).toEqual({ total: 0, idle: 0, running: 0, waiting: 0 });
+    // Those that ran say why; those that waited are counted.
+    expect(lines.filter(({ level }) => level === 50).length).toBeLessThan(10);
+    proxy.mend();
+    expect(await send(agency, 'GET', '/v1/team')).toBe(200);
+  });
+});
+
+describe('a connection whose memory is of no use any more', () => {
+  test('because its prepared statements are gone: the work is repeated on another', async () => {
+    const agency = await service.agency();
+    const id = await customerOf(agency);
+    const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 100, statementTimeout: 5_000 });
+    onTestFinished(db.close);
+    const app = await buildApp({
+      db,
+      keys: service.keys,
+      rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
+      links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+      logger: createLogger('silent'),
+    });
+    onTestFinished(() => app.close());
+    const headers = { 'x-api-key': agency.key };
+    const asked = [
+      () => app.inject({ url: `/v1/customers/${id}`, headers }),
+      () => app.inject({ url: '/v1/customers', headers }),
+      () =>
+        app.inject({ method: 'PATCH', url: `/v1/customers/${id}`, headers, payload: { firstName: 'Eva' } }),
+    ];
+    for (const ask of asked) {
+      expect((await ask()).statusCode).toBe(200);
+      await db.for(agency.id).transaction(async ({ write }) => {
+        await write(DEALLOCATE, {});
+      });
+      expect((await ask()).statusCode).toBe(200);
+      expect(db.stats().total).toBe(1);
+    }
+  });
+
+  test('because a table has changed its form: the work is repeated on another', async () => {
+    const agency = await service.agency();
+    await service.query('create table forms (old text)');
+    const { db } = await instance();
+    const organization = db.for(agency.id);
+    for (let round = 0; round < 3; round += 1) {
+      const [row] = await organization.read(FORM, {});
+      expect(Object.keys(row ?? {})).toHaveLength(0);
+      await service.query(`alter table forms add column new${round} text`);
+    }
+    await service.query('drop table forms');
+  });
+
+  test('because it can only read, as one that began during a failover: the next write goes over another', async () => {
+    const agency = await service.agency();
+    const id = await customerOf(agency);
+    const database = (await service.query<{ name: string }>('select current_database() as name'))[0]?.name;
+    const { send } = await instance();
+    await service.query(`alter database ${database} set default_transaction_read_only = on`);
+    onTestFinished(async () => {
+      await service.query(`alter database ${database} reset default_transaction_read_only`);
+    });
+    expect(await send(agency, 'GET', `/v1/customers/${id}`)).toBe(200);
+    await expect(checkDatabase(service.url)).rejects.toThrow('The database can only be read.');
+    expect(await send(agency, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' })).toBe(503);
+    await service.query(`alter database ${database} reset default_transaction_read_only`);
+    await checkDatabase(service.url);
+    for (const firstName of ['Eva', 'Inés', 'Lola'])
+      expect(await send(agency, 'PATCH', `/v1/customers/${id}`, { firstName })).toBe(200);
+  });
+});
+
+describe('keys that do not exist', () => {
+  test('in their thousands cost few queries, are asked for once, and do not harm a good one', async () => {
+    const agency = await service.agency();
+    let queries = 0;
+    const keys = openKeyCache({
+      db: {
+        ...service.db,
+        read: (statement, values) => {
+          queries += 1;
+          return service.db.read(statement, values);
+        },
+      },
+      url: service.url,
+      logger: createLogger('silent'),
+      now: () => 0,
+    });
+    onTestFinished(keys.close);
+    // The channel is open from then on, and nothing is forgotten for its sake.
+    await expect
+      .poll(async () => {
+        await keys.find(agency.key);
+        return keys.stats().hits;
+      })
+      .toBeGreaterThan(0);
+    queries = 0;
+    const made = Array.from({ length: 500 }, makeKey);
+    const answers = made.map((key) => keys.find(key));
+    expect((await keys.find(agency.key))?.organizationId).toBe(agency.id);
+    expect(await Promise.all(answers)).toEqual(new Array(500).fill(undefined));
+    expect(queries).toBeLessThanOrEqual(6);
+    const before = queries;
+    for (const key of made) expect(await keys.find(key)).toBeUndefined();
+    expect(queries).toBe(before);
+  });
+
+  test('beyond what can be asked for at once are refused, and the rest is answered', async () => {
+    const keys = openKeyCache({ db: service.db, url: service.url, logger: createLogger('silent') });
+    onTestFinished(keys.close);
+    const answers = await Promise.allSettled(Array.from({ length: 1_500 }, () => keys.find(makeKey())));
+    const refused = answers.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(500);
+    for (const answer of refused) expect(answer).toMatchObject({ reason: { code: 'SERVICE_UNAVAILABLE' } });
+  });
+});
