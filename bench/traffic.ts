@@ -1,0 +1,163 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Connection, openConnection } from './connection.ts';
+
+/** Traffic of several clients, made by a process of its own, and what one good client sees beside it. */
+
+export type Answers = { statuses: Record<number, number>; p50: number; p99: number; max: number };
+
+/** A load: run in a process of its own, which answers with what it saw. */
+export type Load =
+  | { kind: 'closed'; port: number; request: string; clients: number; seconds: number }
+  | { kind: 'pipelined'; port: number; requests: string[] }
+  | { kind: 'abandoned'; port: number; request: string; clients: number; after: number }
+  | { kind: 'open'; port: number; request: string; rate: number; seconds: number };
+
+type Sample = { status: number; took: number };
+type Seen = { samples: Sample[]; seconds: number; broken: number };
+
+async function closed({ port, request, clients, seconds }: Load & { kind: 'closed' }): Promise<Seen> {
+  const samples: Sample[] = [];
+  const start = performance.now();
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      const connection = await openConnection(port);
+      while (performance.now() < start + seconds * 1_000) samples.push(await timed(connection, request));
+      connection.close();
+    }),
+  );
+  return { samples, seconds: (performance.now() - start) / 1_000, broken: 0 };
+}
+
+export async function timed(
+  connection: Connection,
+  request: string,
+  since = performance.now(),
+): Promise<Sample> {
+  const status = await connection.send(request);
+  return { status, took: performance.now() - since };
+}
+
+async function pipelined({ port, requests }: Load & { kind: 'pipelined' }): Promise<Seen> {
+  const connection = await openConnection(port);
+  const start = performance.now();
+  const samples = await Promise.all(requests.map((request) => timed(connection, request, start)));
+  connection.close();
+  return { samples, seconds: (performance.now() - start) / 1_000, broken: 0 };
+}
+
+async function abandoned({ port, request, clients, after }: Load & { kind: 'abandoned' }): Promise<Seen> {
+  const connections = await Promise.all(Array.from({ length: clients }, () => openConnection(port)));
+  for (const connection of connections) connection.send(request).catch(() => undefined);
+  await pause(after);
+  for (const connection of connections) connection.close();
+  return { samples: [], seconds: after / 1_000, broken: clients };
+}
+
+const OPEN_CONNECTIONS = 400;
+
+/** Requests leave at their hour, whatever became of the earlier ones; times count from that hour. */
+async function open({ port, request, rate, seconds }: Load & { kind: 'open' }): Promise<Seen> {
+  const free = await Promise.all(Array.from({ length: OPEN_CONNECTIONS }, () => openConnection(port)));
+  const samples: Sample[] = [];
+  const queue: number[] = [];
+  let broken = 0;
+  const start = performance.now();
+  const total = rate * seconds;
+  function next(connection: Connection): void {
+    const hour = queue.shift();
+    if (hour === undefined) {
+      free.push(connection);
+      return;
+    }
+    timed(connection, request, hour).then(
+      (sample) => {
+        samples.push(sample);
+        next(connection);
+      },
+      () => {
+        broken += 1;
+      },
+    );
+  }
+  for (let sent = 0; sent < total; await pause(1)) {
+    const due = Math.min(total, ((performance.now() - start) / 1_000) * rate);
+    for (; sent < due; sent += 1) {
+      queue.push(start + (sent / rate) * 1_000);
+      const connection = free.pop();
+      if (connection) next(connection);
+    }
+  }
+  while (samples.length + broken < total) await pause(20);
+  for (const connection of free) connection.close();
+  return { samples, seconds: (performance.now() - start) / 1_000, broken };
+}
+
+const runLoad = (load: Load): Promise<Seen> => {
+  if (load.kind === 'closed') return closed(load);
+  if (load.kind === 'pipelined') return pipelined(load);
+  if (load.kind === 'abandoned') return abandoned(load);
+  return open(load);
+};
+
+export function inProcess(load: Load): { seen: Promise<Seen>; begun: Promise<unknown> } {
+  const child = fork(new URL(import.meta.url), ['--load'], { serialization: 'advanced' });
+  const begun = once(child, 'message');
+  child.send(load);
+  const seen = begun.then(async () => {
+    const [answer] = (await once(child, 'message')) as [Seen];
+    child.kill();
+    return answer;
+  });
+  return { seen, begun };
+}
+
+export function summed(samples: readonly Sample[]): Answers {
+  const statuses: Record<number, number> = {};
+  for (const { status } of samples) statuses[status] = (statuses[status] ?? 0) + 1;
+  const times = samples.map(({ took }) => took).sort((one, other) => one - other);
+  const at = (share: number): number =>
+    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+  return { statuses, p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+/** The other tenant: one client that asks again as soon as it is answered. */
+export async function goodClient(
+  port: number,
+  request: string,
+  until: () => boolean,
+  least = 0,
+): Promise<Answers> {
+  const connection = await openConnection(port);
+  const samples: Sample[] = [];
+  while (!until() || samples.length < least) {
+    samples.push(await timed(connection, request));
+    await pause(2);
+  }
+  connection.close();
+  return summed(samples);
+}
+
+export async function beside(
+  port: number,
+  request: string,
+  load: Load,
+): Promise<{ good: Answers; seen: Seen }> {
+  const { seen, begun } = inProcess(load);
+  await begun;
+  let over = false;
+  const ended = seen.then((result) => {
+    over = true;
+    return result;
+  });
+  const good = await goodClient(port, request, () => over, 60);
+  return { good, seen: await ended };
+}
+
+if (process.argv.includes('--load')) {
+  process.on('message', async (load: Load) => {
+    process.send?.('begun');
+    process.send?.(await runLoad(load));
+  });
+}
