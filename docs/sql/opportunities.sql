@@ -573,6 +573,19 @@ select
     '}}'
   ) as body;
 
+-- opportunities.lock_record
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.id = $2
+  and opportunities.archived_at is null
+for update;
+
 -- opportunities.put_insert
 -- $1 organizationId, $2 id, $3 title, $4 shortRef, $5 destination, $6 customerId, $7 sellerMemberId, $8 budgetMin, $9 budgetMax, $10 budgetCurrency, $11 checkInDate, $12 nights, $13 passengerCount, $14 salesStage, $15 stageId, $16 temperature, $17 temperatureOverride, $18 qualifiedAt, $19 lastActivityAt
 -- rows

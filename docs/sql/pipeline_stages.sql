@@ -46,6 +46,19 @@ from
       and pipeline_stages.archived_at is null
   ) item;
 
+-- pipeline_stages.lock_record
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  pipeline_stages
+where
+  pipeline_stages.organization_id = $1
+  and pipeline_stages.id = $2
+  and pipeline_stages.archived_at is null
+for update;
+
 -- pipeline_stages.put_insert
 -- $1 organizationId, $2 id, $3 key, $4 name, $5 position
 -- rows

@@ -626,6 +626,19 @@ where
   and quote_attachments.quote_id = $3
 for update;
 
+-- quotes.lock_record
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.id = $2
+  and quotes.archived_at is null
+for update;
+
 -- quotes.open
 -- $1 openedAt, $2 organizationId, $3 id
 -- rows

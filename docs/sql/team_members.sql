@@ -193,6 +193,19 @@ select
     '}}'
   ) as body;
 
+-- team_members.lock_record
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  team_members
+where
+  team_members.organization_id = $1
+  and team_members.id = $2
+  and team_members.archived_at is null
+for update;
+
 -- team_members.put_insert
 -- $1 organizationId, $2 id, $3 userId, $4 name, $5 email, $6 roles, $7 isAssignable
 -- rows

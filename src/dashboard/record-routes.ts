@@ -6,6 +6,7 @@ import type { Json } from '../db/json.ts';
 import type { Put } from '../db/put.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 import type { ErrorCode } from '../errors.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
 import { ArchivedRecord, uuidParams } from './params.ts';
@@ -34,6 +35,8 @@ type PutRoute<Answer extends z.ZodType, Body extends z.ZodType> = RecordPath &
 type ArchiveRoute = RecordPath &
   Texts & {
     missing: ErrorCode;
+    /** Reads the record under its lock, for If-Match. */
+    lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>;
     archive: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
   };
 
@@ -68,7 +71,7 @@ export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
 /** DELETE: the record leaves lists and lookups. */
 export function archiveRoute(
   app: FastifyInstance,
-  { path, idName, noun, missing, archive, ...texts }: ArchiveRoute,
+  { path, idName, noun, missing, lock, archive, ...texts }: ArchiveRoute,
 ): void {
   app.delete(
     `${path}/:${idName}`,
@@ -82,6 +85,9 @@ export function archiveRoute(
         ),
       },
     },
-    async (request, reply) => json(reply, await archive(request.scope, idIn(request.params, idName))),
+    async (request, reply) => {
+      const id = idIn(request.params, idName);
+      return json(reply, await ifMatch(request, lock, id, (scope) => archive(scope, id)));
+    },
   );
 }

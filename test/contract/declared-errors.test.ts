@@ -146,7 +146,9 @@ const OF_NO_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABL
 
 /** A database that fails in this way, whatever it is asked. */
 const failing = (error: Error): Database =>
-  new Proxy({} as Database, { get: () => () => Promise.reject(error) });
+  new Proxy({} as Database, {
+    get: (_target, verb) => (verb === 'for' ? () => failing(error) : () => Promise.reject(error)),
+  });
 
 const faults = {
   broken: failing(new TypeError('a fault of our own')),

@@ -1,5 +1,6 @@
 import { defineArchive } from '../../db/archive.ts';
 import { columnsOf } from '../../db/fields.ts';
+import { defineLockedGet } from '../../db/get.ts';
 import { definePut } from '../../db/put.ts';
 import {
   activeMembers,
@@ -19,6 +20,9 @@ export const putOpportunity = definePut(opportunityView, getOpportunity, {
   columns: columnsOf(OpportunityPut, opportunities),
   references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });
+
+/** @throws OPPORTUNITY_NOT_FOUND */
+export const lockOpportunity = defineLockedGet(opportunityView, getOpportunity);
 
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const archiveOpportunity = defineArchive(liveOpportunities);

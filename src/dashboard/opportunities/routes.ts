@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { Opportunity } from '../../opportunities/schema.ts';
 import { archiveRoute, putRoute } from '../record-routes.ts';
-import { archiveOpportunity, putOpportunity } from './repository.ts';
+import { archiveOpportunity, lockOpportunity, putOpportunity } from './repository.ts';
 import { OpportunityPut } from './schema.ts';
 
 const tags = ['Opportunities'];
@@ -27,6 +27,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
     summary: 'Archive an opportunity',
     description: 'The opportunity leaves lists and lookups; its quotes stay.',
     missing: 'OPPORTUNITY_NOT_FOUND',
+    lock: lockOpportunity,
     archive: archiveOpportunity,
   });
   done();

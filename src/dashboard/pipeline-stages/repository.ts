@@ -1,16 +1,21 @@
 import { defineArchive } from '../../db/archive.ts';
 import { columnsOf, fieldsOf } from '../../db/fields.ts';
-import { defineGet } from '../../db/get.ts';
+import { defineGet, defineLockedGet } from '../../db/get.ts';
 import { definePut } from '../../db/put.ts';
 import { activeStages, pipelineStages } from '../../db/schema/index.ts';
 import { PipelineStage, PipelineStagePut } from './schema.ts';
 
 const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };
 
+const getPipelineStage = defineGet(stageView);
+
 /** Creates the stage, or replaces it. */
-export const putPipelineStage = definePut(stageView, defineGet(stageView), {
+export const putPipelineStage = definePut(stageView, getPipelineStage, {
   columns: columnsOf(PipelineStagePut, pipelineStages),
 });
+
+/** @throws PIPELINE_STAGE_NOT_FOUND */
+export const lockPipelineStage = defineLockedGet(stageView, getPipelineStage);
 
 /** @throws PIPELINE_STAGE_NOT_FOUND */
 export const archivePipelineStage = defineArchive(activeStages);

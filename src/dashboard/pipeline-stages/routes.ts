@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { archiveRoute, putRoute } from '../record-routes.ts';
-import { archivePipelineStage, putPipelineStage } from './repository.ts';
+import { archivePipelineStage, lockPipelineStage, putPipelineStage } from './repository.ts';
 import { PipelineStage, PipelineStagePut } from './schema.ts';
 
 const tags = ['Pipeline stages'];
@@ -26,6 +26,7 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
     summary: 'Archive a pipeline stage',
     description: 'Opportunities that are in the stage keep it, and go on showing its key.',
     missing: 'PIPELINE_STAGE_NOT_FOUND',
+    lock: lockPipelineStage,
     archive: archivePipelineStage,
   });
   done();

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { defineArchive } from '../../db/archive.ts';
 import { builder, named } from '../../db/builder.ts';
 import { columnsOf } from '../../db/fields.ts';
-import { defineGet } from '../../db/get.ts';
+import { defineGet, defineLockedGet } from '../../db/get.ts';
 import { isId, newId } from '../../db/ids.ts';
 import { isoTime, type Json } from '../../db/json.ts';
 import { definePut } from '../../db/put.ts';
@@ -58,6 +58,9 @@ export const putQuote = definePut(quoteView, getQuote, {
     }),
   }),
 });
+
+/** @throws QUOTE_NOT_FOUND */
+export const lockQuote = defineLockedGet(quoteView, getQuote);
 
 /** @throws QUOTE_NOT_FOUND */
 export const archiveQuote = defineArchive(liveQuotes);

@@ -18,6 +18,7 @@ import {
   archiveQuote,
   deleteAttachment,
   lockAttachment,
+  lockQuote,
   openQuote,
   putQuote,
   recordAttachment,
@@ -55,6 +56,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
     summary: 'Archive a quote',
     description: 'The quote leaves lists and lookups, and its attachments with it.',
     missing: 'QUOTE_NOT_FOUND',
+    lock: lockQuote,
     archive: archiveQuote,
   });
 

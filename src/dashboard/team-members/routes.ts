@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { TeamMember } from '../../team/schema.ts';
 import { archiveRoute, putRoute } from '../record-routes.ts';
-import { archiveTeamMember, putTeamMember } from './repository.ts';
+import { archiveTeamMember, lockTeamMember, putTeamMember } from './repository.ts';
 import { TeamMemberPut } from './schema.ts';
 
 const tags = ['Team members'];
@@ -27,6 +27,7 @@ export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) 
     summary: 'Archive a team member',
     description: 'The member leaves the team; opportunities go on showing its name.',
     missing: 'TEAM_MEMBER_NOT_FOUND',
+    lock: lockTeamMember,
     archive: archiveTeamMember,
   });
   done();
