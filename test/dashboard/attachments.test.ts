@@ -349,7 +349,10 @@ describe('between file and row', () => {
     const { agency, path, files } = await furnished();
     const failing = (error: object) => ({
       ...service.db,
-      write: () => Promise.reject(Object.assign(new Error('fault'), error)),
+      for: (organizationId: string) => ({
+        ...service.db.for(organizationId),
+        write: () => Promise.reject(Object.assign(new Error('fault'), error)),
+      }),
     });
     const attempt = async (error: object) => {
       const other = await buildDashboard(service, { db: failing(error) });

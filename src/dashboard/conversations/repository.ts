@@ -206,12 +206,16 @@ export async function putConversation(
   const rotatedFrom = input.rotatedFrom?.toLowerCase() ?? null;
   return refusingForks(() =>
     inTransaction(scope, async (within) => {
-      // The chains are locked before any thread, so that two writers never wait for each other.
-      const expected = (await findThread(within, id))?.rotatedFrom ?? null;
-      if (expected !== rotatedFrom)
+      const place = async () => (await findThread(within, id))?.rotatedFrom ?? null;
+      let expected = await place();
+      const isRelinked = expected !== rotatedFrom;
+      if (isRelinked) {
+        // The chains are locked before any thread, so that two writers never wait for each other.
         await within.db.write(lockChainsStatement, { organizationId: within.organizationId });
+        expected = await place();
+      }
       const created = await putThread(within, id, input, expected);
-      if (expected !== rotatedFrom) await link(within, id, rotatedFrom);
+      if (isRelinked) await link(within, id, rotatedFrom);
       return { created, body: await getConversation(within, id) };
     }),
   );
