@@ -5,6 +5,7 @@ import { buildDashboardApp } from '../dashboard/app.ts';
 import { sqlDocuments } from '../db/documents.ts';
 // No application loads these statements.
 import '../db/recount.ts';
+import { clientTypes, type DocumentedApi } from './client-types.ts';
 import { createLogger } from './logging.ts';
 import { openApiText } from './openapi.ts';
 
@@ -97,9 +98,7 @@ function configurationTable(): string {
   return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
-type Paths = Record<string, Record<string, { operationId: string; summary: string }>>;
-
-function operationsTable(paths: Paths): string {
+function operationsTable(paths: DocumentedApi['paths']): string {
   const rows = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(
       ([method, { operationId, summary }]) =>
@@ -112,7 +111,7 @@ function operationsTable(paths: Paths): string {
 export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const app = await describedApp();
   const text = openApiText(app);
-  const { paths } = JSON.parse(text) as { paths: Paths };
+  const document = JSON.parse(text) as DocumentedApi;
   await app.close();
   const dashboard = await describedDashboardApp();
   const dashboardText = openApiText(dashboard);
@@ -120,7 +119,8 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   return [
     { path: 'openapi/openapi.json', render: () => text },
     { path: 'openapi/dashboard.json', render: () => dashboardText },
+    { path: 'client/src/types.ts', render: () => clientTypes(document) },
     ...[...sqlDocuments()].map(([file, sql]) => ({ path: `docs/sql/${file}`, render: () => sql })),
-    ...markdownDocuments({ operations: operationsTable(paths), configuration: configurationTable() }),
+    ...markdownDocuments({ operations: operationsTable(document.paths), configuration: configurationTable() }),
   ];
 }

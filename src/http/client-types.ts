@@ -1,0 +1,192 @@
+/** The types of the TypeScript client, made from the OpenAPI document. */
+
+type Schema = {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  description?: string;
+  default?: unknown;
+  examples?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+};
+
+type Content = Record<string, { schema?: Schema }>;
+
+type Operation = {
+  operationId: string;
+  summary?: string;
+  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
+  requestBody?: { content: Content };
+  responses: Record<string, { content?: Content }>;
+};
+
+export type DocumentedApi = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+};
+
+const REFERENCE = '#/components/schemas/';
+const INT32_MAX = 2 ** 31 - 1;
+
+const literal = (value: unknown): string =>
+  typeof value === 'string'
+    ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+    : JSON.stringify(value);
+
+const PRIMITIVES: Record<string, string> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  null: 'null',
+};
+
+/** What a person should know of a value beyond its type, for the hover text. */
+function hints(schema: Schema): string[] {
+  const bounds = [
+    schema.minimum === undefined ? '' : `at least ${schema.minimum}`,
+    schema.exclusiveMinimum === undefined ? '' : `greater than ${schema.exclusiveMinimum}`,
+    schema.maximum === undefined || schema.maximum === INT32_MAX ? '' : `at most ${schema.maximum}`,
+    schema.minLength === undefined || schema.minLength < 2 ? '' : `at least ${schema.minLength} characters`,
+    schema.maxLength === undefined ? '' : `at most ${schema.maxLength} characters`,
+    schema.minItems === undefined ? '' : `at least ${schema.minItems}`,
+    schema.maxItems === undefined ? '' : `at most ${schema.maxItems} entries`,
+  ].filter((bound) => bound !== '');
+  const [bound = ''] = bounds;
+  const [example] = schema.examples ?? [];
+  return [
+    ...(bound === ''
+      ? []
+      : [`${bound[0]?.toUpperCase()}${[bound.slice(1), ...bounds.slice(1)].join(', ')}.`]),
+    ...(schema.default === undefined ? [] : [`Default: \`${JSON.stringify(schema.default)}\`.`]),
+    ...(example === undefined || typeof example === 'object' ? [] : [`Example: \`${String(example)}\`.`]),
+  ];
+}
+
+function comment(lines: readonly (string | undefined)[], indent: string): string {
+  const text = lines
+    .filter((line) => line !== undefined && line !== '')
+    .join(' ')
+    .replaceAll('*/', '*\\/');
+  if (text === '') return '';
+  const parts = text.split('\n');
+  if (parts.length === 1) return `${indent}/** ${text} */\n`;
+  return `${indent}/**\n${parts.map((part) => `${indent} * ${part}`.trimEnd()).join('\n')}\n${indent} */\n`;
+}
+
+const grouped = (type: string): string => (type.includes(' | ') || type.includes(' & ') ? `(${type})` : type);
+
+function typeOf(schema: Schema, indent = ''): string {
+  if (schema.$ref !== undefined) return schema.$ref.slice(REFERENCE.length);
+  if (schema.const !== undefined) return literal(schema.const);
+  if (schema.enum) return schema.enum.map(literal).join(' | ');
+  if (schema.allOf) return schema.allOf.map((part) => grouped(typeOf(part, indent))).join(' & ');
+  const union = schema.anyOf ?? schema.oneOf;
+  if (union) return union.map((part) => grouped(typeOf(part, indent))).join(' | ');
+  const types = [schema.type ?? []].flat().map((type) => {
+    if (type === 'array') return `${grouped(typeOf(schema.items ?? {}, indent))}[]`;
+    if (type === 'object') return objectType(schema, indent);
+    return PRIMITIVES[type] ?? 'unknown';
+  });
+  return types.length === 0 ? 'unknown' : types.join(' | ');
+}
+
+function objectType({ properties = {}, required = [] }: Schema, indent: string): string {
+  const inner = `${indent}  `;
+  const fields = Object.entries(properties).map(
+    ([name, schema]) =>
+      `${comment([schema.description, ...hints(schema)], inner)}${inner}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema, inner)};\n`,
+  );
+  return fields.length === 0 ? 'Record<string, unknown>' : `{\n${fields.join('')}${indent}}`;
+}
+
+/** The names of all schemas that these lead to. */
+function reached(start: readonly Schema[], schemas: Record<string, Schema>): Set<string> {
+  const found = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const reference = (value as Schema).$ref;
+    if (typeof reference === 'string' && !found.has(reference.slice(REFERENCE.length))) {
+      found.add(reference.slice(REFERENCE.length));
+      visit(schemas[reference.slice(REFERENCE.length)]);
+    }
+    for (const inner of Object.values(value)) visit(inner);
+  };
+  start.forEach(visit);
+  return found;
+}
+
+const CODE = /\b[A-Z]{3,}(?:_[A-Z]+)*\b/g;
+
+/** Every code that the schema lets `code` be: its enum, or where it has none the codes that its description names. */
+function codesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const code = (value as Schema).properties?.code;
+  const own = code?.const === undefined ? code?.enum : [code.const];
+  const named = own?.map(String) ?? code?.description?.match(CODE) ?? [];
+  return [...named, ...Object.values(value).flatMap(codesIn)];
+}
+
+const schemasIn = (content: Content | undefined): Schema[] =>
+  Object.values(content ?? {}).flatMap(({ schema }) => (schema ? [schema] : []));
+
+/** `listCustomers` → `ListCustomersQuery`. */
+const queryName = (operationId: string): string =>
+  `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Query`;
+
+/** The source of client/src/types.ts. Errors are left out but for their codes: the client has a class for them. */
+export function clientTypes({ paths, components: { schemas } }: DocumentedApi): string {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const isSuccess = (status: string) => status.startsWith('2');
+  const responses = operations.flatMap(({ responses }) => Object.entries(responses));
+  const bodies = [
+    ...operations.flatMap(({ requestBody }) => schemasIn(requestBody?.content)),
+    ...responses.flatMap(([status, { content }]) => (isSuccess(status) ? schemasIn(content) : [])),
+  ];
+  const refusals = responses.flatMap(([status, { content }]) =>
+    isSuccess(status) ? [] : schemasIn(content),
+  );
+  const codes = new Set([
+    ...codesIn(refusals),
+    ...[...reached(refusals, schemas)].flatMap((name) => codesIn(schemas[name])),
+  ]);
+
+  const types = [...reached(bodies, schemas)].sort().map((name) => {
+    const schema = schemas[name] ?? {};
+    return `${comment([schema.description], '')}export type ${name} = ${typeOf(schema)};\n`;
+  });
+  const queries = operations.flatMap(({ operationId, parameters = [] }) => {
+    const inQuery = parameters.filter((parameter) => parameter.in === 'query');
+    if (inQuery.length === 0) return [];
+    const schema: Schema = {
+      properties: Object.fromEntries(
+        inQuery.map(({ name, description, schema }) => [
+          name,
+          { ...schema, ...(description && { description }) },
+        ]),
+      ),
+      required: inQuery.filter(({ required }) => required).map(({ name }) => name),
+    };
+    return `/** What ${operationId} can be asked for. */\nexport type ${queryName(operationId)} = ${objectType(schema, '')};\n`;
+  });
+  const union = [...codes].sort().map((code) => `\n  | '${code}'`);
+  return [
+    '// Made by npm run docs from openapi/openapi.json.\n',
+    `/** What went wrong, as the service says it. Stable: branch on this. */\nexport type ServiceErrorCode =${union.join('')};\n`,
+    ...types,
+    ...queries,
+  ].join('\n');
+}

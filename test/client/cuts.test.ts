@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClient } from '../../client/src/index.ts';
+import { useService } from '../support/service.ts';
+import { listen } from '../support/socket.ts';
+import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
+
+const service = useService();
+let proxy: CuttingProxy;
+
+beforeAll(async () => {
+  proxy = await startCuttingProxy((await listen(service)).origin, 37);
+});
+afterAll(() => proxy.close());
+
+/** `CREATES=10000 npx vitest run test/client/cuts.test.ts` for the large number. */
+const CREATES = Number(process.env.CREATES ?? 1_000);
+
+test(`${CREATES} creates over connections of which every 37th is cut make ${CREATES} records`, {
+  timeout: 60_000 + CREATES * 20,
+}, async () => {
+  const agency = await service.agency();
+  const crm = createClient({ apiKey: agency.key, baseUrl: proxy.origin });
+  const titles = Array.from({ length: CREATES }, (_, index) => `Product ${index}`);
+  const waiting = titles.values();
+  const made: string[] = [];
+  const worker = async () => {
+    for (const title of waiting) made.push((await crm.products.create({ title })).id);
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  expect(proxy.cuts()).toBeGreaterThan(CREATES / 38);
+  expect(new Set(made).size).toBe(CREATES);
+  const stored = await service.query<{ title: string }>(
+    'select title from products where organization_id = $1',
+    [agency.id],
+  );
+  expect(stored.map(({ title }) => title).sort()).toEqual(titles.toSorted());
+});

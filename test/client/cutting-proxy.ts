@@ -1,0 +1,43 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A way to a service that breaks. */
+export type CuttingProxy = { origin: string; cuts: () => number; close: () => Promise<void> };
+
+/**
+ * Gives each request a connection of its own and cuts every nth: in turn before the service sees the request, after it has
+ * answered, and in the middle of the answer.
+ */
+export async function startCuttingProxy(target: string, every: number): Promise<CuttingProxy> {
+  let connections = 0;
+  let cuts = 0;
+  const server = createServer((incoming, outgoing) => {
+    connections += 1;
+    const cut = connections % every === 0 ? (['before', 'after', 'within'] as const)[cuts++ % 3] : undefined;
+    if (cut === 'before') return incoming.socket.destroy();
+    const { method, headers, url } = incoming;
+    const upstream = request(new URL(url ?? '/', target), { method: String(method), headers }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk) => chunks.push(chunk));
+      answer.on('end', () => {
+        if (cut === 'after') return incoming.socket.destroy();
+        const body = Buffer.concat(chunks);
+        outgoing.writeHead(Number(answer.statusCode), { ...answer.headers, connection: 'close' });
+        if (cut === undefined) return outgoing.end(body);
+        outgoing.write(body.subarray(0, body.length >> 1), () => incoming.socket.destroy());
+      });
+    });
+    upstream.on('error', () => incoming.socket.destroy());
+    incoming.pipe(upstream);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cuts: () => cuts,
+    close: () =>
+      new Promise((done) => {
+        server.closeAllConnections();
+        server.close(() => done());
+      }),
+  };
+}
