@@ -47,7 +47,7 @@ export class CrmError extends Error {
   }
 
   /** Whether the error has this code; `details` then has its type. */
-  is<Code extends ErrorCode>(code: Code): this is CrmError & { code: Code; details: DetailsOf<Code> } {
+  is<Code extends ErrorCode>(code: Code): this is { code: Code; details: DetailsOf<Code> } & CrmError {
     return this.code === code;
   }
 }
