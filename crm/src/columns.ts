@@ -1,0 +1,148 @@
+import { CellError, cellValue, FIELDS, type Fields, type Importable, unguarded } from './fields.ts';
+import type { Row, Source } from './source.ts';
+
+/** Which column fills which field; undefined where it fills none. */
+export type Columns = { header: string; field: string | undefined; isGuess: boolean }[];
+
+/** The columns that a file of refused rows has in front. */
+export const REFUSAL_COLUMNS = ['line', 'code', 'message', 'customerId'];
+
+/** What of a name decides: letters and digits without accents and case. */
+const folded = (name: string): string =>
+  name
+    .normalize('NFD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '');
+
+function guess(header: string, fields: Fields): string | undefined {
+  const name = folded(header);
+  if (name === '') return undefined;
+  return Object.entries(fields).find(
+    ([field, { names }]) => folded(field) === name || names.includes(name),
+  )?.[0];
+}
+
+/**
+ * Maps columns to fields: as told by `maps` (`"Teléfono=contacts.whatsapp"`; nothing after the = leaves a column out), else by guessing from their
+ * names. A field that is no contact takes one column.
+ * @throws when a map names no column or no field
+ */
+export function mapColumns(
+  header: readonly string[],
+  maps: readonly string[],
+  resource: Importable,
+): Columns {
+  const fields = FIELDS[resource];
+  const told = new Map<string, string | undefined>();
+  for (const map of maps) {
+    const at = map.lastIndexOf('=');
+    const [column, field] = [map.slice(0, at).trim(), map.slice(at + 1).trim()];
+    if (at < 0 || !header.includes(column))
+      throw new Error(`--map ${map}: the file has no column "${column}". It has: ${header.join(', ')}.`);
+    if (field !== '' && !(field in fields))
+      throw new Error(
+        `--map ${map}: there is no field "${field}". There are: ${Object.keys(fields).join(', ')}.`,
+      );
+    told.set(column, field === '' ? undefined : field);
+  }
+  const taken = new Set(told.values());
+  const isRefusals = REFUSAL_COLUMNS.every((column, index) => header[index] === column);
+  return header.map((column, index) => {
+    if (told.has(column)) return { header: column, field: told.get(column), isGuess: false };
+    const field = isRefusals && index < REFUSAL_COLUMNS.length ? undefined : guess(column, fields);
+    const isFree = field !== undefined && (!taken.has(field) || fields[field]?.kind === 'contact');
+    taken.add(field);
+    return { header: column, field: isFree ? field : undefined, isGuess: true };
+  });
+}
+
+export type Body = Record<string, unknown>;
+
+/** Why a row cannot be sent at all, in the words of the service's own errors. */
+export class RowError extends Error {
+  readonly code = 'VALIDATION_FAILED';
+}
+
+/** What only answers have: an export can be imported as it is. */
+const ANSWERED = new Set([
+  'id',
+  'displayName',
+  'phoneNumber',
+  'coverImage',
+  'destinations',
+  'gallery',
+  'position',
+  'createdAt',
+  'updatedAt',
+]);
+
+/** The object without what only answers have, its contacts and variants too. */
+function writable(object: Body): Body {
+  const kept = Object.entries(object).filter(([name]) => !ANSWERED.has(name));
+  const inner = (value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? writable(value as Body) : value;
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, Array.isArray(value) ? value.map(inner) : value]),
+  );
+}
+
+/**
+ * Makes bodies from rows. With `clears`, an empty cell is null, so that the field is cleared; else the field is left out.
+ * The comma is the decimal mark in files whose delimiter is the semicolon, as spreadsheets have it.
+ */
+export function bodyMaker(
+  columns: Columns,
+  { delimiter }: Pick<Source, 'delimiter'>,
+  resource: Importable,
+  { clears = false }: { clears?: boolean } = {},
+): (row: Row) => Body {
+  const fields = FIELDS[resource];
+  const used = columns.flatMap(({ header, field }, index) => {
+    const kind = field === undefined ? undefined : fields[field]?.kind;
+    return field === undefined || kind === undefined ? [] : [{ header, field, kind, index }];
+  });
+  const isDecimalComma = delimiter === ';';
+  return ({ cells, object }) => {
+    if (object) return writable(object);
+    const body: Body = {};
+    const contacts: { identifierType: string; identifierValue: string }[] = [];
+    for (const { header, field, kind, index } of used) {
+      const text = unguarded((cells[index] ?? '').trim());
+      if (text === '') {
+        if (clears && kind !== 'contact' && !NEVER_NULL.has(field)) body[field] = null;
+        continue;
+      }
+      try {
+        const value = cellValue(kind, text, isDecimalComma);
+        if (kind !== 'contact') body[field] = value;
+        else
+          for (const identifierValue of value as string[])
+            contacts.push({ identifierType: field.slice('contacts.'.length), identifierValue });
+      } catch (error) {
+        if (!(error instanceof CellError)) throw error;
+        throw new RowError(`column "${header}" ${error.message}`);
+      }
+    }
+    if (resource === 'customers') {
+      if (contacts.length === 0) throw new RowError('no contact: every contact column of the row is empty');
+      body.contacts = contacts;
+    } else if (body.title === undefined && !clears) throw new RowError('no title');
+    return body;
+  };
+}
+
+/** Fields that have no null: an empty cell leaves them as they are. */
+const NEVER_NULL = new Set(['title', 'type', 'status', 'pricingMode', 'tags', 'variants']);
+
+/** @throws when no column can fill what every record needs */
+export function requireFields(columns: Columns, resource: Importable, more: readonly string[] = []): void {
+  const filled = columns.flatMap(({ field }) => field ?? []);
+  const needed = resource === 'customers' ? ['contacts.'] : ['title', ...more];
+  for (const field of needed) {
+    if (filled.some((name) => name === field || (field.endsWith('.') && name.startsWith(field)))) continue;
+    const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Código=${field}`;
+    throw new Error(
+      `No column fills ${field === 'contacts.' ? 'a contact' : field}. Say which one does: --map "${example}".`,
+    );
+  }
+}

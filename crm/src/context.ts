@@ -1,0 +1,62 @@
+import { createInterface } from 'node:readline/promises';
+import { type CrmClient, CrmError, createClient } from 'travel-agency-crm-client';
+import type { Output } from './progress.ts';
+
+/** What every command works with. */
+export type Context = {
+  crm: CrmClient;
+  /** Told the milliseconds whenever the key's limit makes a request wait. */
+  onLimit: { tell: (milliseconds: number) => void };
+  output: NodeJS.WriteStream;
+  errors: Output;
+  input: NodeJS.ReadStream;
+  /** Ends the work softly: what is under way is finished. */
+  stop: AbortSignal;
+  /** Ends what is under way, too. */
+  cancel: AbortSignal;
+};
+
+/** Something to say without a stack: the command cannot go on. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Waiting for the key's limit may take its time; a dead network is given up after about a minute. */
+const RETRIES = { retries: 9, maxRetryTime: 3_600_000 };
+
+export function connect(
+  options: { url: string; key: string },
+  signals: Pick<Context, 'stop' | 'cancel'>,
+): Context {
+  const onLimit: Context['onLimit'] = { tell: () => undefined };
+  const crm = createClient({
+    apiKey: options.key,
+    baseUrl: options.url,
+    ...RETRIES,
+    onRetry: ({ error, wait }) => {
+      if (error.status === 429) onLimit.tell(wait);
+    },
+  });
+  return { crm, onLimit, output: process.stdout, errors: process.stderr, input: process.stdin, ...signals };
+}
+
+/** Asks on a terminal; elsewhere nobody can answer, and the default holds. */
+export async function confirm(
+  { input, errors }: Context,
+  question: string,
+  preset: boolean,
+): Promise<boolean> {
+  if (!input.isTTY || !errors.isTTY) return preset;
+  const reader = createInterface({ input, output: errors });
+  const answer = await reader.question(`${question} ${preset ? '[Y/n]' : '[y/N]'} `);
+  reader.close();
+  return answer.trim() === '' ? preset : /^(y|s)/i.test(answer.trim());
+}
+
+/** Whether the service refused what was sent, and would refuse it again; other failures end the run. */
+export const isRefusal = (error: unknown): error is CrmError =>
+  error instanceof CrmError && [400, 409, 413].includes(error.status) && !error.is('IDEMPOTENCY_IN_PROGRESS');

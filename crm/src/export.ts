@@ -1,0 +1,261 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { stringify } from 'csv-stringify/sync';
+import type {
+  CatalogProduct,
+  Conversation,
+  Customer,
+  CustomerContact,
+  Opportunity,
+  Page,
+  Quote,
+  TeamMember,
+  Walk,
+} from 'travel-agency-crm-client';
+import { CommandError, type Context } from './context.ts';
+import { guarded, listCell } from './fields.ts';
+import { startProgress } from './progress.ts';
+
+export type ExportOptions = {
+  format?: 'csv' | 'ndjson';
+  delimiter: string;
+  output?: string;
+  filter: string[];
+};
+
+/** Columns in the order of the table; contacts have one for each channel. */
+const columnsOf = <Row>(columns: Record<keyof Row & string, true>): string[] => Object.keys(columns);
+
+const CHANNELS: Record<CustomerContact['identifierType'], true> = {
+  whatsapp: true,
+  telefono: true,
+  email: true,
+  instagram: true,
+  messenger: true,
+  web: true,
+};
+
+const COLUMNS = {
+  customers: columnsOf<Customer>({
+    id: true,
+    firstName: true,
+    lastName: true,
+    displayName: true,
+    contacts: true,
+    city: true,
+    country: true,
+    preferredLanguage: true,
+    tags: true,
+    summary: true,
+    createdAt: true,
+    updatedAt: true,
+  }).flatMap((column) =>
+    column === 'contacts' ? Object.keys(CHANNELS).map((channel) => `contacts.${channel}`) : column,
+  ),
+  products: columnsOf<CatalogProduct>({
+    id: true,
+    externalReferenceCode: true,
+    title: true,
+    type: true,
+    status: true,
+    pricingMode: true,
+    budgetTier: true,
+    currency: true,
+    fromPrice: true,
+    priceMax: true,
+    priceBasis: true,
+    capacityMin: true,
+    capacityMax: true,
+    durationDays: true,
+    durationHours: true,
+    destinations: true,
+    shortDescription: true,
+    description: true,
+    includes: true,
+    excludes: true,
+    specialConditions: true,
+    operator: true,
+    validFrom: true,
+    validUntil: true,
+    variants: true,
+    coverImage: true,
+    gallery: true,
+    createdAt: true,
+    updatedAt: true,
+  }),
+  opportunities: columnsOf<Opportunity>({
+    id: true,
+    shortRef: true,
+    title: true,
+    destination: true,
+    customerId: true,
+    customerName: true,
+    sellerMemberId: true,
+    sellerName: true,
+    salesStage: true,
+    stage: true,
+    stageId: true,
+    temperature: true,
+    budgetMin: true,
+    budgetMax: true,
+    budgetCurrency: true,
+    checkInDate: true,
+    nights: true,
+    passengerCount: true,
+    qualifiedAt: true,
+    lastActivityAt: true,
+    createdAt: true,
+    updatedAt: true,
+  }),
+  conversations: columnsOf<Conversation>({
+    id: true,
+    channel: true,
+    contact: true,
+    contactName: true,
+    customerId: true,
+    customerName: true,
+    activityState: true,
+    controlledBy: true,
+    language: true,
+    lastMessageAt: true,
+    createdAt: true,
+  }),
+  quotes: columnsOf<Quote>({
+    id: true,
+    opportunityId: true,
+    title: true,
+    status: true,
+    destination: true,
+    customerId: true,
+    customerName: true,
+    price: true,
+    currency: true,
+    token: true,
+    openCount: true,
+    firstOpenedAt: true,
+    lastOpenedAt: true,
+    publishedAt: true,
+    createdAt: true,
+    updatedAt: true,
+  }),
+  team: columnsOf<TeamMember>({
+    id: true,
+    userId: true,
+    name: true,
+    email: true,
+    roles: true,
+    isAssignable: true,
+    createdAt: true,
+  }),
+};
+
+export type Exportable = keyof typeof COLUMNS;
+
+export const exportable = Object.keys(COLUMNS) as Exportable[];
+
+type ExportRow = { id: string; contacts?: CustomerContact[] };
+
+function cell(row: ExportRow, column: string): string {
+  if (column.startsWith('contacts.')) {
+    const channel = column.slice('contacts.'.length);
+    const values = row.contacts?.filter(({ identifierType }) => identifierType === channel) ?? [];
+    return listCell(values.map(({ identifierValue }) => identifierValue));
+  }
+  const value = row[column as keyof ExportRow] as unknown;
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return listCell(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** The next page is asked for while this one is written. */
+async function* ahead<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value> {
+  const iterator = values[Symbol.asyncIterator]();
+  let next = iterator.next();
+  for (;;) {
+    const { value, done } = await next;
+    if (done) return;
+    next = iterator.next();
+    // Its failure is met at the next turn.
+    next.catch(() => undefined);
+    yield value;
+  }
+}
+
+function filtersOf(filters: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    filters.map((filter) => {
+      const at = filter.indexOf('=');
+      if (at < 1)
+        throw new CommandError(`--filter ${filter}: say name=value, such as --filter status=active.`);
+      return [filter.slice(0, at), filter.slice(at + 1)];
+    }),
+  );
+}
+
+const MAX_WALKS = 10;
+
+/**
+ * Writes every row of a list once. Rows that others moved past the walk are fetched by walking again, until nothing moved.
+ * @throws CommandError when the list moved during each of ten walks
+ */
+export async function exportList(
+  context: Context,
+  resource: Exportable,
+  options: ExportOptions,
+): Promise<void> {
+  const { crm, errors, stop: signal, onLimit } = context;
+  const format = options.format ?? (/\.(ndjson|jsonl)$/i.test(options.output ?? '') ? 'ndjson' : 'csv');
+  const output = options.output === undefined ? context.output : createWriteStream(options.output);
+  const columns = COLUMNS[resource];
+  const csv = (rows: string[][]) =>
+    stringify(rows, { delimiter: options.delimiter, record_delimiter: '\r\n' });
+  const render = (rows: readonly ExportRow[]): string =>
+    format === 'ndjson'
+      ? rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+      : csv(rows.map((row) => columns.map((column) => guarded(cell(row, column)))));
+  const failed = new Promise<never>((_, reject) => output.on('error', reject));
+  failed.catch(() => undefined);
+  const write = async (text: string): Promise<void> => {
+    if (!output.write(text)) await Promise.race([once(output, 'drain'), failed]);
+  };
+
+  const walk = crm[resource].walk(filtersOf(options.filter), { signal }) as Walk<ExportRow>;
+  const written = new Set<string>();
+  // Excel reads UTF-8 only behind a byte order mark.
+  let head = format === 'csv' ? `\ufeff${csv([columns])}` : '';
+  const progress = startProgress(errors, 'rows');
+  onLimit.tell = progress.held;
+
+  /** Writes what is new; whether the list stood still meanwhile. */
+  const pass = async (): Promise<boolean> => {
+    const seen = new Set<string>();
+    let total: number | undefined;
+    let stoodStill = true;
+    for await (const { data, pagination } of ahead<Page<ExportRow>>(walk.pages())) {
+      total ??= pagination.total;
+      if (pagination.total !== total) stoodStill = false;
+      for (const { id } of data) {
+        if (seen.has(id)) stoodStill = false;
+        seen.add(id);
+      }
+      const fresh = data.filter(({ id }) => !written.has(id));
+      for (const { id } of fresh) written.add(id);
+      await write(head + render(fresh));
+      head = '';
+      const done = written.size;
+      progress.update({ done, total: pagination.total, rows: done, counts: {} });
+    }
+    return stoodStill;
+  };
+  try {
+    for (let walks = 1; !(await pass()); walks += 1) {
+      if (walks === MAX_WALKS)
+        throw new CommandError(`The list moved during each of ${MAX_WALKS} walks; rows may be missing.`);
+    }
+  } catch (error) {
+    progress.end('Stopped');
+    throw error;
+  }
+  if (output !== context.output) await new Promise<void>((done) => output.end(() => done()));
+  progress.end('Done');
+}

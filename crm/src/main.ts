@@ -1,0 +1,190 @@
+#!/usr/bin/env node
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { CrmError, UnsettledListError } from 'travel-agency-crm-client';
+import { CommandError, type Context, connect } from './context.ts';
+import { type Exportable, type ExportOptions, exportable, exportList } from './export.ts';
+import { FIELDS, type Importable } from './fields.ts';
+import { type ImportOptions, importFile } from './import.ts';
+import { SourceError } from './source.ts';
+import { type SyncOptions, syncProducts } from './sync.ts';
+
+/** Some rows were refused; the rest is done. */
+const SOME_REFUSED = 2;
+/** After Ctrl-C, what is under way has this many milliseconds to finish. */
+const GRACE = 5_000;
+const INTERRUPTED = 130;
+
+const stop = new AbortController();
+const cancel = new AbortController();
+process.on('SIGINT', interrupt);
+process.on('SIGTERM', interrupt);
+
+/** The first time lets requests under way finish, the second ends them; what is settled stays noted either way. */
+function interrupt(): void {
+  if (cancel.signal.aborted) process.exit(INTERRUPTED);
+  const end = () => cancel.abort(new CommandError('Stopped.', INTERRUPTED));
+  if (stop.signal.aborted) {
+    end();
+    return;
+  }
+  stop.abort(new CommandError('Stopped.', INTERRUPTED));
+  process.stderr.write('\nStopping; once more ends it at once.\n');
+  setTimeout(end, GRACE).unref();
+}
+
+const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
+
+function atLeastOne(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1)
+    throw new InvalidArgumentError('must be a whole number from 1.');
+  return number;
+}
+
+const tab = (text: string): string => (text === '\\t' || text === 'tab' ? '\t' : text);
+
+const examples = (...lines: string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
+
+const fieldList = (resource: Importable): string =>
+  `  ${resource}: ${Object.keys(FIELDS[resource]).join(', ')}`;
+
+const program = new Command('crm')
+  .description('Imports, exports and syncs the data of a travel agency.')
+  .addOption(
+    new Option('--url <url>', 'where the service answers').env('CRM_URL').default('http://localhost:3000'),
+  )
+  .addOption(new Option('--key <key>', 'the API key; better kept in the environment').env('CRM_API_KEY'))
+  .showHelpAfterError('(crm --help, or crm import --help, shows how)')
+  .addHelpText(
+    'after',
+    examples(
+      'crm import customers leads.csv --dry-run',
+      'crm export customers > customers.csv',
+      'crm sync products catalog.csv',
+    ),
+  );
+
+const concurrency = () =>
+  new Option('--concurrency <count>', 'requests under way at once').argParser(atLeastOne).default(16);
+const map = () =>
+  new Option('--map <column=field>', 'which column fills which field; more than once')
+    .argParser(collect)
+    .default([]);
+const delimiter = (preset?: string) => {
+  const option = new Option('--delimiter <character>', 'between cells; "tab" for a tab').argParser(tab);
+  return preset === undefined ? option : option.default(preset);
+};
+const dryRun = () => new Option('--dry-run', 'show what would happen, and change nothing');
+const yes = () => new Option('-y, --yes', 'do not ask');
+
+function context({ isOffline = false } = {}): Context {
+  const { url, key = isOffline ? '' : undefined } = program.opts<{ url: string; key?: string }>();
+  if (key === undefined) throw new CommandError('Which key? Set CRM_API_KEY, or say --key.');
+  return connect({ url, key }, { stop: stop.signal, cancel: cancel.signal });
+}
+
+program
+  .command('import')
+  .description('create a record for each row of a CSV or NDJSON file')
+  .argument('<resource>', `one of ${Object.keys(FIELDS).join(', ')}`)
+  .argument('<file>')
+  .addOption(map())
+  .addOption(dryRun())
+  .option('--resume', 'go on with an import that was stopped')
+  .option('--restart', 'forget an import that was stopped')
+  .addOption(yes())
+  .addOption(delimiter())
+  .addOption(concurrency())
+  .addHelpText(
+    'after',
+    `${examples(
+      'crm import customers leads.csv --map "Teléfono=contacts.whatsapp"',
+      'crm import customers leads.csv --map "Notas=" --dry-run',
+      'crm import customers leads.csv --resume',
+      'crm import products catalog.csv',
+    )}\nFields:\n${fieldList('customers')}\n${fieldList('products')}\n`,
+  )
+  .action(async (resource: string, file: string, options: ImportOptions) => {
+    if (!(resource in FIELDS))
+      throw new CommandError(
+        `There is no import of "${resource}": one of ${Object.keys(FIELDS).join(', ')}.`,
+      );
+    const refused = await importFile(
+      context({ isOffline: options.dryRun === true }),
+      resource as Importable,
+      file,
+      options,
+    );
+    if (refused > 0) process.exitCode = SOME_REFUSED;
+  });
+
+program
+  .command('export')
+  .description('write a list as CSV or NDJSON')
+  .argument('<resource>', `one of ${exportable.join(', ')}`)
+  .addOption(
+    new Option('--format <format>', 'csv unless --output ends in .ndjson').choices(['csv', 'ndjson']),
+  )
+  .option('-o, --output <file>', 'where to write; standard output without it')
+  .addOption(
+    new Option('--filter <name=value>', 'a filter of the list; more than once')
+      .argParser(collect)
+      .default([]),
+  )
+  .addOption(delimiter(','))
+  .addHelpText(
+    'after',
+    examples(
+      'crm export customers > customers.csv',
+      'crm export products --filter status=active --delimiter ";" -o catalog.csv',
+      'crm export quotes --format ndjson | jq .price',
+    ),
+  )
+  .action(async (resource: string, options: ExportOptions) => {
+    if (!exportable.includes(resource as Exportable))
+      throw new CommandError(`There is no export of "${resource}": one of ${exportable.join(', ')}.`);
+    await exportList(context(), resource as Exportable, options);
+  });
+
+program
+  .command('sync')
+  .description('make the catalog what a file says, by externalReferenceCode')
+  .argument('<resource>', 'products')
+  .argument('<file>')
+  .addOption(map())
+  .addOption(dryRun())
+  .option('--archive-missing', 'archive the products that have a code and are not in the file; asks first')
+  .addOption(yes())
+  .addOption(delimiter())
+  .addOption(concurrency())
+  .addHelpText(
+    'after',
+    examples(
+      'crm sync products catalog.csv --dry-run',
+      'crm sync products catalog.csv --map "Código=externalReferenceCode" --archive-missing',
+    ),
+  )
+  .action(async (resource: string, file: string, options: SyncOptions) => {
+    if (resource !== 'products')
+      throw new CommandError(`There is no sync of "${resource}": only of products.`);
+    const refused = await syncProducts(context(), file, options);
+    if (refused > 0) process.exitCode = SOME_REFUSED;
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  const { code, message } = error as { code?: string; message: string };
+  // Whoever read our output has enough of it.
+  if (code === 'EPIPE') process.exit(0);
+  const isExpected =
+    error instanceof CommandError ||
+    error instanceof CrmError ||
+    error instanceof SourceError ||
+    error instanceof UnsettledListError ||
+    code === 'ENOENT' ||
+    code === 'EACCES';
+  process.stderr.write(`${isExpected ? message : (error as Error).stack}\n`);
+  process.exit(error instanceof CommandError ? error.exitCode : 1);
+}

@@ -1,0 +1,98 @@
+import { SingleBar } from 'cli-progress';
+
+/** How far a run is: a bar on a terminal, a line every ten seconds elsewhere. */
+
+export type ProgressState = {
+  /** `done` of `total` steps. */
+  done: number;
+  total: number;
+  rows: number;
+  counts: Record<string, number>;
+};
+
+export type Progress = {
+  update: (state: ProgressState) => void;
+  /** The service asks to wait, for so many milliseconds. */
+  held: (milliseconds: number) => void;
+  /** Ends the display and says the counts once more. */
+  end: (word: string) => void;
+};
+
+export type Output = NodeJS.WriteStream;
+
+const LINE_EVERY = 10_000;
+const REDRAW_EVERY = 1_000;
+
+const duration = (seconds: number): string => {
+  if (!Number.isFinite(seconds)) return '–';
+  const [minutes, rest] = [Math.floor(seconds / 60), Math.round(seconds % 60)];
+  return minutes === 0 ? `${rest} s` : `${minutes} min ${rest} s`;
+};
+
+export const thousands = (count: number): string => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
+
+export function startProgress(output: Output, unit: string): Progress {
+  const start = Date.now();
+  let state: ProgressState = { done: 0, total: 0, rows: 0, counts: {} };
+  let heldUntil = 0;
+  let held = 0;
+
+  const seconds = () => (Date.now() - start) / 1_000;
+  const rate = () => Math.round(state.rows / Math.max(0.001, seconds()));
+  const left = () => (seconds() * Math.max(0, state.total - state.done)) / state.done;
+  const counts = () =>
+    Object.entries(state.counts)
+      .filter(([, count]) => count > 0)
+      .map(([name, count]) => `, ${thousands(count)} ${name}`)
+      .join('');
+  const text = () => {
+    const note = Date.now() < heldUntil ? ", waiting: the key's limit holds it" : '';
+    return `${thousands(state.rows)} ${unit}, ${thousands(rate())}/s, ${duration(left())} left${counts()}${note}`;
+  };
+  const line = () => {
+    const percent = Math.floor((100 * state.done) / Math.max(1, state.total));
+    output.write(`${Math.min(100, percent)} %, ${text()}\n`);
+  };
+
+  const bar = output.isTTY
+    ? new SingleBar({
+        stream: output,
+        format: '{bar} {percentage} % {text}',
+        barsize: 20,
+        barCompleteChar: '█',
+        barIncompleteChar: '░',
+        hideCursor: true,
+        fps: 5,
+      })
+    : undefined;
+  bar?.start(1, 0, { text: text() });
+  // A bar waiting for the limit has nothing else that redraws it.
+  const timer = setInterval(
+    () => (bar ? bar.update({ text: text() }) : line()),
+    bar ? REDRAW_EVERY : LINE_EVERY,
+  );
+
+  return {
+    update: (next) => {
+      state = next;
+      if (!bar) return;
+      bar.setTotal(Math.max(1, next.total, next.done));
+      bar.update(next.done, { text: text() });
+    },
+    held: (milliseconds) => {
+      const [now, until] = [Date.now(), Date.now() + milliseconds];
+      held += Math.max(0, until - Math.max(now, heldUntil));
+      heldUntil = Math.max(heldUntil, until);
+    },
+    end: (word) => {
+      clearInterval(timer);
+      bar?.stop();
+      output.write(
+        `${word}: ${thousands(state.rows)} ${unit} in ${duration(seconds())}, ${thousands(rate())}/s${counts()}.\n`,
+      );
+      const waited = held - Math.max(0, heldUntil - Date.now());
+      if (waited >= 1_000)
+        output.write(`The limit of the key held it up for ${duration(waited / 1_000)} of that.\n`);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { stringify } from 'csv-stringify/sync';
+import { CrmError } from 'travel-agency-crm-client';
+import { REFUSAL_COLUMNS, type RowError } from './columns.ts';
+import { guarded } from './fields.ts';
+import type { Row, Source } from './source.ts';
+
+/** Why a row was not taken. */
+export type Refusal = { code: string; message: string; customerId?: string | undefined };
+
+export function refusalOf(error: CrmError | RowError): Refusal {
+  if (error instanceof CrmError && error.is('CUSTOMER_CONTACT_CONFLICT')) {
+    const [taken] = error.details;
+    return { code: error.code, message: error.message, customerId: taken?.customerId };
+  }
+  return { code: error.code, message: error.message };
+}
+
+/** `leads.csv` → `leads.rejected.csv` */
+export const refusalsPath = (path: string): string =>
+  /\.[^./\\]+$/.test(path) ? path.replace(/(\.[^./\\]+)$/, '.rejected$1') : `${path}.rejected`;
+
+/**
+ * The file of refused rows, as the table that they came from with the reason in front, so that it can be mended and imported. It
+ * exists once there is a row for it.
+ */
+export type RefusalFile = {
+  path: string;
+  add: (row: Row, refusal: Refusal) => Promise<void>;
+  /** Length in bytes: what lies beyond it was not settled. */
+  size: () => number;
+  close: () => Promise<void>;
+};
+
+export async function openRefusals(
+  source: Source,
+  header: readonly string[],
+  /** Length to go on from; without it a file that is there is replaced. */
+  from = 0,
+): Promise<RefusalFile> {
+  const path = refusalsPath(source.path);
+  let size = from;
+  let file: FileHandle | undefined;
+  const write = async (text: string): Promise<void> => {
+    if (!file) {
+      file = await open(path, from > 0 ? 'r+' : 'w');
+      await file.truncate(from);
+    }
+    const bytes = Buffer.from(text);
+    await file.write(bytes, 0, bytes.length, size);
+    size += bytes.length;
+  };
+  const csv = (cells: readonly string[]) =>
+    stringify([cells.map(guarded)], { delimiter: source.delimiter, record_delimiter: '\r\n' });
+  /** A refused row that is refused again has its old reason replaced. */
+  const isAgain = REFUSAL_COLUMNS.every((column, index) => header[index] === column);
+  const own = (cells: readonly string[]) => (isAgain ? cells.slice(REFUSAL_COLUMNS.length) : cells);
+  return {
+    path,
+    add: async ({ line, cells, object }, { code, message, customerId = '' }) => {
+      if (source.format === 'ndjson')
+        return write(`${JSON.stringify({ line, code, message, customerId, row: object })}\n`);
+      // Excel reads UTF-8 only behind a byte order mark.
+      if (size === 0) await write(`\ufeff${csv([...REFUSAL_COLUMNS, ...own(header)])}`);
+      await write(csv([String(line), code, message, customerId, ...own(cells)]));
+    },
+    size: () => size,
+    close: async () => file?.close(),
+  };
+}

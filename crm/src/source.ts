@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { parse } from 'csv-parse';
+
+/** Tables as people have them: CSV of any spreadsheet, or one JSON object a line. */
+
+export type Source = {
+  path: string;
+  format: 'csv' | 'ndjson';
+  encoding: string;
+  /** Lines of text, to tell how far a run is. */
+  lines: number;
+  /** Tells this content from any other. */
+  fingerprint: string;
+  delimiter: string;
+};
+
+/** One row: its first line in the file and its cells, in the order of the header; or the object of a line of NDJSON. */
+export type Row = { line: number; cells: string[]; object?: Record<string, unknown> };
+
+/** What can be said of a file that cannot be read on. */
+export class SourceError extends Error {}
+
+/** A quote that is never closed would swallow the rest of the file. */
+const MAX_RECORD_CHARACTERS = 4 * 1024 * 1024;
+const DELIMITERS = [',', ';', '\t', '|'];
+
+function byteOrderMark(start: Buffer): string | undefined {
+  if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le';
+  if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be';
+  return start.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf])) ? 'utf-8' : undefined;
+}
+
+/** The text of a file, without its byte order mark and with plain line ends. */
+async function* textOf(path: string, encoding: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding);
+  let held = '';
+  for await (const chunk of createReadStream(path)) {
+    const text = held + decoder.decode(chunk as Buffer, { stream: true });
+    held = text.endsWith('\r') ? '\r' : '';
+    yield text.slice(0, text.length - held.length).replaceAll('\r\n', '\n');
+  }
+  yield held + decoder.decode();
+}
+
+/** The delimiter that the first line has most of, outside of quotes. */
+function delimiterOf(firstLine: string): string {
+  const named = /^sep=(.)$/i.exec(firstLine)?.[1];
+  if (named !== undefined) return named;
+  const plain = firstLine.replaceAll(/"[^"]*"/g, '');
+  const counts = DELIMITERS.map((delimiter) => plain.split(delimiter).length);
+  return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
+}
+
+/**
+ * Reads the file once to learn what it is. Without a byte order mark it is UTF-8, or what Excel writes in the West.
+ * @throws when the file cannot be read
+ */
+export async function inspect(
+  path: string,
+  options: { delimiter?: string | undefined; format?: 'csv' | 'ndjson' | undefined } = {},
+): Promise<Source> {
+  const hash = createHash('sha256');
+  const strict = new TextDecoder('utf-8', { fatal: true });
+  let marked: string | undefined;
+  let isStart = true;
+  let isUtf8 = true;
+  const isWellFormed = (bytes?: Buffer): boolean => {
+    try {
+      strict.decode(bytes, { stream: bytes !== undefined });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  for await (const chunk of createReadStream(path)) {
+    const bytes = chunk as Buffer;
+    if (isStart) marked = byteOrderMark(bytes);
+    isStart = false;
+    hash.update(bytes);
+    isUtf8 = isUtf8 && isWellFormed(bytes);
+  }
+  isUtf8 = isUtf8 && isWellFormed();
+  const encoding = marked ?? (isUtf8 ? 'utf-8' : 'windows-1252');
+  let lines = 0;
+  let first = '';
+  let last = '\n';
+  for await (const text of textOf(path, encoding)) {
+    if (lines === 0) first += text;
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+    last = text.at(-1) ?? last;
+  }
+  const firstLine = first.split('\n')[0] ?? '';
+  return {
+    path,
+    format: options.format ?? (/\.(ndjson|jsonl)$/i.test(path) ? 'ndjson' : 'csv'),
+    encoding,
+    lines: last === '\n' ? lines : lines + 1,
+    fingerprint: hash.digest('hex'),
+    delimiter: options.delimiter ?? delimiterOf(firstLine),
+  };
+}
+
+async function* csvRows({ path, encoding, delimiter }: Source): AsyncGenerator<Row> {
+  const parser = parse({
+    delimiter,
+    info: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_RECORD_CHARACTERS,
+  });
+  const input = Readable.from(textOf(path, encoding));
+  input.on('error', (error) => parser.destroy(error));
+  try {
+    for await (const { record, info } of input.pipe(parser)) {
+      const cells = record as string[];
+      const inside = cells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
+      if (info.lines === 1 && /^sep=.?$/i.test(cells.join(''))) continue;
+      yield { line: info.lines - inside, cells };
+    }
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    throw code?.startsWith('CSV_') ? new SourceError(`${path} is no good CSV: ${message}`) : error;
+  } finally {
+    input.destroy();
+  }
+}
+
+async function* ndjsonRows({ path, encoding }: Source): AsyncGenerator<Row> {
+  let line = 0;
+  let held = '';
+  const row = (text: string): Row[] => {
+    line += 1;
+    if (text.trim() === '') return [];
+    try {
+      const object: unknown = JSON.parse(text);
+      if (typeof object === 'object' && object !== null && !Array.isArray(object))
+        return [{ line, cells: [text], object: object as Record<string, unknown> }];
+    } catch {
+      // Said below, with the line.
+    }
+    throw new SourceError(`${path}, line ${line}: not a JSON object.`);
+  };
+  for await (const text of textOf(path, encoding)) {
+    const lines = (held + text).split('\n');
+    held = lines.pop() ?? '';
+    for (const complete of lines) yield* row(complete);
+  }
+  if (held !== '') yield* row(held);
+}
+
+/** The header and the rows below it; NDJSON has no header. */
+export async function openRows(source: Source): Promise<{ header: string[]; rows: AsyncGenerator<Row> }> {
+  if (source.format === 'ndjson') return { header: [], rows: ndjsonRows(source) };
+  const rows = csvRows(source);
+  const first = await rows.next();
+  if (first.done) throw new SourceError(`${source.path} is empty.`);
+  return { header: first.value.cells.map((cell) => cell.trim()), rows };
+}

@@ -1,0 +1,37 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+
+/** How far an import is, kept beside its file so that it can go on. */
+export type ImportState = {
+  resource: string;
+  fingerprint: string;
+  delimiter: string;
+  maps: string[];
+  /** Rows that are settled, from the first on. */
+  rows: number;
+  created: number;
+  repeated: number;
+  refused: number;
+  /** Length of the file of refused rows. */
+  refusalBytes: number;
+};
+
+/** `leads.csv` → `leads.csv.crm-import` */
+export const statePath = (path: string): string => `${path}.crm-import`;
+
+export async function readState(path: string): Promise<ImportState | undefined> {
+  try {
+    return JSON.parse(await readFile(statePath(path), 'utf8')) as ImportState;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Replaces the file in one step: a crash leaves the old state or the new one. */
+export async function writeState(path: string, state: ImportState): Promise<void> {
+  const temporary = `${statePath(path)}.new`;
+  await writeFile(temporary, JSON.stringify(state));
+  await rename(temporary, statePath(path));
+}
+
+export const removeState = (path: string): Promise<void> => rm(statePath(path), { force: true });

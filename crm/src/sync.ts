@@ -1,0 +1,143 @@
+import type { CatalogProduct, CatalogProductCreate, CatalogProductUpdate } from 'travel-agency-crm-client';
+import { type Body, bodyMaker, mapColumns, RowError, requireFields } from './columns.ts';
+import { CommandError, type Context, confirm, isRefusal } from './context.ts';
+import { describeColumns, peek } from './import.ts';
+import { inOrder } from './in-order.ts';
+import { startProgress, thousands } from './progress.ts';
+import { openRefusals, type Refusal, refusalOf } from './refusals.ts';
+import { inspect, openRows, type Row } from './source.ts';
+
+export type SyncOptions = {
+  map: string[];
+  dryRun?: boolean;
+  yes?: boolean;
+  archiveMissing?: boolean;
+  delimiter?: string;
+  concurrency: number;
+};
+
+/** The fields that differ. Null clears a list, which then reads as empty; variants can only be created. */
+export function differences(product: CatalogProduct, body: Body): CatalogProductUpdate {
+  const differing = Object.entries(body).filter(([name, wanted]) => {
+    if (name === 'variants') return false;
+    const have = product[name as keyof CatalogProduct];
+    return JSON.stringify(Array.isArray(have) ? (wanted ?? []) : wanted) !== JSON.stringify(have);
+  });
+  return Object.fromEntries(differing) as CatalogProductUpdate;
+}
+
+type Outcome = { refusal: Refusal } | { result: 'created' | 'changed' | 'unchanged' };
+
+const refused = (code: string, message: string): Outcome => ({ refusal: { code, message } });
+
+/**
+ * Makes the catalog what the file says, product by product, by their externalReferenceCode.
+ * @returns how many rows were refused
+ */
+export async function syncProducts(context: Context, path: string, options: SyncOptions): Promise<number> {
+  const { crm, errors, output, stop, cancel: signal, onLimit } = context;
+  const source = await inspect(path, { delimiter: options.delimiter });
+  const opened = await openRows(source);
+  const columns = mapColumns(opened.header, options.map, 'products');
+  const { first, rows } = await peek(opened.rows);
+  if (source.format === 'csv') {
+    errors.write(`Columns of ${path} (? is a guess; --map "Column=field" says otherwise):\n`);
+    errors.write(describeColumns(columns, first));
+    requireFields(columns, 'products', ['externalReferenceCode']);
+  }
+  const toBody = bodyMaker(columns, source, 'products', { clears: true });
+  if (!options.dryRun && !options.yes && !(await confirm(context, 'Sync products?', true))) return 0;
+
+  const byCode = new Map<string, CatalogProduct[]>();
+  for (const product of await crm.products.snapshot({}, { signal })) {
+    const code = product.externalReferenceCode;
+    if (code !== null) byCode.set(code, [...(byCode.get(code) ?? []), product]);
+  }
+
+  const inFile = new Set<string>();
+  const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
+  const work = async (row: Row): Promise<Outcome> => {
+    try {
+      const body = toBody(row);
+      const code = body.externalReferenceCode;
+      if (typeof code !== 'string') return refused('VALIDATION_FAILED', 'no externalReferenceCode');
+      if (inFile.has(code)) return refused('DUPLICATE_CODE', `the file has ${code} in an earlier row, too`);
+      inFile.add(code);
+      const [product, another] = byCode.get(code) ?? [];
+      if (another)
+        return refused('AMBIGUOUS_CODE', `several products have the code ${code}: archive all but one`);
+      if (!product) {
+        if (body.title === undefined) return refused('VALIDATION_FAILED', 'no title');
+        if (!options.dryRun)
+          await crm.products.create(withoutNulls(body) as CatalogProductCreate, { signal });
+        return { result: 'created' };
+      }
+      const changes = differences(product, body);
+      if (Object.keys(changes).length === 0) return { result: 'unchanged' };
+      if (!options.dryRun) await crm.products.update(product.id, changes, { signal });
+      return { result: 'changed' };
+    } catch (error) {
+      if (error instanceof RowError || isRefusal(error)) return { refusal: refusalOf(error) };
+      throw error;
+    }
+  };
+
+  const progress = startProgress(errors, 'rows');
+  onLimit.tell = progress.held;
+  const refusals = await openRefusals(source, opened.header);
+  let settled = 0;
+  try {
+    await inOrder(rows, {
+      work,
+      concurrency: options.concurrency,
+      signal: stop,
+      settle: async (row, outcome) => {
+        settled += 1;
+        if ('refusal' in outcome) {
+          counts.refused += 1;
+          if (options.dryRun) errors.write(`line ${row.line}: ${outcome.refusal.message}\n`);
+          else await refusals.add(row, outcome.refusal);
+        } else counts[outcome.result] += 1;
+        progress.update({ done: row.line, total: source.lines, rows: settled, counts });
+      },
+    });
+  } finally {
+    await refusals.close();
+    progress.end(options.dryRun ? 'Nothing was sent' : stop.aborted ? 'Stopped' : 'Done');
+  }
+  if (stop.aborted) throw new CommandError('Run it again to go on: what is done stays done.', 130);
+  if (counts.refused > 0 && !options.dryRun)
+    errors.write(
+      `${thousands(counts.refused)} rows were refused: ${refusals.path} has them with the reasons.\n`,
+    );
+
+  const gone = [...byCode].filter(([code]) => !inFile.has(code)).flatMap(([, products]) => products);
+  if (gone.length > 0) {
+    errors.write(`${thousands(gone.length)} products of the catalog are not in the file:\n`);
+    for (const { externalReferenceCode, id, title } of gone)
+      output.write(`${[externalReferenceCode, id, title].join('\t')}\n`);
+  }
+  if (options.archiveMissing && gone.length > 0 && !options.dryRun)
+    await archiveMissing(context, gone, { isTold: options.yes === true, isEmptyFile: inFile.size === 0 });
+  return counts.refused;
+}
+
+/** A product that is made has nothing to clear. */
+const withoutNulls = (body: Body): Body =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+
+async function archiveMissing(
+  context: Context,
+  gone: readonly CatalogProduct[],
+  { isTold, isEmptyFile }: { isTold: boolean; isEmptyFile: boolean },
+): Promise<void> {
+  const { crm, errors, cancel: signal } = context;
+  if (isEmptyFile) throw new CommandError('The file names no product at all: nothing is archived.');
+  const question = `Archive these ${thousands(gone.length)} products? The dashboard can restore them for 30 days.`;
+  if (!isTold && !(await confirm(context, question, false))) {
+    errors.write('Nothing was archived; --yes says so in advance.\n');
+    return;
+  }
+  for (const { id } of gone) await crm.products.archive(id, { signal });
+  errors.write(`${thousands(gone.length)} products were archived.\n`);
+}
