@@ -76,13 +76,19 @@ const ANSWERED = new Set([
   'updatedAt',
 ]);
 
-/** The object without what only answers have, its contacts and variants too. */
-function writable(object: Body): Body {
-  const kept = Object.entries(object).filter(([name]) => !ANSWERED.has(name));
-  const inner = (value: unknown): unknown =>
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? writable(value as Body) : value;
+/** A variant shows hours, and takes none. */
+const ANSWERED_OF_VARIANTS = new Set([...ANSWERED, 'durationHours']);
+
+/** What can be written of a value that an answer had: without what only answers have, in contacts and variants too. */
+function writable(value: unknown, answered = ANSWERED): unknown {
+  if (Array.isArray(value)) return value.map((entry) => writable(entry, answered));
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([name]) => !answered.has(name));
   return Object.fromEntries(
-    kept.map(([name, value]) => [name, Array.isArray(value) ? value.map(inner) : value]),
+    kept.map(([name, inner]) => [
+      name,
+      writable(inner, name === 'variants' ? ANSWERED_OF_VARIANTS : ANSWERED),
+    ]),
   );
 }
 
@@ -103,7 +109,7 @@ export function bodyMaker(
   });
   const isDecimalComma = delimiter === ';';
   return ({ cells, object }) => {
-    if (object) return writable(object);
+    if (object) return writable(object) as Body;
     const body: Body = {};
     const contacts: { identifierType: string; identifierValue: string }[] = [];
     for (const { header, field, kind, index } of used) {
@@ -114,7 +120,8 @@ export function bodyMaker(
       }
       try {
         const value = cellValue(kind, text, isDecimalComma);
-        if (kind !== 'contact') body[field] = value;
+        if (kind === 'json') body[field] = writable(value, ANSWERED_OF_VARIANTS);
+        else if (kind !== 'contact') body[field] = value;
         else
           for (const identifierValue of value as string[])
             contacts.push({ identifierType: field.slice('contacts.'.length), identifierValue });

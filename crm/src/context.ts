@@ -25,18 +25,19 @@ export class CommandError extends Error {
   }
 }
 
-/** Waiting for the key's limit may take its time; a dead network is given up after about a minute. */
-const RETRIES = { retries: 9, maxRetryTime: 3_600_000 };
+/** Milliseconds. Waiting for the key's limit may take its time. */
+const MAX_RETRY_TIME = 3_600_000;
 
 export function connect(
-  options: { url: string; key: string },
+  options: { url: string; key: string; retries: number },
   signals: Pick<Context, 'stop' | 'cancel'>,
 ): Context {
   const onLimit: Context['onLimit'] = { tell: () => undefined };
   const crm = createClient({
     apiKey: options.key,
     baseUrl: options.url,
-    ...RETRIES,
+    retries: options.retries,
+    maxRetryTime: MAX_RETRY_TIME,
     onRetry: ({ error, wait }) => {
       if (error.status === 429) onLimit.tell(wait);
     },
@@ -45,14 +46,16 @@ export function connect(
 }
 
 /** Asks on a terminal; elsewhere nobody can answer, and the default holds. */
-export async function confirm(
-  { input, errors }: Context,
-  question: string,
-  preset: boolean,
-): Promise<boolean> {
+export async function confirm(context: Context, question: string, preset: boolean): Promise<boolean> {
+  const { input, errors, stop } = context;
   if (!input.isTTY || !errors.isTTY) return preset;
   const reader = createInterface({ input, output: errors });
-  const answer = await reader.question(`${question} ${preset ? '[Y/n]' : '[y/N]'} `);
+  // The reader takes Ctrl-C for itself.
+  reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  const options = preset ? '[Y/n]' : '[y/N]';
+  const answer = await reader.question(`${question} ${options} `, { signal: stop }).catch(() => {
+    throw stop.reason;
+  });
   reader.close();
   return answer.trim() === '' ? preset : /^(y|s)/i.test(answer.trim());
 }

@@ -155,7 +155,7 @@ export const exportable = Object.keys(COLUMNS) as Exportable[];
 
 type ExportRow = { id: string; contacts?: CustomerContact[] };
 
-function cell(row: ExportRow, column: string): string {
+function cell(row: ExportRow, column: string, delimiter: string): string {
   if (column.startsWith('contacts.')) {
     const channel = column.slice('contacts.'.length);
     const values = row.contacts?.filter(({ identifierType }) => identifierType === channel) ?? [];
@@ -163,6 +163,8 @@ function cell(row: ExportRow, column: string): string {
   }
   const value = row[column as keyof ExportRow] as unknown;
   if (value === null || value === undefined) return '';
+  // Spreadsheets whose delimiter is the semicolon have the comma as decimal mark.
+  if (typeof value === 'number' && delimiter === ';') return String(value).replace('.', ',');
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return listCell(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
@@ -212,7 +214,7 @@ export async function exportList(
   const render = (rows: readonly ExportRow[]): string =>
     format === 'ndjson'
       ? rows.map((row) => `${JSON.stringify(row)}\n`).join('')
-      : csv(rows.map((row) => columns.map((column) => guarded(cell(row, column)))));
+      : csv(rows.map((row) => columns.map((column) => guarded(cell(row, column, options.delimiter)))));
   const failed = new Promise<never>((_, reject) => output.on('error', reject));
   failed.catch(() => undefined);
   const write = async (text: string): Promise<void> => {

@@ -210,7 +210,7 @@ async function tryOut(
     }
   }
   errors.write(
-    `Nothing was sent. ${thousands(ready)} ${resource} would be sent, ${thousands(refused)} rows refused before; the service checks the rest.\n`,
+    `Nothing was sent. ${thousands(ready)} ${resource} would be sent, ${thousands(refused)} rows refused; the service checks the rest.\n`,
   );
   return refused;
 }

@@ -34,10 +34,14 @@ function interrupt(): void {
 
 const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
 
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
+  return Number(text);
+}
+
 function atLeastOne(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1)
-    throw new InvalidArgumentError('must be a whole number from 1.');
+  const number = wholeNumber(text);
+  if (number === 0) throw new InvalidArgumentError('must be at least 1.');
   return number;
 }
 
@@ -55,6 +59,11 @@ const program = new Command('crm')
     new Option('--url <url>', 'where the service answers').env('CRM_URL').default('http://localhost:3000'),
   )
   .addOption(new Option('--key <key>', 'the API key; better kept in the environment').env('CRM_API_KEY'))
+  .addOption(
+    new Option('--retries <count>', 'how often a request that failed on the way is sent again')
+      .argParser(wholeNumber)
+      .default(9),
+  )
   .showHelpAfterError('(crm --help, or crm import --help, shows how)')
   .addHelpText(
     'after',
@@ -79,9 +88,17 @@ const dryRun = () => new Option('--dry-run', 'show what would happen, and change
 const yes = () => new Option('-y, --yes', 'do not ask');
 
 function context({ isOffline = false } = {}): Context {
-  const { url, key = isOffline ? '' : undefined } = program.opts<{ url: string; key?: string }>();
+  const {
+    url,
+    retries,
+    key = isOffline ? '' : undefined,
+  } = program.opts<{
+    url: string;
+    retries: number;
+    key?: string;
+  }>();
   if (key === undefined) throw new CommandError('Which key? Set CRM_API_KEY, or say --key.');
-  return connect({ url, key }, { stop: stop.signal, cancel: cancel.signal });
+  return connect({ url, key, retries }, { stop: stop.signal, cancel: cancel.signal });
 }
 
 program

@@ -2,7 +2,7 @@ import { SingleBar } from 'cli-progress';
 
 /** How far a run is: a bar on a terminal, a line every ten seconds elsewhere. */
 
-export type ProgressState = {
+type ProgressState = {
   /** `done` of `total` steps. */
   done: number;
   total: number;

@@ -17,7 +17,7 @@ export function refusalOf(error: CrmError | RowError): Refusal {
 }
 
 /** `leads.csv` → `leads.rejected.csv` */
-export const refusalsPath = (path: string): string =>
+const refusalsPath = (path: string): string =>
   /\.[^./\\]+$/.test(path) ? path.replace(/(\.[^./\\]+)$/, '.rejected$1') : `${path}.rejected`;
 
 /**

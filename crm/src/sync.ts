@@ -17,7 +17,7 @@ export type SyncOptions = {
 };
 
 /** The fields that differ. Null clears a list, which then reads as empty; variants can only be created. */
-export function differences(product: CatalogProduct, body: Body): CatalogProductUpdate {
+function differences(product: CatalogProduct, body: Body): CatalogProductUpdate {
   const differing = Object.entries(body).filter(([name, wanted]) => {
     if (name === 'variants') return false;
     const have = product[name as keyof CatalogProduct];

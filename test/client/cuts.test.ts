@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../client/src/index.ts';
+import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts';
 import { useService } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
-import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 
 const service = useService();
 let proxy: CuttingProxy;

@@ -1,0 +1,279 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { statePath } from '../../crm/src/state.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { useService } from '../support/service.ts';
+import { listen } from '../support/socket.ts';
+import { crm, startCrm, useFolder } from './command.ts';
+
+const service = useService();
+const file = useFolder();
+let url: string;
+
+beforeAll(async () => {
+  url = (await listen(service)).origin;
+});
+
+describe('crm import customers', () => {
+  const LEADS = [
+    'Nombre;Apellidos;Teléfono;Correo;Etiquetas;Edad',
+    'Ana;Peña;+52 55 1234 5678;ana@example.com;"vip, luna de miel";31',
+    'Luis;;+52 55 8765 4321;;;',
+    ';;;;;40',
+    '"Eva ""la"" Ruiz";;+5491122334455;Ana@Example.com;;',
+    'Mal;;123;;;',
+  ];
+
+  test('creates a record for each row, and keeps what was refused with its reason', async () => {
+    const agency = await service.agency();
+    const path = file('leads.csv');
+    await writeFile(path, `\ufeff${LEADS.join('\r\n')}\r\n`);
+    const args = ['--map', 'Teléfono=contacts.whatsapp', '--concurrency', '1'];
+    const { code, stderr } = await crm(['import', 'customers', path, ...args], { url, key: agency.key });
+    expect(stderr).toMatch(/Teléfono +→ +contacts\.whatsapp +\+52 55 1234 5678/);
+    expect(stderr).toMatch(/Nombre +→ +firstName \? +Ana/);
+    expect(stderr).toMatch(/Edad +→ +\(left out\) +31/);
+    expect(stderr).toMatch(/Done: 5 rows in .*, 2 created, 3 refused\./);
+    expect(code).toBe(2);
+
+    const { data } = (await agency.get('/v1/customers')).body;
+    expect(data).toMatchObject([
+      { firstName: 'Luis', lastName: null, contacts: [{ identifierType: 'whatsapp' }], tags: [] },
+      {
+        firstName: 'Ana',
+        lastName: 'Peña',
+        tags: ['vip', 'luna de miel'],
+        contacts: [
+          { identifierType: 'whatsapp', identifierValue: '+52 55 1234 5678' },
+          { identifierType: 'email', identifierValue: 'ana@example.com' },
+        ],
+      },
+    ]);
+    const rejected = (await readFile(file('leads.rejected.csv'), 'utf8')).split('\r\n');
+    expect(rejected[0]).toBe(`\ufeffline;code;message;customerId;${LEADS[0]}`);
+    expect(rejected[1]).toMatch(/^4;VALIDATION_FAILED;no contact[^;]*;;;;;;;40$/);
+    expect(rejected[2]).toMatch(
+      new RegExp(`^5;CUSTOMER_CONTACT_CONFLICT;[^;]*;${data[1].id};"Eva ""la"" Ruiz";;\\+5491122334455;`),
+    );
+    expect(rejected[3]).toMatch(/^6;VALIDATION_FAILED;[^;]*identifierValue[^;]*;;Mal;;123;;;$/);
+    expect(rejected).toHaveLength(5);
+    expect(existsSync(statePath(path))).toBe(false);
+
+    // Mended, the refused rows go in as they are; what is refused again has its reason once.
+    const again = file('leads.rejected.csv');
+    await writeFile(again, (await readFile(again, 'utf8')).replace('Ana@Example.com', 'eva@example.com'));
+    const second = await crm(['import', 'customers', again, ...args], { url, key: agency.key });
+    expect(second.stderr).toMatch(/Done: 3 rows in .*, 1 created, 2 refused\./);
+    const twice = (await readFile(file('leads.rejected.rejected.csv'), 'utf8')).split('\r\n');
+    expect(twice.map((line) => line.split(';').length)).toEqual([10, 10, 10, 1]);
+    expect(twice[0]).toBe(rejected[0]);
+  });
+
+  test('tries out without sending: no record, no file, no key needed', async () => {
+    await writeFile(file('trial.csv'), LEADS.join('\n'));
+    const { code, stdout, stderr } = await crm(['import', 'customers', file('trial.csv'), '--dry-run']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout.split('\n')[0] ?? '')).toEqual({
+      firstName: 'Ana',
+      lastName: 'Peña',
+      tags: ['vip', 'luna de miel'],
+      contacts: [
+        { identifierType: 'telefono', identifierValue: '+52 55 1234 5678' },
+        { identifierType: 'email', identifierValue: 'ana@example.com' },
+      ],
+    });
+    expect(stderr).toContain('line 4: no contact');
+    expect(stderr).toMatch(/Nothing was sent\. 4 customers would be sent, 1 row/);
+    expect(existsSync(file('trial.rejected.csv'))).toBe(false);
+    expect(existsSync(statePath(file('trial.csv')))).toBe(false);
+  });
+
+  test('says what is wrong with a map, a file, a key or a resource', async () => {
+    await writeFile(file('wrong.csv'), 'Nombre,Edad\nAna,31\n');
+    const run = async (...args: string[]) => {
+      const { code, stderr } = await crm(args, { url, key: 'wrong' });
+      expect(code).toBe(1);
+      return stderr;
+    };
+    const path = file('wrong.csv');
+    expect(await run('import', 'customers', path)).toContain('No column fills a contact. Say which one does');
+    expect(await run('import', 'customers', path, '--map', 'X=city')).toContain(
+      'the file has no column "X". It has: Nombre, Edad.',
+    );
+    expect(await run('import', 'customers', path, '--map', 'Edad=age')).toContain('there is no field "age"');
+    expect(await run('import', 'customers', file('none.csv'))).toContain('none.csv');
+    expect(await run('import', 'quotes', path)).toContain('one of customers, products');
+    const refused = await run('import', 'customers', path, '--map', 'Edad=contacts.web');
+    expect(refused).toContain('API key');
+    expect(refused).toContain('--resume');
+    expect((await crm(['import', 'customers', path])).stderr).toContain('Set CRM_API_KEY');
+  });
+});
+
+test('crm import products takes numbers as spreadsheets write them, lists and variants', async () => {
+  const agency = await service.agency();
+  const variants = JSON.stringify([{ label: 'Alta', fromPrice: 1790 }]).replaceAll('"', '""');
+  await writeFile(
+    file('catalog.csv'),
+    [
+      'Código;Título;Tipo;Precio;Días;Incluye;Moneda;variants',
+      `PAT-08;Patagonia Norte;Package;1.450,50;8;Hotel | Traslados, con guía;USD;"${variants}"`,
+      'MAL-01;Precio raro;;mucho;;;;',
+    ].join('\r\n'),
+  );
+  const { stderr } = await crm(['import', 'products', file('catalog.csv')], { url, key: agency.key });
+  expect(stderr).toMatch(/1 created, 1 refused/);
+  const { data } = (await agency.get('/v1/catalog/products')).body;
+  expect(data).toMatchObject([
+    {
+      title: 'Patagonia Norte',
+      externalReferenceCode: 'PAT-08',
+      type: 'package',
+      fromPrice: 1450.5,
+      durationDays: 8,
+      includes: ['Hotel', 'Traslados, con guía'],
+      variants: [{ label: 'Alta', fromPrice: 1790 }],
+    },
+  ]);
+  expect(await readFile(file('catalog.rejected.csv'), 'utf8')).toContain(
+    '3;VALIDATION_FAILED;"column ""Precio"" is no number: ""mucho""";;MAL-01',
+  );
+});
+
+/** Customers of this many rows, each with a contact of its own. */
+const leads = (count: number): string =>
+  [
+    'name,email',
+    ...Array.from({ length: count }, (_, index) => `Lead ${index},lead${index}@example.com`),
+  ].join('\n');
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `Lead ${index}`).sort();
+
+async function stored(organizationId: string): Promise<string[]> {
+  const rows = await service.query<{ name: string }>(
+    'select first_name as name from customers where organization_id = $1',
+    [organizationId],
+  );
+  return rows.map(({ name }) => name).sort();
+}
+
+describe('an import that was ended goes on where it stopped, and makes nothing twice', () => {
+  const COUNT = 150;
+
+  test.each([
+    ['Ctrl-C', 'SIGINT', 130],
+    ['a crash', 'SIGKILL', null],
+  ] as const)('by %s', async (_how, signal, exitCode) => {
+    const agency = await service.agency();
+    const path = file(`ended-${signal}.csv`);
+    await writeFile(path, leads(COUNT));
+    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+      if (count === 60) first.child.kill(signal);
+    });
+    const at = { url: proxy.origin, key: agency.key };
+    const first = startCrm(['import', 'customers', path], at);
+    const { code, stderr } = await first.ended;
+    expect(code).toBe(exitCode);
+    if (signal === 'SIGINT') expect(stderr).toContain(`Go on with: crm import customers ${path} --resume`);
+    expect((await stored(agency.id)).length).toBeLessThan(COUNT);
+
+    const without = await crm(['import', 'customers', path], at);
+    expect(without).toMatchObject({ code: 1 });
+    expect(without.stderr).toMatch(/is unfinished \(\d+ rows done\): --resume goes on/);
+    const second = await crm(['import', 'customers', path, '--resume'], at);
+    expect(second.stderr).toMatch(/Done: \d+ rows/);
+    expect(second.stderr).not.toContain('refused');
+    expect(second.code).toBe(0);
+    expect(await stored(agency.id)).toEqual(names(COUNT));
+    expect(existsSync(statePath(path))).toBe(false);
+    await proxy.close();
+  });
+
+  test('by a dead network', async () => {
+    const agency = await service.agency();
+    const path = file('dead.csv');
+    await writeFile(path, leads(COUNT));
+    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+      if (count === 60) proxy.lose(true);
+    });
+    const at = { url: proxy.origin, key: agency.key };
+    const first = await crm(['--retries', '1', 'import', 'customers', path], at);
+    expect(first.code).toBe(1);
+    expect(first.stderr).toMatch(/the connection failed: .*\nGo on with: /);
+    proxy.lose(false);
+    expect((await crm(['import', 'customers', path, '--resume'], at)).code).toBe(0);
+    expect(await stored(agency.id)).toEqual(names(COUNT));
+    await proxy.close();
+  });
+
+  test('unless the file is another one meanwhile', async () => {
+    const path = file('changed.csv');
+    await writeFile(path, leads(3));
+    const at = { url: 'http://127.0.0.1:1', key: 'none' };
+    expect((await crm(['--retries', '0', 'import', 'customers', path], at)).code).toBe(1);
+    await writeFile(path, leads(4));
+    const resumed = await crm(['import', 'customers', path, '--resume'], at);
+    expect(resumed.stderr).toContain('no longer the file whose import began');
+    const agency = await service.agency();
+    const fresh = await crm(['import', 'customers', path, '--restart'], { url, key: agency.key });
+    expect(fresh.stderr).toContain('4 created');
+    const none = await crm(['import', 'customers', path, '--resume'], at);
+    expect(none.stderr).toContain('no unfinished import');
+  });
+
+  test('with the refused rows of both parts, each once', async () => {
+    const agency = await service.agency();
+    const path = file('parts.csv');
+    const rows = Array.from({ length: COUNT }, (_, index) =>
+      index % 10 === 0 ? `Bad ${index},` : `Lead ${index},lead${index}@example.com`,
+    );
+    await writeFile(path, ['name,email', ...rows].join('\n'));
+    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+      if (count === 60) first.child.kill('SIGKILL');
+    });
+    const first = startCrm(['import', 'customers', path], { url: proxy.origin, key: agency.key });
+    await first.ended;
+    expect(
+      (await crm(['import', 'customers', path, '--resume'], { url: proxy.origin, key: agency.key })).code,
+    ).toBe(2);
+    const rejected = (await readFile(file('parts.rejected.csv'), 'utf8')).trim().split('\r\n').slice(1);
+    expect(rejected.map((line) => Number(line.split(',')[0]))).toEqual(
+      Array.from({ length: COUNT / 10 }, (_, index) => index * 10 + 2),
+    );
+    await proxy.close();
+  });
+});
+
+test('an import says when the limit of the key is what holds it', async () => {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    requests += 1;
+    const isLimited = requests > 10 && requests <= 20;
+    response.writeHead(isLimited ? 429 : 201, {
+      'content-type': 'application/json',
+      ...(isLimited && { 'retry-after': '1' }),
+    });
+    response.end(isLimited ? '{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"No."}}' : '{"id":"1"}');
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  await writeFile(file('limited.csv'), leads(50));
+  const at = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'key' };
+  const { code, stderr } = await crm(['import', 'customers', file('limited.csv')], at);
+  expect(code).toBe(0);
+  expect(stderr).toContain('50 created');
+  expect(stderr).toMatch(/The limit of the key held it up for \d+ s of that\./);
+  server.closeAllConnections();
+  server.close();
+});
+
+test('every command shows an example in its help', async () => {
+  for (const args of [['--help'], ['import', '--help'], ['export', '--help'], ['sync', '--help']]) {
+    const { code, stdout } = await crm(args);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\nExamples:\n {2}crm (import|export|sync) /);
+  }
+});

@@ -1,0 +1,186 @@
+import { writeFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CellError, guarded, listCell, parseList, parseNumber, unguarded } from '../../crm/src/fields.ts';
+import { inOrder } from '../../crm/src/in-order.ts';
+import { inspect, openRows, type Row } from '../../crm/src/source.ts';
+import { crm, useFolder } from './command.ts';
+
+const file = useFolder();
+
+const TABLE =
+  'Nombre;Correo;Notas\r\nJosé Ñandú;jose@example.com;"dos\nlíneas; ""citadas"""\r\n\r\nEva;eva@example.com;\r\n';
+
+async function rowsOf(name: string, bytes: Buffer | string): Promise<{ header: string[]; rows: Row[] }> {
+  await writeFile(file(name), bytes);
+  const { header, rows } = await openRows(await inspect(file(name)));
+  return { header, rows: await Array.fromAsync(rows) };
+}
+
+const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+describe('a table is read', () => {
+  test.each([
+    ['UTF-8', Buffer.from(TABLE)],
+    ['UTF-8 behind a byte order mark', Buffer.from(`\ufeff${TABLE}`)],
+    ['windows-1252', Buffer.from(TABLE, 'latin1')],
+    ['UTF-16 with tabs, the Unicode text of Excel', utf16(TABLE.replaceAll(/;(?! )/g, '\t'))],
+    ['UTF-16, big end first', utf16(TABLE).swap16()],
+    ['commas', Buffer.from(TABLE.replaceAll(/;(?! )/g, ','))],
+    ['bars', Buffer.from(TABLE.replaceAll(/;(?! )/g, '|'))],
+    ['plain line ends', Buffer.from(TABLE.replaceAll('\r\n', '\n'))],
+  ])('in %s', async (_form, bytes) => {
+    expect(await rowsOf('table.csv', bytes)).toEqual({
+      header: ['Nombre', 'Correo', 'Notas'],
+      rows: [
+        { line: 2, cells: ['José Ñandú', 'jose@example.com', 'dos\nlíneas; "citadas"'] },
+        { line: 5, cells: ['Eva', 'eva@example.com', ''] },
+      ],
+    });
+  });
+
+  test('with the delimiter that its first line names, rows of any length and stray quotes', async () => {
+    const { header, rows } = await rowsOf('sep.csv', 'sep=;\r\na;b,c\r\n1\r\n2;a 5" pipe;3\r\n');
+    expect(header).toEqual(['a', 'b,c']);
+    expect(rows).toEqual([
+      { line: 3, cells: ['1'] },
+      { line: 4, cells: ['2', 'a 5" pipe', '3'] },
+    ]);
+  });
+
+  test('whole, wherever the file is cut into chunks', async () => {
+    const long = Array.from({ length: 9_000 }, (_, index) => `${index},"ñ€😀\r\n${index}"\r\n`).join('');
+    const { rows } = await rowsOf('long.csv', `number,text\r\n${long}`);
+    expect(rows).toHaveLength(9_000);
+    expect(rows.every(({ cells }, index) => cells[1] === `ñ€😀\n${index}`)).toBe(true);
+    expect(rows.at(-1)?.line).toBe(2 * 9_000);
+  });
+
+  test('but not behind a quote that is never closed, nor when a line of NDJSON is no object', async () => {
+    await writeFile(file('open.csv'), `name,whatsapp\n"${'x'.repeat(5_000_000)}`);
+    const open = await crm(['import', 'customers', file('open.csv'), '--dry-run']);
+    expect(open).toMatchObject({ code: 1, stdout: '' });
+    expect(open.stderr).toMatch(/open\.csv is no good CSV/);
+    await writeFile(file('bad.ndjson'), '{"contacts":[]}\n\n[]\n');
+    const bad = await crm(['import', 'customers', file('bad.ndjson'), '--dry-run']);
+    expect(bad.code).toBe(1);
+    expect(bad.stderr).toContain('bad.ndjson, line 3: not a JSON object');
+  });
+});
+
+describe('a cell', () => {
+  test.each([
+    ['1450', false, 1450],
+    ['1450.50', false, 1450.5],
+    ['1,450.50', false, 1450.5],
+    ['1,450,000', false, 1_450_000],
+    ['1450,5', true, 1450.5],
+    ['1.450,50', true, 1450.5],
+    ['1 450', true, 1450],
+    ['-3', false, -3],
+  ])('%j is a number where the decimal comma is %j: %j', (text, isDecimalComma, number) => {
+    expect(parseNumber(text, isDecimalComma)).toBe(number);
+  });
+
+  test.each([
+    ['1450,5', false],
+    ['1,45,000', false],
+    ['USD 5', false],
+    ['1e5', false],
+    ['1.450.50', true],
+    ['0x10', false],
+  ])('%j is no number where the decimal comma is %j', (text, isDecimalComma) => {
+    expect(() => parseNumber(text, isDecimalComma)).toThrow(CellError);
+  });
+
+  test('of a list reads back as the list that it was made of', () => {
+    const entry = fc.string({
+      minLength: 1,
+      unit: fc.constantFrom('a', ' ', '|', ',', ';', '[', '"', '\n', 'ñ'),
+    });
+    fc.assert(
+      fc.property(fc.array(entry), (list) => {
+        expect(parseList(listCell(list), /[|\n,;]/)).toEqual(list);
+      }),
+    );
+    expect(listCell(['vip', 'luna de miel'])).toBe('vip | luna de miel');
+  });
+
+  test('that a spreadsheet would run is held back, and reads back as it was', () => {
+    expect(guarded('=HYPERLINK("http://x")')).toBe('\'=HYPERLINK("http://x")');
+    expect(['@ana', '+cmd', '-1+A1'].map(guarded)).toEqual(["'@ana", "'+cmd", "'-1+A1"]);
+    expect(['+52 55 1234-5678', '-3', 'Ana', "'hello"].map(guarded)).toEqual([
+      '+52 55 1234-5678',
+      '-3',
+      'Ana',
+      "'hello",
+    ]);
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom("'", '=', '+', '@', '-', '1', 'a') }), (cell) => {
+        expect(unguarded(guarded(cell))).toBe(cell);
+      }),
+    );
+  });
+});
+
+describe('work in order', () => {
+  test('settles every item in its place, with no more under way than allowed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(5)),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (turns, concurrency, window) => {
+          const settled: number[] = [];
+          let underWay = 0;
+          let most = 0;
+          let waiting = 0;
+          async function* items() {
+            for (const [index, count] of turns.entries()) {
+              waiting = Math.max(waiting, index - settled.length);
+              yield { index, count };
+            }
+          }
+          await inOrder(items(), {
+            work: async ({ count }) => {
+              underWay += 1;
+              most = Math.max(most, underWay);
+              for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
+              underWay -= 1;
+            },
+            settle: ({ index }) => {
+              settled.push(index);
+            },
+            concurrency,
+            window,
+          });
+          expect(settled).toEqual(turns.map((_, index) => index));
+          expect(most).toBeLessThanOrEqual(concurrency);
+          expect(waiting).toBeLessThanOrEqual(window);
+        },
+      ),
+    );
+  });
+
+  test('ends with the first failure, when what precedes it is settled and nothing behind it', async () => {
+    const settled: number[] = [];
+    const started: number[] = [];
+    async function* items() {
+      for (let index = 0; index < 100; index += 1) yield index;
+    }
+    const work = inOrder(items(), {
+      work: async (index) => {
+        started.push(index);
+        await new Promise((done) => setTimeout(done, index === 3 ? 20 : 1));
+        if (index === 5) throw new Error('five');
+      },
+      settle: (index) => {
+        settled.push(index);
+      },
+      concurrency: 4,
+    });
+    await expect(work).rejects.toThrow('five');
+    expect(settled).toEqual([0, 1, 2, 3, 4]);
+    expect(started.length).toBeLessThan(20);
+  });
+});
