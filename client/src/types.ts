@@ -20,6 +20,7 @@ export type ServiceErrorCode =
   | 'PRECONDITION_FAILED'
   | 'QUOTE_ATTACHMENT_NOT_FOUND'
   | 'QUOTE_NOT_FOUND'
+  | 'RANGE_NOT_SATISFIABLE'
   | 'RATE_LIMIT_EXCEEDED'
   | 'ROUTE_NOT_FOUND'
   | 'SERVICE_UNAVAILABLE'
@@ -403,8 +404,8 @@ export type Opportunity = {
   stage: string | null;
   /** Id of the pipeline column. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   stageId: string | null;
-  /** hot, warm, cold, unknown or discarded; what a team member set goes before what the agent set. Example: `hot`. */
-  temperature: string | null;
+  /** What a team member set goes before what the agent set. */
+  temperature: 'hot' | 'warm' | 'cold' | 'unknown' | 'discarded' | null;
   /** null: it never entered the pipeline. Example: `2026-11-21T08:25:00.123Z`. */
   qualifiedAt: string | null;
   /** Example: `2026-11-21T08:25:00.123Z`. */

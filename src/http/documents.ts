@@ -121,6 +121,9 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     { path: 'openapi/dashboard.json', render: () => dashboardText },
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
     ...[...sqlDocuments()].map(([file, sql]) => ({ path: `docs/sql/${file}`, render: () => sql })),
-    ...markdownDocuments({ operations: operationsTable(document.paths), configuration: configurationTable() }),
+    ...markdownDocuments({
+      operations: operationsTable(document.paths),
+      configuration: configurationTable(),
+    }),
   ];
 }

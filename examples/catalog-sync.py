@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Makes the catalog what a CSV file says, by externalReferenceCode. Python 3.9, standard library only.
+
+CRM_URL=https://crm.example.com CRM_API_KEY=tcrm_… python3 catalog-sync.py catalog.csv
+
+The file has the columns code, title, price and currency. Products that are gone from it are paused.
+"""
+
+import csv
+import json
+import os
+import random
+import sys
+import time
+import urllib.error
+import urllib.request
+import uuid
+
+URL = os.environ["CRM_URL"] + "/v1/catalog/products"
+TRIES = 6
+
+
+def call(method, path="", body=None):
+    """One request, repeated while the fault passes: a repeated POST has one key, and so makes one product."""
+    headers = {
+        "Authorization": "Bearer " + os.environ["CRM_API_KEY"],
+        "Content-Type": "application/json",
+        "Prefer": "handling=strict",
+        "Idempotency-Key": str(uuid.uuid4()),
+    }
+    data = None if body is None else json.dumps(body).encode()
+    for attempt in range(TRIES):
+        request = urllib.request.Request(URL + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code not in (429, 502, 503, 504) or attempt == TRIES - 1:
+                sys.exit(f"{method} {path}: {error.read().decode()}")
+            wait = float(error.headers.get("Retry-After", 0))
+        except OSError as error:
+            if attempt == TRIES - 1:
+                sys.exit(f"{method} {path}: {error}")
+            wait = 0
+        time.sleep(wait + random.random() * 2**attempt / 4)
+
+
+def settled_products():
+    """Every product once: the walk is repeated until none came twice and the total stood still."""
+    for _ in range(10):
+        found, rows, totals, offset = {}, 0, set(), 0
+        while not totals or offset < max(totals):
+            page = call("GET", f"?limit=100&offset={offset}")
+            totals.add(page["pagination"]["total"])
+            rows += len(page["data"])
+            found.update((product["id"], product) for product in page["data"])
+            offset += 100
+        if rows == len(found) and len(totals) == 1:
+            return found.values()
+    sys.exit("The catalog changed during each of ten walks.")
+
+
+def main(path):
+    by_code = {product["externalReferenceCode"]: product for product in settled_products()}
+    by_code.pop(None, None)
+    counts = {"created": 0, "changed": 0, "unchanged": 0, "paused": 0}
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        for row in csv.DictReader(file):
+            wanted = {
+                "title": row["title"],
+                "fromPrice": float(row["price"]) if row["price"] else None,
+                "currency": row["currency"] or None,
+                "status": "active",
+            }
+            product = by_code.pop(row["code"], None)
+            if product is None:
+                call("POST", "", {**wanted, "externalReferenceCode": row["code"]})
+                counts["created"] += 1
+                continue
+            changes = {name: value for name, value in wanted.items() if product[name] != value}
+            if changes:
+                call("PATCH", "/" + product["id"], changes)
+            counts["changed" if changes else "unchanged"] += 1
+    for product in by_code.values():
+        if product["status"] != "paused":
+            call("PATCH", "/" + product["id"], {"status": "paused"})
+            counts["paused"] += 1
+    print(", ".join(f"{count} {name}" for name, count in counts.items()))
+
+
+main(sys.argv[1])
