@@ -59,17 +59,19 @@ async function resumable(
   resource: Importable,
   options: ImportOptions,
 ): Promise<ImportState | undefined> {
-  const state = options.restart ? undefined : await readState(source.path);
+  const state = options.restart || options.dryRun ? undefined : await readState(source.path);
   if (!state) {
     if (options.resume) throw new CommandError(`There is no unfinished import of ${source.path}.`);
     return undefined;
   }
-  if (!options.resume && !options.dryRun)
+  if (!options.resume)
     throw new CommandError(
       `An import of ${source.path} is unfinished (${thousands(state.rows)} rows done): --resume goes on with it, --restart begins anew.`,
     );
   if (state.resource !== resource || state.fingerprint !== source.fingerprint)
     throw new CommandError(`${source.path} is no longer the file whose import began: --restart begins anew.`);
+  if (options.map.length > 0 && options.map.join('\n') !== state.maps.join('\n'))
+    throw new CommandError('The import began with another --map: --restart begins anew.');
   return state;
 }
 
@@ -89,10 +91,9 @@ export async function importFile(
   const { crm, errors, stop, cancel, onLimit } = context;
   const source = await inspect(path, { delimiter: options.delimiter });
   const state = await resumable(source, resource, options);
-  if (state && !options.delimiter) source.delimiter = state.delimiter;
-  const maps = state && options.map.length === 0 ? state.maps : options.map;
+  if (state) source.delimiter = state.delimiter;
   const opened = await openRows(source);
-  const columns = mapColumns(opened.header, maps, resource);
+  const columns = state?.columns ?? mapColumns(opened.header, options.map, resource);
   const { first, rows } = await peek(opened.rows);
   if (source.format === 'csv') {
     errors.write(`Columns of ${path} (? is a guess; --map "Column=field" says otherwise):\n`);
@@ -116,7 +117,8 @@ export async function importFile(
       resource,
       fingerprint: source.fingerprint,
       delimiter: source.delimiter,
-      maps,
+      columns,
+      maps: state?.maps ?? options.map,
       rows: settled,
       ...counts,
       refusalBytes: refusals.size(),

@@ -1,10 +1,13 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import type { Columns } from './columns.ts';
 
 /** How far an import is, kept beside its file so that it can go on. */
 export type ImportState = {
   resource: string;
   fingerprint: string;
   delimiter: string;
+  /** What each column fills: another mapping would make other records, and other keys. */
+  columns: Columns;
   maps: string[];
   /** Rows that are settled, from the first on. */
   rows: number;

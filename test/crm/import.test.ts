@@ -209,11 +209,13 @@ describe('an import that was ended goes on where it stopped, and makes nothing t
     await proxy.close();
   });
 
-  test('unless the file is another one meanwhile', async () => {
+  test('unless the file or the map is another one meanwhile', async () => {
     const path = file('changed.csv');
     await writeFile(path, leads(3));
     const at = { url: 'http://127.0.0.1:1', key: 'none' };
     expect((await crm(['--retries', '0', 'import', 'customers', path], at)).code).toBe(1);
+    const mapped = await crm(['import', 'customers', path, '--resume', '--map', 'name=lastName'], at);
+    expect(mapped.stderr).toContain('began with another --map');
     await writeFile(path, leads(4));
     const resumed = await crm(['import', 'customers', path, '--resume'], at);
     expect(resumed.stderr).toContain('no longer the file whose import began');
