@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import type { Agency, Service } from '../support/service.ts';
 
 const MAIN = fileURLToPath(new URL('../../crm/src/main.ts', import.meta.url));
 
@@ -40,4 +41,23 @@ export function useFolder(): (name: string) => string {
   const folder = mkdtempSync(join(tmpdir(), 'crm-command-'));
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return (name) => join(folder, name);
+}
+
+/** Customers of this many rows, each with a contact of its own. */
+export const leads = (count: number): string =>
+  [
+    'name,email',
+    ...Array.from({ length: count }, (_, index) => `Lead ${index},lead${index}@example.com`),
+  ].join('\n');
+
+/** The names that those rows have. */
+export const leadNames = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `Lead ${index}`).sort();
+
+export async function storedNames({ query }: Service, { id }: Agency): Promise<string[]> {
+  const rows = await query<{ name: string }>(
+    'select first_name as name from customers where organization_id = $1',
+    [id],
+  );
+  return rows.map(({ name }) => name).sort();
 }

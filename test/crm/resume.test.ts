@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { statePath } from '../../crm/src/state.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { useService } from '../support/service.ts';
+import { listen } from '../support/socket.ts';
+import { crm, leadNames, leads, startCrm, storedNames, useFolder } from './command.ts';
+
+const service = useService();
+const file = useFolder();
+let url: string;
+
+beforeAll(async () => {
+  url = (await listen(service)).origin;
+});
+
+describe('an import that was ended with requests under way makes nothing twice', () => {
+  const COUNT = 150;
+
+  test('by a crash', async () => {
+    const agency = await service.agency();
+    const path = file('crashed.csv');
+    await writeFile(path, leads(COUNT));
+    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+      if (count === 60) first.child.kill('SIGKILL');
+    });
+    const at = { url: proxy.origin, key: agency.key };
+    const first = startCrm(['import', 'customers', path], at);
+    expect((await first.ended).code).toBeNull();
+    expect((await storedNames(service, agency)).length).toBeLessThan(COUNT);
+
+    const second = await crm(['import', 'customers', path, '--resume'], at);
+    expect(second.stderr).toMatch(/Done: \d+ rows/);
+    expect(second.stderr).not.toContain('refused');
+    expect(second.code).toBe(0);
+    expect(await storedNames(service, agency)).toEqual(leadNames(COUNT));
+    expect(existsSync(statePath(path))).toBe(false);
+    await proxy.close();
+  });
+
+  test('by a dead network', async () => {
+    const agency = await service.agency();
+    const path = file('dead.csv');
+    await writeFile(path, leads(COUNT));
+    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+      if (count === 60) proxy.lose(true);
+    });
+    const at = { url: proxy.origin, key: agency.key };
+    const first = await crm(['--retries', '1', 'import', 'customers', path], at);
+    expect(first.code).toBe(1);
+    expect(first.stderr).toMatch(/the connection failed: .*\nGo on with: /);
+    proxy.lose(false);
+    expect((await crm(['import', 'customers', path, '--resume'], at)).code).toBe(0);
+    expect(await storedNames(service, agency)).toEqual(leadNames(COUNT));
+    await proxy.close();
+  });
+
+  test('with the refused rows of both parts, each once', async () => {
+    const agency = await service.agency();
+    const path = file('parts.csv');
+    const rows = Array.from({ length: COUNT }, (_, index) =>
+      index % 10 === 0 ? `Bad ${index},` : `Lead ${index},lead${index}@example.com`,
+    );
+    await writeFile(path, ['name,email', ...rows].join('\n'));
+    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+      if (count === 60) first.child.kill('SIGKILL');
+    });
+    const first = startCrm(['import', 'customers', path], { url: proxy.origin, key: agency.key });
+    await first.ended;
+    expect(
+      (await crm(['import', 'customers', path, '--resume'], { url: proxy.origin, key: agency.key })).code,
+    ).toBe(2);
+    const rejected = (await readFile(file('parts.rejected.csv'), 'utf8')).trim().split('\r\n').slice(1);
+    expect(rejected.map((line) => Number(line.split(',')[0]))).toEqual(
+      Array.from({ length: COUNT / 10 }, (_, index) => index * 10 + 2),
+    );
+    await proxy.close();
+  });
+});
