@@ -47,12 +47,13 @@ describe('the package', () => {
     expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
   });
 
-  test('is at most 10 kB compressed', async () => {
+  test('is at most 10 kB compressed, and asks nothing of the platform but what the web has', async () => {
     const dist = join(installed, 'dist');
     const names = (await readdir(dist)).filter((name) => name.endsWith('.js'));
     const code = await Promise.all(names.map((name) => readFile(join(dist, name))));
     expect(names).toContain('index.js');
     expect(gzipSync(Buffer.concat(code)).length).toBeLessThan(10_000);
+    expect(Buffer.concat(code).toString()).not.toMatch(/node:|\brequire\(|\bprocess\.|\bBuffer\b/);
   });
 
   test('compiles and runs what its README shows, in a project that has nothing else', async () => {
