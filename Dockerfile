@@ -6,7 +6,8 @@ WORKDIR /app
 # npm writes into its cache, even when it only runs a command: the rest of the image may be read-only.
 ENV NODE_ENV=production DATA_DIR=/data npm_config_cache=/tmp/npm npm_config_update_notifier=false
 
-# The embedded database and the demo agency are optional dependencies, and stay out.
+# The embedded database and the demo agency are optional dependencies, and stay out. So do the workspaces: npm passes over
+# those whose folders are not there.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
 
