@@ -17,11 +17,10 @@ import { machine } from './machine.ts';
 import { startServer } from './servers.ts';
 
 /**
- * The command crm beside what a person would write in its place: a loop of fetch that imports (row by row, or so many at once) and
- * one that exports (page by page). Rows per second of whole processes, their start included; sides alternate within each round.
+ * The command crm beside what a person would write in its place: loops of fetch that import (row by row, or so many at
+ * once) and export (page by page). Rows per second of whole processes, their start included; sides alternate.
  */
 
-const ROUNDS = 3;
 const AT_ONCE = 16;
 const CRM = fileURLToPath(new URL('../crm/src/main.ts', import.meta.url));
 const LOOP = fileURLToPath(new URL('crm-loop.ts', import.meta.url));
@@ -54,7 +53,7 @@ const crm = (...args: string[]) => ['--conditions=travel-agency-crm-source', CRM
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
-async function main(rows: number): Promise<void> {
+async function main(rows: number, rounds: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'crm-bench-'));
   const closers: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   try {
@@ -98,7 +97,7 @@ async function main(rows: number): Promise<void> {
       seconds.set(name, [...(seconds.get(name) ?? []), taken]);
       process.stderr.write(`${name}: ${Math.round(rows / taken)} rows/s\n`);
     };
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       let key = first;
       for (const [name, args] of Object.entries(imports)) {
         // Contacts belong to one customer of an organization: each import has one of its own.
@@ -117,5 +116,7 @@ async function main(rows: number): Promise<void> {
   }
 }
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '10000' } } });
-await main(Number(values.rows));
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '10000' }, rounds: { type: 'string', default: '3' } },
+});
+await main(Number(values.rows), Number(values.rounds));
