@@ -1,6 +1,6 @@
 /**
- * An agent that reads the pipeline: it answers a question with a language model that may look things up in the CRM, and change
- * nothing. Any model behind an OpenAI-compatible address (`MODEL_URL`, `MODEL`, `MODEL_KEY`) that can call tools.
+ * An agent that reads the pipeline: it answers a question with a language model that may look things up in the CRM, and
+ * change nothing. Any model behind an OpenAI-compatible address (`MODEL_URL`, `MODEL`, `MODEL_KEY`) that can call tools.
  *   node pipeline-agent.ts "Which hot leads has nobody written to this week?"
  */
 import { argv, env } from 'node:process';

@@ -23,8 +23,8 @@ function guess(header: string, fields: Fields): string | undefined {
 }
 
 /**
- * Maps columns to fields: as told by `maps` (`"Teléfono=contacts.whatsapp"`; nothing after the = leaves a column out), else by guessing from their
- * names. A field that is no contact takes one column.
+ * Maps columns to fields: as `maps` say (`"Teléfono=contacts.whatsapp"`; nothing after the = leaves a column out), else by
+ * guessing from their names. A field that is no contact takes one column.
  * @throws when a map names no column or no field
  */
 export function mapColumns(

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { answerInfo, type CatalogProductCreate, type CustomerCreate } from 'travel-agency-crm-client';
-import { type Body, bodyMaker, type Columns, mapColumns, RowError, requireFields } from './columns.ts';
+import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
 import type { Importable } from './fields.ts';
 import { inOrder } from './in-order.ts';
 import { startProgress, thousands } from './progress.ts';
 import { openRefusals, type Refusal, refusalOf } from './refusals.ts';
-import { inspect, openRows, type Row, type Source } from './source.ts';
+import { inspect, type Row, type Source } from './source.ts';
 import { type ImportState, readState, removeState, writeState } from './state.ts';
+import { openTable } from './table.ts';
 
 export type ImportOptions = {
   map: string[];
@@ -30,30 +31,6 @@ const keyOf = (resource: Importable, number: number, body: Body): string =>
     .digest('hex')
     .slice(0, 40)}`;
 
-/** The columns, what each fills, and the first value of each. */
-export function describeColumns(columns: Columns, first: Row | undefined): string {
-  const width = Math.max(...columns.map(({ header }) => header.length), 0);
-  return columns
-    .map(({ header, field, isGuess }, index) => {
-      const sample = (first?.cells[index] ?? '').replaceAll(/\s+/g, ' ').slice(0, 40);
-      const target = `${field ?? '(left out)'}${field !== undefined && isGuess ? ' ?' : ''}`;
-      return `  ${header.padEnd(width)}  →  ${target.padEnd(22)} ${sample}\n`;
-    })
-    .join('');
-}
-
-/** The first row, without losing it. */
-export async function peek(
-  rows: AsyncGenerator<Row>,
-): Promise<{ first: Row | undefined; rows: AsyncGenerator<Row> }> {
-  const { value: first, done } = await rows.next();
-  async function* all(): AsyncGenerator<Row> {
-    if (!done) yield first;
-    yield* rows;
-  }
-  return { first: done ? undefined : first, rows: all() };
-}
-
 async function resumable(
   source: Source,
   resource: Importable,
@@ -61,12 +38,14 @@ async function resumable(
 ): Promise<ImportState | undefined> {
   const state = options.restart || options.dryRun ? undefined : await readState(source.path);
   if (!state) {
-    if (options.resume) throw new CommandError(`There is no unfinished import of ${source.path}.`);
+    if (options.resume && !options.dryRun)
+      throw new CommandError(`There is no unfinished import of ${source.path}.`);
     return undefined;
   }
   if (!options.resume)
     throw new CommandError(
-      `An import of ${source.path} is unfinished (${thousands(state.rows)} rows done): --resume goes on with it, --restart begins anew.`,
+      `An import of ${source.path} is unfinished (${thousands(state.rows)} rows done): ` +
+        '--resume goes on with it, --restart begins anew.',
     );
   if (state.resource !== resource || state.fingerprint !== source.fingerprint)
     throw new CommandError(`${source.path} is no longer the file whose import began: --restart begins anew.`);
@@ -92,15 +71,10 @@ export async function importFile(
   const source = await inspect(path, { delimiter: options.delimiter });
   const state = await resumable(source, resource, options);
   if (state) source.delimiter = state.delimiter;
-  const opened = await openRows(source);
-  const columns = state?.columns ?? mapColumns(opened.header, options.map, resource);
-  const { first, rows } = await peek(opened.rows);
-  if (source.format === 'csv') {
-    errors.write(`Columns of ${path} (? is a guess; --map "Column=field" says otherwise):\n`);
-    errors.write(describeColumns(columns, first));
-    requireFields(columns, resource);
-  }
-  const toBody = bodyMaker(columns, source, resource);
+  const { header, columns, rows, toBody } = await openTable(context, source, resource, {
+    map: options.map,
+    columns: state?.columns,
+  });
   if (options.dryRun) return tryOut(context, rows, toBody, resource);
   if (!options.yes && !state && !(await confirm(context, `Import ${resource}?`, true))) return 0;
 
@@ -111,7 +85,7 @@ export async function importFile(
   };
   let settled = state?.rows ?? 0;
   const already = settled;
-  const refusals = await openRefusals(source, opened.header, state?.refusalBytes);
+  const refusals = await openRefusals(source, header, state?.refusalBytes);
   const save = () =>
     writeState(path, {
       resource,
@@ -212,7 +186,8 @@ async function tryOut(
     }
   }
   errors.write(
-    `Nothing was sent. ${thousands(ready)} ${resource} would be sent, ${thousands(refused)} rows refused; the service checks the rest.\n`,
+    `Nothing was sent. ${thousands(ready)} ${resource} would be sent, ${thousands(refused)} rows refused; ` +
+      'the service checks the rest.\n',
   );
   return refused;
 }

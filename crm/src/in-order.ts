@@ -10,7 +10,7 @@ export type InOrderOptions<Item, Outcome> = {
   signal?: AbortSignal;
 };
 
-/** @throws the first failure of `work`, after all that precedes it is settled; later items that were under way are not settled */
+/** @throws the first failure of `work`, when all that precedes it is settled; nothing behind it is settled */
 export async function inOrder<Item, Outcome>(
   items: AsyncIterable<Item>,
   { work, settle, concurrency, window = concurrency * 16, signal }: InOrderOptions<Item, Outcome>,

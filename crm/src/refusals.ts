@@ -21,8 +21,8 @@ const refusalsPath = (path: string): string =>
   /\.[^./\\]+$/.test(path) ? path.replace(/(\.[^./\\]+)$/, '.rejected$1') : `${path}.rejected`;
 
 /**
- * The file of refused rows, as the table that they came from with the reason in front, so that it can be mended and imported. It
- * exists once there is a row for it.
+ * The file of refused rows: the table that they came from with the reason in front, so that it can be mended and imported.
+ * It exists once there is a row for it.
  */
 export type RefusalFile = {
   path: string;

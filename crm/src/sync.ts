@@ -1,11 +1,11 @@
 import type { CatalogProduct, CatalogProductCreate, CatalogProductUpdate } from 'travel-agency-crm-client';
-import { type Body, bodyMaker, mapColumns, RowError, requireFields } from './columns.ts';
+import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
-import { describeColumns, peek } from './import.ts';
 import { inOrder } from './in-order.ts';
 import { startProgress, thousands } from './progress.ts';
 import { openRefusals, type Refusal, refusalOf } from './refusals.ts';
-import { inspect, openRows, type Row } from './source.ts';
+import { inspect, type Row } from './source.ts';
+import { openTable } from './table.ts';
 
 export type SyncOptions = {
   map: string[];
@@ -37,15 +37,11 @@ const refused = (code: string, message: string): Outcome => ({ refusal: { code, 
 export async function syncProducts(context: Context, path: string, options: SyncOptions): Promise<number> {
   const { crm, errors, output, stop, cancel: signal, onLimit } = context;
   const source = await inspect(path, { delimiter: options.delimiter });
-  const opened = await openRows(source);
-  const columns = mapColumns(opened.header, options.map, 'products');
-  const { first, rows } = await peek(opened.rows);
-  if (source.format === 'csv') {
-    errors.write(`Columns of ${path} (? is a guess; --map "Column=field" says otherwise):\n`);
-    errors.write(describeColumns(columns, first));
-    requireFields(columns, 'products', ['externalReferenceCode']);
-  }
-  const toBody = bodyMaker(columns, source, 'products', { clears: true });
+  const { header, rows, toBody } = await openTable(context, source, 'products', {
+    map: options.map,
+    needs: ['externalReferenceCode'],
+    clears: true,
+  });
   if (!options.dryRun && !options.yes && !(await confirm(context, 'Sync products?', true))) return 0;
 
   const byCode = new Map<string, CatalogProduct[]>();
@@ -84,7 +80,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
 
   const progress = startProgress(errors, 'rows');
   onLimit.tell = progress.held;
-  const refusals = await openRefusals(source, opened.header);
+  const refusals = await openRefusals(source, header);
   let settled = 0;
   try {
     await inOrder(rows, {

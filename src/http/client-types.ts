@@ -106,10 +106,10 @@ function typeOf(schema: Schema, indent = ''): string {
 
 function objectType({ properties = {}, required = [] }: Schema, indent: string): string {
   const inner = `${indent}  `;
-  const fields = Object.entries(properties).map(
-    ([name, schema]) =>
-      `${comment([schema.description, ...hints(schema)], inner)}${inner}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema, inner)};\n`,
-  );
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const said = comment([schema.description, ...hints(schema)], inner);
+    return `${said}${inner}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema, inner)};\n`;
+  });
   return fields.length === 0 ? 'Record<string, unknown>' : `{\n${fields.join('')}${indent}}`;
 }
 
@@ -180,12 +180,14 @@ export function clientTypes({ paths, components: { schemas } }: DocumentedApi): 
       ),
       required: inQuery.filter(({ required }) => required).map(({ name }) => name),
     };
-    return `/** What ${operationId} can be asked for. */\nexport type ${queryName(operationId)} = ${objectType(schema, '')};\n`;
+    const type = objectType(schema, '');
+    return `/** What ${operationId} can be asked for. */\nexport type ${queryName(operationId)} = ${type};\n`;
   });
   const union = [...codes].sort().map((code) => `\n  | '${code}'`);
   return [
     '// Made by npm run docs from openapi/openapi.json.\n',
-    `/** What went wrong, as the service says it. Stable: branch on this. */\nexport type ServiceErrorCode =${union.join('')};\n`,
+    '/** What went wrong, as the service says it. Stable: branch on this. */',
+    `export type ServiceErrorCode =${union.join('')};\n`,
     ...types,
     ...queries,
   ].join('\n');
