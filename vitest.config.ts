@@ -1,6 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // The workspaces are tested as sources; what they build may not be there.
+  resolve: {
+    alias: { 'travel-agency-crm-client': new URL('client/src/index.ts', import.meta.url).pathname },
+  },
   test: {
     include: ['test/**/*.test.ts'],
     // They take minutes: npm run test:faults.
