@@ -185,7 +185,7 @@ describe('crm sync products', () => {
     const { agency, old, same, gone, sync, titles } = await catalog();
     const { code, stdout, stderr } = await sync('--archive-missing');
     expect(code).toBe(2);
-    expect(stderr).toMatch(/1 created, 1 changed, 1 unchanged, 2 refused/);
+    expect(stderr).toMatch(/\/s, 1 created, 1 changed, 1 unchanged, 2 refused\./);
     expect(stdout).toBe(`GONE-1\t${gone.id}\tRetirada\n`);
     expect(stderr).toContain('Nothing was archived');
     expect(await titles()).toEqual(['Igual', 'Nueva', 'Retirada', 'Sin código nuestro', 'Vieja']);
@@ -199,7 +199,7 @@ describe('crm sync products', () => {
     expect(rejected).toContain('6,VALIDATION_FAILED,no externalReferenceCode,');
 
     const again = await sync('--archive-missing', '--yes');
-    expect(again.stderr).toMatch(/: 5 rows in [^,]*, [^,]*, 3 unchanged, 2 refused/);
+    expect(again.stderr).toMatch(/Done: 5 rows in .*\/s, 3 unchanged, 2 refused\./);
     expect(again.stderr).toContain('1 products were archived');
     expect(await titles()).toEqual(['Igual', 'Nueva', 'Sin código nuestro', 'Vieja']);
   });
