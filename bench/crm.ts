@@ -24,7 +24,7 @@ import { startServer } from './servers.ts';
 const AT_ONCE = 16;
 const CRM = fileURLToPath(new URL('../crm/src/main.ts', import.meta.url));
 const LOOP = fileURLToPath(new URL('crm-loop.ts', import.meta.url));
-const productionFlags = packageJson.scripts.start.split(' ').slice(1, -1);
+const productionFlags = packageJson.scripts.start.split(' ').slice(2, -1);
 
 const row = (index: number): string[] => [
   `Ana ${index}`,

@@ -76,8 +76,9 @@ export type CatalogProduct = {
   priceMax: number | null;
   operator: string | null;
   priceBasis: string | null;
+  /** Text as it was sent, such as a calendar date. Example: `2026-12-01`. */
   validFrom: string | null;
-  /** Example: `2027-03-31`. */
+  /** Text as it was sent, such as a calendar date. Example: `2027-03-31`. */
   validUntil: string | null;
   variants: CatalogProductVariant[];
   /** Example: `2026-11-21T08:25:00.123Z`. */
@@ -86,6 +87,7 @@ export type CatalogProduct = {
   updatedAt: string;
 };
 
+/** All text of a product with its variants takes at most 262144 bytes, as JSON in UTF-8. */
 export type CatalogProductCreate = {
   /** At most 500 characters. */
   title: string;
@@ -126,9 +128,9 @@ export type CatalogProductCreate = {
   fromPrice?: number | null;
   /** At least 0. */
   priceMax?: number | null;
-  /** At most 64 characters. */
+  /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validFrom?: string | null;
-  /** At most 64 characters. */
+  /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validUntil?: string | null;
   /** Set here only; a PATCH does not change them. At most 100 entries. Default: `[]`. */
   variants?: CatalogProductVariantCreate[];
@@ -139,6 +141,7 @@ export type CatalogProductList = {
   pagination: Pagination;
 };
 
+/** All text of a product with its variants takes at most 262144 bytes, as JSON in UTF-8. */
 export type CatalogProductUpdate = {
   /** At most 500 characters. */
   title?: string;
@@ -176,9 +179,9 @@ export type CatalogProductUpdate = {
   fromPrice?: number | null;
   /** At least 0. */
   priceMax?: number | null;
-  /** At most 64 characters. */
+  /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validFrom?: string | null;
-  /** At most 64 characters. */
+  /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validUntil?: string | null;
 };
 
@@ -324,7 +327,20 @@ export type CustomerContact = {
 
 export type CustomerContactCreate = {
   identifierType: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
-  /** E.164 number for whatsapp and telefono, handle for instagram, address for email. At most 320 characters. */
+  /**
+   * Identifies the person on the channel; read back as it was sent.
+   *
+   * - `whatsapp`, `telefono`: a telephone number in E.164, such as `+5215512345678`. Spaces, dots, dashes and brackets do not count, and a
+   *   leading 00 stands for +. Without a +, 12 to 15 digits are taken as WhatsApp reports numbers, and 8 to 11 digits only where they are a valid
+   *   number with a + in front: a national number must start with + and the country code. `whatsapp` also takes a business-scoped user
+   *   id, such as `MX.13491208655302741918`.
+   * - `email`: an address with one @ between two parts, without spaces, <> and mailto:.
+   * - `instagram`: a handle, with or without its @.
+   * - `messenger`, `web`: any text.
+   *
+   * The same contact, of which a customer and an organization have one: numbers without their punctuation, and without Mexico's 1 (`+521`),
+   * Argentina's 9 (`+549`) and Brazil's ninth digit; addresses and handles in any case; other text exactly. At most 320 characters.
+   */
   identifierValue: string;
 };
 
@@ -392,7 +408,7 @@ export type Opportunity = {
   budgetMax: number | null;
   /** Example: `USD`. */
   budgetCurrency: string | null;
-  /** Example: `2027-01-15`. */
+  /** Text as the agency wrote it; what we suggest is a calendar date such as 2027-01-15. Example: `2027-01-15`. */
   checkInDate: string | null;
   /** Example: `7`. */
   nights: number | null;
