@@ -13,7 +13,7 @@ export type OrganizationScope = { readonly db: Queries; readonly organizationId:
 
 /**
  * Opens a scope. Only code that has proven the organization may do so: http/authentication.ts (the key),
- * organizations/repository.ts (the dashboard's path), files/ (signed links), jobs/ and cli/. A lint rule refuses the import
+ * organizations/repository.ts (the dashboard's path), files/ (signed links), jobs/, cli/ and the demo agency. A lint rule refuses the import
  * everywhere else.
  * @param caller the request that waits: its reads end when its client has gone
  */
