@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import packageJson from '../package.json' with { type: 'json' };
 import { openDatabase } from '../src/db/client.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
 import { parseJson } from '../src/db/json.ts';
@@ -14,7 +13,7 @@ import { scopeTo } from '../src/db/scope.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { machine } from './machine.ts';
-import { startServer } from './servers.ts';
+import { productionFlags, startServer } from './servers.ts';
 
 /**
  * The command crm beside what a person would write in its place: loops of fetch that import (row by row, or so many at
@@ -24,7 +23,6 @@ import { startServer } from './servers.ts';
 const AT_ONCE = 16;
 const CRM = fileURLToPath(new URL('../crm/src/main.ts', import.meta.url));
 const LOOP = fileURLToPath(new URL('crm-loop.ts', import.meta.url));
-const productionFlags = packageJson.scripts.start.split(' ').slice(2, -1);
 
 const row = (index: number): string[] => [
   `Ana ${index}`,

@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import packageJson from '../package.json' with { type: 'json' };
 import { openDatabase } from '../src/db/client.ts';
 import { startEmbeddedPostgres } from '../src/db/embedded.ts';
 import { parseJson } from '../src/db/json.ts';
@@ -13,7 +12,7 @@ import { scopeTo } from '../src/db/scope.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { residentMemory } from './machine.ts';
-import { type LoadProcess, startLoad, startServer } from './servers.ts';
+import { type LoadProcess, productionFlags, startLoad, startServer } from './servers.ts';
 
 /**
  * What one organization that means harm costs another: bodies made to be slow, and clients that do not read what they
@@ -187,7 +186,7 @@ try {
   await migrateDatabase(postgres.url);
   const [good, bad] = [await agency(postgres.url, 'Good'), await agency(postgres.url, 'Bad')];
   const server = await startServer({
-    flags: packageJson.scripts.start.split(' ').slice(1, -1),
+    flags: productionFlags,
     script: new URL('../src/main.js', import.meta.url),
     environment: { DATABASE_URL: postgres.url, DATA_DIR: directory, DASHBOARD_PORT: '0' },
     log: join(directory, 'service.log'),

@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import packageJson from '../package.json' with { type: 'json' };
 import { openDatabase } from '../src/db/client.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
 import { parseJson } from '../src/db/json.ts';
@@ -22,7 +21,7 @@ import { machine } from './machine.ts';
 import { type Bench, type Measured, measure } from './measure.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { asJson, printed } from './report.ts';
-import { type Server, startLoad, startServer } from './servers.ts';
+import { productionFlags, type Server, startLoad, startServer } from './servers.ts';
 import { type LiveIds, SIDES, workloads } from './workloads.ts';
 
 /** The run: data, servers, workloads, figures, and everything stopped again. */
@@ -36,9 +35,6 @@ const began = performance.now();
 const report = (line: string): void => {
   process.stderr.write(`${((performance.now() - began) / 1_000).toFixed(0).padStart(4)} s  ${line}\n`);
 };
-
-/** Those of Node.js that `npm start` gives: `exec node --some=flag src/main.js`. */
-const productionFlags = packageJson.scripts.start.split(' ').slice(2, -1);
 
 async function withClient<Result>(
   url: string,

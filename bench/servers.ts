@@ -2,6 +2,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
+import packageJson from '../package.json' with { type: 'json' };
 import type { Job, Result } from './load.ts';
 
 /** The processes of a run. Each server logs to a file, as a collector would have it. */
@@ -36,6 +37,9 @@ async function stop(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM');
   await once(child, 'exit');
 }
+
+/** The flags of Node.js that `npm start` gives: `exec node --some=flag src/main.js`. */
+export const productionFlags = packageJson.scripts.start.split(' ').slice(2, -1);
 
 /** Starts a server and waits until it answers. */
 export async function startServer({

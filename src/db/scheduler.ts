@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
 
 /** Why a request got no answer from the database. */
-export type RefusalReason = 'full' | 'waited' | 'gone' | 'process';
+export type RefusalReason = 'full' | 'waited' | 'gone' | 'process' | 'unsent';
 
 /** 503 for what was not even begun, or is wanted by nobody any more: counted, never logged one by one. */
 export class Refusal extends ApiError {
@@ -20,6 +20,7 @@ export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
   full: new Refusal('full'),
   waited: new Refusal('waited'),
   gone: new Refusal('gone'),
+  unsent: new Refusal('unsent'),
   process: new Refusal('process'),
 };
 
