@@ -47,7 +47,7 @@ export const Environment = z.object({
       'The same database without a transaction pooler, for migrations and notifications. Default: `DATABASE_URL`.',
     ),
   DATABASE_POOL_SIZE: integer(1, 1_000)
-    .default(10)
+    .default(16)
     .describe(
       'Database connections for requests; one organization gets half of them at most. A few more serve keys and jobs.',
     ),

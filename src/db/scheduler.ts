@@ -45,8 +45,8 @@ export type SchedulerOptions = {
   now?: () => number;
 };
 
-/** So many wait in order and with patience: the clients of one integration. More are a flood. */
-export const CALM_LINE = 64;
+/** So many wait in order and with patience: what one integration sends at once. More are a flood. */
+export const CALM_LINE = 160;
 /** In a flood; with the time between two looks, 100 ms. */
 const FLOOD_PATIENCE_MS = 80;
 const LOOK_MS = 20;
