@@ -8,7 +8,7 @@ import { fileRoutes } from './files/routes.ts';
 import { authenticate } from './http/authentication.ts';
 import { setCacheControl } from './http/headers.ts';
 import type { Metrics } from './http/metrics.ts';
-import { type DocumentOptions, documentApi } from './http/openapi.ts';
+import { type DocumentOptions, documentApi, type Publisher } from './http/openapi.ts';
 import { refuseUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
@@ -32,6 +32,7 @@ export type AppOptions = {
   leaving?: AbortSignal;
   /** Refuses requests while the process is short of memory or time. */
   watchProcess?: boolean;
+  publisher?: Publisher;
 };
 
 const DOCUMENT: DocumentOptions = {
@@ -62,6 +63,7 @@ Field names that a request should not have are ignored and named in \`X-Ignored-
       description: 'The API key in a header of its own.',
     },
   },
+  hasGuide: true,
 };
 
 /** The public API: every route on one screen. Neither listens nor reads the environment. */
@@ -77,10 +79,11 @@ export async function buildApp(options: AppOptions) {
     metrics,
     watchProcess = false,
     leaving,
+    publisher = {},
   } = options;
   const app = createHttpServer({ logger, trustProxy, metrics, leaving });
   if (watchProcess) await refuseUnderPressure(app);
-  await documentApi(app, DOCUMENT);
+  await documentApi(app, DOCUMENT, publisher);
 
   app.register(
     (v1, _options, done) => {

@@ -33,7 +33,13 @@ export const Environment = z.object({
   PUBLIC_URL: httpUrl()
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
-    .describe('Where clients reach the API, for signed links. Default: `http://localhost:PORT`.'),
+    .describe(
+      'Where clients reach the API, for signed links and the document. Default: `http://localhost:PORT`.',
+    ),
+  SUPPORT_CONTACT: z
+    .union([httpUrl(), z.email()], 'must be an email address or an http or https URL')
+    .optional()
+    .describe('Whom integrators ask: an email address or a URL. It stands in the document and on its page.'),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')

@@ -100,6 +100,7 @@ async function start(config: Config): Promise<void> {
     metrics,
     leaving: leaving.signal,
     watchProcess: true,
+    publisher: { publicUrl: config.PUBLIC_URL, contact: config.SUPPORT_CONTACT },
   });
   // Both end together: neither waits for the other's clients.
   const servers: Pick<FastifyInstance, 'close'>[] = [app];
@@ -118,6 +119,7 @@ async function start(config: Config): Promise<void> {
     trustProxy: config.TRUST_PROXY,
     health: { ready: () => checkDatabase(url), metrics },
     leaving: leaving.signal,
+    publisher: { contact: config.SUPPORT_CONTACT },
   });
   servers.push(dashboard);
   await listen(dashboard, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });

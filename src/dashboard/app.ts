@@ -6,7 +6,7 @@ import { PATIENCE, type Patience } from '../http/connections.ts';
 import { setCacheControl } from '../http/headers.ts';
 import { type HealthOptions, healthRoutes } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { type DocumentOptions, documentApi } from '../http/openapi.ts';
+import { type DocumentOptions, documentApi, type Publisher } from '../http/openapi.ts';
 import { createHttpServer } from '../http/server.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { authenticateDashboard, openOrganization } from './authentication.ts';
@@ -35,6 +35,8 @@ export type DashboardOptions = {
   health?: { ready: HealthOptions['ready']; metrics: Metrics };
   /** Aborted when the service is about to end. */
   leaving?: AbortSignal;
+  /** What the document says of whoever runs the service. */
+  publisher?: Pick<Publisher, 'contact'>;
 };
 
 /** An upload of 25 MiB over a slow line is no attack. */
@@ -61,11 +63,22 @@ twice changes nothing. Errors, pagination, request ids and strictness are as in 
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'The token of DASHBOARD_TOKEN.' },
   },
+  hasGuide: false,
 };
 
 /** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildDashboardApp(options: DashboardOptions) {
-  const { db, token, storage, links, logger, trustProxy = false, now = Date.now, leaving } = options;
+  const {
+    db,
+    token,
+    storage,
+    links,
+    logger,
+    trustProxy = false,
+    now = Date.now,
+    leaving,
+    publisher = {},
+  } = options;
   const app = createHttpServer({
     logger,
     trustProxy,
@@ -73,7 +86,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
     patience: UPLOAD_PATIENCE,
     leaving,
   });
-  await documentApi(app, DOCUMENT);
+  await documentApi(app, DOCUMENT, publisher);
 
   app.register(
     (v1, _options, done) => {

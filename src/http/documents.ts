@@ -7,7 +7,7 @@ import { sqlDocuments } from '../db/documents.ts';
 import '../db/recount.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
 import { createLogger } from './logging.ts';
-import { openApiText } from './openapi.ts';
+import { openApiText, type Publisher } from './openapi.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
 export type GeneratedDocument = {
@@ -28,13 +28,14 @@ const unused = (name: string): never =>
   ) as never;
 
 /** The public application. It can describe itself, and do nothing else. */
-export const describedApp = () =>
+export const describedApp = (publisher: Publisher = {}) =>
   buildApp({
     db: unused('db'),
     keys: unused('keys'),
     rateLimit: { limiter: unused('limiter'), requestsPerMinute: 0 },
     links: unused('links'),
     logger: createLogger('silent'),
+    publisher,
   });
 
 /** The dashboard application in the same way. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
+import { referencePage } from '../reference/page.ts';
 import { ownErrors, withDeclaredErrors } from './declared-errors.ts';
 import { setCacheControl } from './headers.ts';
 import { type OpenApiDocument, tidyDocument } from './openapi-tidy.ts';
@@ -37,11 +37,26 @@ export type DocumentOptions = {
     | { type: 'http'; scheme: 'bearer'; description: string }
     | { type: 'apiKey'; in: 'header'; name: string; description: string }
   >;
+  /** Whether the page has the guide and samples of the client, which are about /v1. */
+  hasGuide: boolean;
 };
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
+/** What the document says of whoever runs the service. */
+export type Publisher = {
+  /** Where clients reach the service. Without it the document says: where it was read from. */
+  publicUrl?: string | undefined;
+  /** Whom integrators ask: an email address or a URL. */
+  contact?: string | undefined;
 };
+
+const { version, license } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string; license: string };
+
+const contactOf = (contact: string | undefined) => ({
+  name: 'The operator of this service',
+  ...(contact !== undefined && (contact.startsWith('http') ? { url: contact } : { email: contact })),
+});
 
 const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
@@ -63,12 +78,23 @@ const declareUnchanged =
   };
 
 /** Serves the document at /openapi.json and a page to read and try it at /docs. Register before the routes. */
-export async function documentApi(app: FastifyInstance, options: DocumentOptions): Promise<void> {
+export async function documentApi(
+  app: FastifyInstance,
+  options: DocumentOptions,
+  { publicUrl, contact }: Publisher,
+): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: options.title, version, description: options.description },
-      servers: [{ url: '/', description: 'This server.' }],
+      info: {
+        title: options.title,
+        version,
+        description: options.description,
+        contact: contactOf(contact),
+        // SPDX, which 3.1 takes in the place of a URL; the types of the plugin know 3.0 only.
+        license: { name: license, identifier: license } as { name: string },
+      },
+      servers: [{ url: publicUrl ?? '/', description: 'This service.' }],
       tags: options.tags,
       components: { securitySchemes: options.securitySchemes },
       security: Object.keys(options.securitySchemes).map((scheme) => ({ [scheme]: [] })),
@@ -80,17 +106,16 @@ export async function documentApi(app: FastifyInstance, options: DocumentOptions
       tidyDocument(createJsonSchemaTransformObject({})(document) as unknown as OpenApiDocument) as never,
   });
   let text: string | undefined;
+  const document = () => {
+    text ??= openApiText(app);
+    return text;
+  };
   await app.register(async (pages) => {
     setCacheControl(pages, 'document');
-    pages.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
-      text ??= openApiText(app);
-      return reply.type('application/json; charset=utf-8').send(text);
-    });
-    await pages.register(swaggerUi, {
-      routePrefix: '/docs',
-      staticCSP: true,
-      uiConfig: { deepLinking: true, persistAuthorization: true, tryItOutEnabled: true, validatorUrl: null },
-    });
+    pages.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
+      reply.type('application/json; charset=utf-8').send(document()),
+    );
+    referencePage(pages, { title: options.title, document, hasGuide: options.hasGuide, publicUrl });
   });
 }
 

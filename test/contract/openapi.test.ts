@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { statusOf } from '../../src/errors.ts';
 import { describedApp, generatedDocuments } from '../../src/http/documents.ts';
 import {
@@ -310,39 +312,120 @@ test('every example inside a schema is valid', () => {
 });
 
 describe('the reference page', () => {
-  test('works without the outside world: neither it nor what it loads names another address to load', async () => {
-    const app = await describedApp();
-    const page = await app.inject('/docs/');
+  const get = async (name: string, publisher = {}, headers = {}) => {
+    const app = await describedApp(publisher);
+    const answer = await app.inject({ url: `/docs/${name}`, headers });
+    await app.close();
+    return answer;
+  };
+  const documentOf = async (publicUrl?: string) =>
+    JSON.parse((await get('document.json', { publicUrl })).body);
+  let page: Awaited<ReturnType<typeof get>>;
+  beforeAll(async () => {
+    page = await get('');
+  });
+
+  test('loads its own script and document and no more, and lets the browser load nothing else', async () => {
     expect(page.statusCode).toBe(200);
-    const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? '');
-    expect(assets.length).toBeGreaterThan(3);
-    for (const url of assets) {
-      expect(url).not.toMatch(/^(https?:)?\/\//);
-      const asset = await app.inject(new URL(url, 'http://localhost/docs/').pathname);
-      expect(asset.statusCode, url).toBe(200);
-      if (url.endsWith('.css')) expect(asset.body).not.toMatch(/(@import|url\()\s*['"]?(https?:)?\/\//);
+    const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url);
+    expect(assets).toEqual(['scalar.js']);
+    const [, inline = ''] = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(page.body) ?? [];
+    expect(page.headers['content-security-policy']).toBe(
+      [
+        "default-src 'none'",
+        `script-src 'self' 'sha256-${createHash('sha256').update(inline).digest('base64')}'`,
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+    );
+  });
+
+  test('is told to ask nobody else, and to keep no key', async () => {
+    const configuration = JSON.parse(
+      /createApiReference\('#app', (\{[\s\S]*\})\)/.exec(page.body)?.[1] ?? '',
+    );
+    expect(configuration).toMatchObject({
+      url: 'document.json',
+      telemetry: false,
+      withDefaultFonts: false,
+      persistAuth: false,
+      hideClientButton: true,
+      showDeveloperTools: 'never',
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    });
+    expect(configuration).not.toHaveProperty('proxyUrl');
+  });
+
+  test('shows the committed document, with the guide and samples of the client', async () => {
+    const shown = await documentOf();
+    for (const operation of Object.values(shown.paths).flatMap((path) => Object.values(path as object))) {
+      const [{ lang, source }] = operation['x-codeSamples'];
+      expect(lang).toBe('JavaScript');
+      // An import is a statement of modules only; the rest must be what a function can hold.
+      const body = source.replace(/^import .*;$/m, '');
+      expect(() => new Function(`return async () => {${body}}`), operation.operationId).not.toThrow();
+      delete operation['x-codeSamples'];
     }
-    expect(page.body).not.toMatch(/(?:src|href|action)=["']?(https?:)?\/\//);
-    await app.close();
+    const { info, ...rest } = JSON.parse(read('openapi/openapi.json'));
+    expect(shown).toEqual({
+      ...rest,
+      servers: [{ url: '/' }],
+      info: { ...info, description: shown.info.description },
+    });
   });
 
-  test('lets the browser load nothing from elsewhere', async () => {
-    const app = await describedApp();
-    const { headers } = await app.inject('/docs/');
-    const policy = String(headers['content-security-policy']);
-    expect(policy).toContain("default-src 'self'");
-    for (const source of policy.match(/https?:\/\/[^\s;]+/g) ?? []) expect(source).toBe('');
-    await app.close();
+  test('shows the chapters in the order of README, with an anchor for each error code', async () => {
+    const shown = await documentOf();
+    const chapters = [...shown.info.description.matchAll(/^# (.+)$/gm)].map(([, title]) => title);
+    const table = [...read('README.md').matchAll(/\| \[(\w+)\]\(docs\/guide\//g)].map(([, title]) => title);
+    expect(chapters).toEqual(table);
+    expect(chapters.length).toBeGreaterThan(9);
+    expect(shown.info.description).toContain(
+      '\n## Rate limit exceeded\n\n`RATE_LIMIT_EXCEEDED`, status 429. ',
+    );
+    // Scalar makes the anchors of headings; two alike would share one.
+    const headings = [...shown.info.description.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings.filter((heading, index) => headings.indexOf(heading) !== index)).toEqual([]);
+    expect(shown.info.description).not.toMatch(/\.md\b|^```\w+ /m);
   });
 
-  test('shows the committed document', async () => {
-    const app = await describedApp();
-    const { body } = await app.inject('/docs/json');
-    expect(JSON.parse(body)).toEqual(JSON.parse(read('openapi/openapi.json')));
-    const { body: initializer } = await app.inject('/docs/static/swagger-initializer.js');
-    expect(initializer).toContain('persistAuthorization');
-    // The online validator would be told the address of every document.
-    expect(initializer).toContain('"validatorUrl":null');
-    await app.close();
+  test('tells readers to type the public address, and calls the host that it was read from', async () => {
+    const shown = await documentOf('https://api.agency.example/crm');
+    expect(shown.servers).toEqual([{ url: '/crm' }]);
+    expect(shown.info.description).toContain("'https://api.agency.example/crm/v1/");
+    expect(shown.info.description).not.toContain('localhost:3000');
+    const [sample] = shown.paths['/v1/team'].get['x-codeSamples'];
+    expect(sample.source).toContain("baseUrl: 'https://api.agency.example/crm'");
   });
+
+  test('goes compressed to those who can read it', async () => {
+    const packed = await get('scalar.js', {}, { 'accept-encoding': 'gzip, deflate' });
+    expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
+    expect(packed.rawPayload.length).toBeLessThan(1_400_000);
+    const plain = await get('scalar.js');
+    expect(plain.headers).not.toHaveProperty('content-encoding');
+    expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true);
+  });
+});
+
+test('the document says where the service is, whom to ask and what its licence is', async () => {
+  const publicUrl = 'https://api.agency.example';
+  for (const [contact, said] of [
+    [undefined, {}],
+    ['it@agency.example', { email: 'it@agency.example' }],
+    ['https://agency.example/help', { url: 'https://agency.example/help' }],
+  ] as const) {
+    const app = await describedApp({ publicUrl, contact });
+    const { info, servers } = JSON.parse((await app.inject('/openapi.json')).body);
+    expect(servers).toEqual([{ url: publicUrl, description: 'This service.' }]);
+    expect(info.contact).toEqual({ name: 'The operator of this service', ...said });
+    expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
+    await app.close();
+  }
 });

@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** The reference page in a real browser: `npm run test:page`. Apart from `npm test`, which needs none. */
+export default defineConfig({
+  test: {
+    include: ['test/page/**/*.page.ts'],
+    globalSetup: ['test/support/postgres.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});
