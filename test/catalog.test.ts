@@ -457,19 +457,40 @@ describe('listCatalogProducts', () => {
     ['status=paused', ['pausado']],
     ['type=custom', ['a medida']],
     ['budgetTier=mid', ['medio']],
+    ['externalReferenceCode=PAT-08', ['medio', 'a medida']],
+    ['externalReferenceCode=PAT-0', []],
+    ['externalReferenceCode=pat-08', []],
+    ['externalReferenceCode=PAT%2508', []],
+    ['externalReferenceCode=PAT-08&budgetTier=mid', ['medio']],
     ['query=medi', ['medio', 'a medida']],
     ['query=medi&type=custom', ['a medida']],
     ['query=medi&type=custom&status=active&budgetTier=premium', ['a medida']],
     ['query=medi&type=custom&status=draft', []],
+    ['query=medi&type=custom&status=active&budgetTier=premium&externalReferenceCode=PAT-08', ['a medida']],
     ['status=active&limit=1', ['medio']],
   ])('%s narrows the list, and total counts what it left', async (filter, expected) => {
     const agency = await service.agency();
     await create(agency, { title: 'pausado', status: 'paused' });
-    await create(agency, { title: 'a medida', type: 'custom', budgetTier: 'premium' });
-    await create(agency, { title: 'medio', budgetTier: 'mid' });
+    await create(agency, {
+      title: 'a medida',
+      type: 'custom',
+      budgetTier: 'premium',
+      externalReferenceCode: 'PAT-08',
+    });
+    await create(agency, { title: 'medio', budgetTier: 'mid', externalReferenceCode: 'PAT-08' });
     const { body } = await agency.get(`${PRODUCTS}?${filter}`);
     expect(titles(body)).toEqual(expected);
     expect(body.pagination.total).toBe(filter.endsWith('limit=1') ? 2 : expected.length);
+  });
+
+  test('every filter at once narrows a later page too', async () => {
+    const agency = await service.agency();
+    const fields = { type: 'custom', budgetTier: 'premium', externalReferenceCode: 'X' };
+    await create(agency, { ...fields, title: 'medio' });
+    await create(agency, { ...fields, title: 'a medida' });
+    const filters = 'query=medi&type=custom&status=active&budgetTier=premium&externalReferenceCode=X';
+    const { body } = await agency.get(`${PRODUCTS}?${filters}&offset=1`);
+    expect([titles(body), body.pagination.total]).toEqual([['medio'], 2]);
   });
 
   test('query looks in title, short description and description, and nowhere else', async () => {

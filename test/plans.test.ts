@@ -6,6 +6,7 @@ import { getCatalogProduct, listCatalogProducts, purgeCatalogProducts } from '..
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
 import { getCustomer, listCustomers } from '../src/customers/repository.ts';
 import { listArchivedCatalogProducts } from '../src/dashboard/products/repository.ts';
+import { sweepKeys } from '../src/db/idempotency.ts';
 import type { OrganizationScope } from '../src/db/scope.ts';
 import { getOpportunity, listOpportunities } from '../src/opportunities/repository.ts';
 import { listAttachments, listQuotes } from '../src/quotes/repository.ts';
@@ -37,7 +38,13 @@ type List = (scope: OrganizationScope, query: Query) => Promise<unknown>;
 const LISTS: Record<string, { list: List; filters: Record<string, string> }> = {
   listCatalogProducts: {
     list: listCatalogProducts,
-    filters: { budgetTier: 'mid', query: TERMS.common, status: 'active', type: 'package' },
+    filters: {
+      budgetTier: 'mid',
+      externalReferenceCode: 'REF-5',
+      query: TERMS.common,
+      status: 'active',
+      type: 'package',
+    },
   },
   listCustomers: { list: listCustomers, filters: { query: TERMS.common, tag: 'luna de miel' } },
   listOpportunities: {
@@ -188,7 +195,7 @@ describe('every other read', () => {
 });
 
 /** So few rows match one of these that reading them costs nothing. */
-const SELECTIVE = new Set(['customerId', 'opportunityId']);
+const SELECTIVE = new Set(['customerId', 'externalReferenceCode', 'opportunityId']);
 
 describe('the page is cut and the total counted in an index, without the table', () => {
   const inIndexes = cases.filter(
@@ -237,6 +244,20 @@ test('the purge', async () => {
     remember(nodes);
     expect(scans(nodes), 'read in whole').toEqual([]);
     expect(mostSorted(nodes)).toBeLessThanOrEqual(2 * LIMIT);
+  }
+});
+
+test('the sweep of idempotency keys', async () => {
+  await holder.client?.query(
+    `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body, created_at)
+     select organization_id, uuid_send(id), '', 201, '{}', '', created_at from products;
+     analyze idempotency_keys`,
+  );
+  const sweep = ({ db }: OrganizationScope) => sweepKeys(db, new Date(IN_2025).toISOString(), LIMIT);
+  for (const nodes of await plansOf(await statementOf(AGENCY, sweep, []))) {
+    remember(nodes);
+    expect(scans(nodes), 'read in whole').toEqual([]);
+    expect(mostSorted(nodes)).toBeLessThanOrEqual(LIMIT);
   }
 });
 

@@ -535,6 +535,8 @@ export type ListCatalogProductsQuery = {
   offset?: number | null;
   /** Products of this tier. */
   budgetTier?: 'economic' | 'mid' | 'premium';
+  /** Products with exactly this code of your own. At most 255 characters. */
+  externalReferenceCode?: string;
   /** Text in the title, short description or description, whatever its case and accents. At most 200 characters. */
   query?: string;
   /** Products in this status. */

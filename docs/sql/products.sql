@@ -582,6 +582,130 @@ select
     '}}'
   ) as body;
 
+-- products.list externalReferenceCode
+-- $1 organizationId, $2 externalReferenceCode, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is null
+                and products.external_reference_code = $2
+              order by
+                products.updated_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is null
+        and products.external_reference_code = $2
+    ),
+    '}}'
+  ) as body;
+
 -- products.list offset
 -- $1 organizationId, $2 offset, $3 limit
 -- one JSON body
@@ -1324,6 +1448,132 @@ select
         products.organization_id = $1
         and products.archived_at is not null
         and products.budget_tier = $2
+    ),
+    '}}'
+  ) as body;
+
+-- products.list_archived externalReferenceCode
+-- $1 organizationId, $2 externalReferenceCode, $3 limit, $4 offset
+-- one JSON body
+select
+  concat(
+    '{"data":[',
+    (
+      select
+        string_agg(
+          (
+            select
+              row_to_json(item)::text as body
+            from
+              (
+                select
+                  products.id as id,
+                  products.title as title,
+                  products.type as type,
+                  products.status as status,
+                  products.pricing_mode as "pricingMode",
+                  products.budget_tier as "budgetTier",
+                  products.capacity_min as "capacityMin",
+                  products.capacity_max as "capacityMax",
+                  products.cover_image as "coverImage",
+                  products.currency as currency,
+                  products.description as description,
+                  products.short_description as "shortDescription",
+                  products.special_conditions as "specialConditions",
+                  products.destinations as destinations,
+                  products.duration_days as "durationDays",
+                  products.duration_hours as "durationHours",
+                  products.includes as includes,
+                  products.excludes as excludes,
+                  products.gallery as gallery,
+                  products.external_reference_code as "externalReferenceCode",
+                  products.from_price as "fromPrice",
+                  products.price_max as "priceMax",
+                  products.operator as operator,
+                  products.price_basis as "priceBasis",
+                  products.valid_from as "validFrom",
+                  products.valid_until as "validUntil",
+                  (
+                    select
+                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                    from
+                      (
+                        select
+                          product_variants.id as id,
+                          product_variants.label as label,
+                          product_variants.position as position,
+                          product_variants.status as status,
+                          product_variants.capacity_min as "capacityMin",
+                          product_variants.capacity_max as "capacityMax",
+                          product_variants.currency as currency,
+                          product_variants.description as description,
+                          product_variants.short_description as "shortDescription",
+                          product_variants.duration_days as "durationDays",
+                          product_variants.duration_hours as "durationHours",
+                          product_variants.includes as includes,
+                          product_variants.excludes as excludes,
+                          product_variants.from_price as "fromPrice",
+                          product_variants.price_max as "priceMax"
+                        from
+                          product_variants
+                        where
+                          product_variants.organization_id = $1
+                          and product_variants.product_id = products.id
+                        order by
+                          product_variants.position
+                      ) item
+                  ) as variants,
+                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                from
+                  products
+                where
+                  products.organization_id = $1
+                  and products.id = page.id
+              ) item
+          ),
+          ','
+        )
+      from
+        (
+          select
+            found.id
+          from
+            (
+              select
+                products.id as id
+              from
+                products
+              where
+                products.organization_id = $1
+                and products.archived_at is not null
+                and products.external_reference_code = $2
+              order by
+                products.archived_at desc nulls last,
+                products.id desc nulls last
+              limit
+                100
+            ) found
+          limit
+            $3
+        ) page
+    ),
+    '],"pagination":{"limit":',
+    $3::int,
+    ',"offset":',
+    $4::int,
+    ',"total":',
+    (
+      select
+        count(*)
+      from
+        products
+      where
+        products.organization_id = $1
+        and products.archived_at is not null
+        and products.external_reference_code = $2
     ),
     '}}'
   ) as body;

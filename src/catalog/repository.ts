@@ -46,6 +46,7 @@ const variantColumns = {
 /** The filters of the catalog and of its archive. */
 export const productFilters = {
   budgetTier: equals(products.budgetTier),
+  externalReferenceCode: equals(products.externalReferenceCode),
   query: contains(products.search),
   status: equals(products.status),
   type: equals(products.type),

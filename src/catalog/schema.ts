@@ -223,6 +223,7 @@ export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 export const CatalogProductListQuery = z.object({
   ...pageQuery(),
   budgetTier: budgetTier().optional().describe('Products of this tier.'),
+  externalReferenceCode: textFilter('Products with exactly this code of your own.', 255),
   query: textFilter('Text in the title, short description or description, whatever its case and accents.'),
   status: status().optional().describe('Products in this status.'),
   type: type().optional().describe('Products of this type.'),

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { is, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
@@ -6,7 +7,7 @@ import { type Json, jsonRows } from './json.ts';
 import { liveTotal } from './live-count.ts';
 import { nameOf, organizationParam, type View } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
-import { type Params, rendered, type Statement } from './statement.ts';
+import { MAX_NAME_BYTES, type Params, rendered, type Statement } from './statement.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
@@ -55,6 +56,14 @@ type ListOptions<Query extends z.ZodObject> = {
   filters: Record<FilterName<Query>, Filter>;
 };
 
+/** The list and its filters; where that is too long for PostgreSQL, the list and a digest of it. */
+function variantName(parts: readonly [string, ...string[]]): string {
+  const name = parts.join(' ');
+  return Buffer.byteLength(name) <= MAX_NAME_BYTES
+    ? name
+    : `${parts[0]} ${hash('sha256', name, 'base64url').slice(0, 22)}`;
+}
+
 /**
  * Makes the function that answers a list, with one statement whose result is the response body. The inner query finds
  * the ids of the page in an index alone; only these rows are then joined and rendered. Each set of filters has its
@@ -101,9 +110,9 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
         ) found limit ${limit}
       ) page),
       '],"pagination":{"limit":', ${limit}::int, ',"offset":', ${offset}::int, ',"total":', (${total}), '}}') as body`;
-    const parts = [name, ...sent.map(([filter]) => filter), ...(skips ? ['offset'] : [])];
+    const parts = [name, ...sent.map(([filter]) => filter), ...(skips ? ['offset'] : [])] as const;
     const isPrepared = !sent.some(([, { needsCustomPlan }]) => needsCustomPlan);
-    return rendered(parts.join(' '), (_: Params<Record<string, unknown>>) => query, {
+    return rendered(variantName(parts), (_: Params<Record<string, unknown>>) => query, {
       isPrepared,
       isVariant: isLoaded,
     });

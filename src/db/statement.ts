@@ -44,7 +44,7 @@ const statements = new Map<string, Statement<unknown, never>>();
 export const allStatements = (): readonly Statement<unknown, never>[] => [...statements.values()];
 
 /** PostgreSQL cuts off longer names. */
-const MAX_NAME_BYTES = 63;
+export const MAX_NAME_BYTES = 63;
 
 function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row, Values> {
   const { name, text } = statement;

@@ -123,8 +123,8 @@ const offset = () => {
 export const pageQuery = () => ({ limit: limit(MAX_LIMIT, 25), offset: offset() });
 
 /** An optional text filter of a list. */
-export const textFilter = (description: string) =>
-  text({ min: 1, max: 200 }).optional().describe(description);
+export const textFilter = (description: string, max = 200) =>
+  text({ min: 1, max }).optional().describe(description);
 
 const Pagination = z
   .object({

@@ -28,11 +28,18 @@ const RESOURCES: Archivable[] = [
         await agency.post('/v1/catalog/products', {
           title: 'Igual',
           budgetTier: 'mid',
+          externalReferenceCode: 'IGUAL',
           variants: [{ label: 'x' }],
         })
       ).body,
     archive: (agency, id) => agency.delete(`/v1/catalog/products/${id}`),
-    filters: ['query=igual', 'status=active', 'type=package', 'budgetTier=mid'],
+    filters: [
+      'query=igual',
+      'status=active',
+      'type=package',
+      'budgetTier=mid',
+      'externalReferenceCode=IGUAL',
+    ],
     byId: [
       ['GET', ''],
       ['PATCH', '', { title: 'Otro' }],

@@ -20,6 +20,7 @@ const CHECKSUMS = [
   ['0001_tables', '5751809b80c62e06ad9f2b367641d61ed65ad66178ffa324f81935752ac3688c'],
   ['0002_filters_together', '707241811bbfcd7e61d491dd381b8f37a0da472b4d0299932b17e2ebda6c1619'],
   ['0003_idempotency_keys', 'd2f59842494e0714ce051bb5cbe31102f4b05d5d08841decba32cff91e88c28c'],
+  ['0004_external_reference_code', '8dba4755c64ce4b3848191b40259aaf64e879e575f460a8c41e2ad9e67864081'],
 ];
 
 /** Older than the rule that nobody waits for a migration. */
@@ -35,7 +36,7 @@ const UNSCOPED_INDEXES = [
   // The sweep of idempotency keys looks through all organizations at once.
   'idempotency_keys_created_at_idx',
   // The purge looks through all organizations at once.
-  'products_purge_idx',
+  'products_due_idx',
 ];
 
 async function emptyDatabase(): Promise<string> {

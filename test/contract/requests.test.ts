@@ -116,20 +116,21 @@ const TEXT_LISTS: [place: Place, field: string, entries: number, characters: num
   ...inEach(CUSTOMER_PLACES, [['tags', 100, 100]] as [string, number, number][]),
 ];
 
-/** Text parameters of the lists. */
-const FILTERS: [path: string, parameter: string][] = [
-  ['/v1/catalog/products', 'query'],
-  ['/v1/customers', 'query'],
-  ['/v1/customers', 'tag'],
-  ['/v1/opportunities', 'query'],
-  ['/v1/opportunities', 'salesStage'],
-  ['/v1/opportunities', 'stageId'],
-  ['/v1/conversations', 'query'],
-  ['/v1/conversations', 'activityState'],
-  ['/v1/conversations', 'channel'],
-  ['/v1/conversations', 'customerId'],
-  ['/v1/quotes', 'query'],
-  ['/v1/quotes', 'opportunityId'],
+/** Text parameters of the lists, and the most characters of one. */
+const FILTERS: [path: string, parameter: string, characters: number][] = [
+  ['/v1/catalog/products', 'externalReferenceCode', 255],
+  ['/v1/catalog/products', 'query', 200],
+  ['/v1/customers', 'query', 200],
+  ['/v1/customers', 'tag', 200],
+  ['/v1/opportunities', 'query', 200],
+  ['/v1/opportunities', 'salesStage', 200],
+  ['/v1/opportunities', 'stageId', 200],
+  ['/v1/conversations', 'query', 200],
+  ['/v1/conversations', 'activityState', 200],
+  ['/v1/conversations', 'channel', 200],
+  ['/v1/conversations', 'customerId', 200],
+  ['/v1/quotes', 'query', 200],
+  ['/v1/quotes', 'opportunityId', 200],
 ];
 
 const CLOSED: [path: string, parameter: string, allowed: string][] = [
@@ -212,11 +213,11 @@ describe('the tables of this file', () => {
     expect(propertiesOf('CatalogProductCreate').variants).toMatchObject({ maxItems: 100 });
     expect(propertiesOf('CustomerCreate').contacts).toMatchObject({ minItems: 1, maxItems: 50 });
     expect(propertiesOf('CustomerUpdate').contacts).toMatchObject({ minItems: 1, maxItems: 50 });
-    for (const [path, name] of FILTERS) {
+    for (const [path, name, maxLength] of FILTERS) {
       const { parameters } = document.paths[path]?.get ?? {};
       expect(parameters?.find((parameter) => parameter.name === name)?.schema).toMatchObject({
         minLength: 1,
-        maxLength: 200,
+        maxLength,
       });
     }
   });
@@ -280,12 +281,12 @@ describe('lengths count code points', () => {
     );
   });
 
-  test.each(FILTERS)('%s: %s takes from 1 to 200 characters', async (path, parameter) => {
+  test.each(FILTERS)('%s: %s takes from 1 to %d characters', async (path, parameter, characters) => {
     const own = await service.agency();
     const ask = (text: string) => own.get(`${path}?${parameter}=${encodeURIComponent(text)}`);
-    expect((await ask(ASTRAL.repeat(200))).body.data).toEqual([]);
-    expect((await ask(ASTRAL.repeat(201))).body).toEqual(
-      invalid(fault(`query.${parameter}`, 'must have at most 200 characters')),
+    expect((await ask(ASTRAL.repeat(characters))).body.data).toEqual([]);
+    expect((await ask(ASTRAL.repeat(characters + 1))).body).toEqual(
+      invalid(fault(`query.${parameter}`, `must have at most ${characters} characters`)),
     );
     expect((await ask('')).body).toEqual(
       invalid(fault(`query.${parameter}`, 'must have at least 1 character')),
@@ -581,7 +582,7 @@ describe('limit and offset', () => {
 
 describe('a repeated parameter is refused', () => {
   test.each([
-    ...FILTERS,
+    ...FILTERS.map(([path, parameter]) => [path, parameter]),
     ...CLOSED,
     ...LISTS.flatMap((path) => [
       [path, 'limit'],

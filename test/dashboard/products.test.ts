@@ -69,6 +69,7 @@ describe('listArchivedCatalogProducts', () => {
       status: 'paused',
       type: 'custom',
       budgetTier: 'mid',
+      externalReferenceCode: 'BOG-1',
     });
     await archived(2 * DAY, { title: 'Lima' });
     const ids = async (query: string) => {
@@ -80,6 +81,7 @@ describe('listArchivedCatalogProducts', () => {
       'status=paused',
       'type=custom',
       'budgetTier=mid',
+      'externalReferenceCode=BOG-1',
       'status=paused&type=custom&budgetTier=mid&query=bog',
     ]) {
       expect(await ids(query)).toEqual([[paused.id], 1]);

@@ -84,6 +84,10 @@ export const products = pgTable(
     index('products_budget_tier_idx')
       .on(table.organizationId, table.budgetTier, table.updatedAt.desc(), table.id.desc())
       .where(sql`archived_at is null`),
+    // The list filtered by externalReferenceCode.
+    index('products_external_reference_code_idx')
+      .on(table.organizationId, table.externalReferenceCode, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null and external_reference_code is not null`),
     // The list filtered by query.
     index('products_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
@@ -93,8 +97,11 @@ export const products = pgTable(
     index('products_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
       .where(sql`archived_at is not null`),
-    // The purge, oldest first: of all organizations at once, and past what is archived but not yet due.
-    index('products_purge_idx').on(table.archivedAt).where(sql`archived_at is not null`),
+    // The purge, oldest first: of all organizations at once, and past what is archived but not yet due. It reads no more
+    // of a product than is in here.
+    index('products_due_idx')
+      .on(table.archivedAt, table.organizationId, table.id)
+      .where(sql`archived_at is not null`),
   ],
 );
 
