@@ -83,6 +83,7 @@ async function start(config: Config): Promise<void> {
     logger,
     onPurged: metrics.purged,
     onSwept: metrics.swept,
+    onKeysSwept: metrics.keysSwept,
   });
   closing(jobs.stop);
 

@@ -1,19 +1,19 @@
 -- Made by npm run docs from the repositories; see docs/changing-it.md.
 
 -- idempotency_keys.due_for_sweep
--- $1 before, $2 limit
--- rows; a custom plan at each run
+-- $1 limit
+-- rows; planned anew each time
 select
   organization_id as "organizationId",
   fingerprint as fingerprint
 from
   idempotency_keys
 where
-  idempotency_keys.created_at < $1::timestamptz
+  not (idempotency_keys.created_at > now() - interval '24 hours')
 order by
   idempotency_keys.created_at
 limit
-  $2;
+  $1;
 
 -- idempotency_keys.find
 -- $1 organizationId, $2 fingerprint
@@ -56,10 +56,12 @@ select
   pg_try_advisory_xact_lock($1::bigint) as "isLocked";
 
 -- idempotency_keys.sweep
--- $1 organizationId, $2 fingerprints, $3 before
+-- $1 organizationId, $2 fingerprints
 -- rows
 delete from idempotency_keys
 where
   idempotency_keys.organization_id = $1
   and idempotency_keys.fingerprint = any ($2::bytea[])
-  and idempotency_keys.created_at < $3::timestamptz;
+  and not (idempotency_keys.created_at > now() - interval '24 hours')
+returning
+  true as swept;

@@ -8,7 +8,7 @@ import { type Params, prepared, unprepared } from './statement.ts';
 
 /** The first answers of requests with an Idempotency-Key, written in the transaction of what they answer. */
 
-export const KEPT_HOURS = 24;
+const KEPT_HOURS = 24;
 
 export type KeptAnswer = {
   status: number;
@@ -19,7 +19,7 @@ export type KeptAnswer = {
 
 type Key = { organizationId: string; fingerprint: Buffer };
 
-/** By the fingerprint's first eight bytes. Two requests that share them by chance only wait for each other. */
+/** By the fingerprint's first eight bytes. Of two requests that share them by chance, the second one is told to retry. */
 const lockStatement = prepared(
   'idempotency_keys.lock',
   ($: Params<{ lock: string }>) =>
@@ -87,41 +87,39 @@ export async function keepAnswer(
   if (!row) throw new LostRace('The idempotency key was used at the same moment.');
 }
 
-const dueStatement = unprepared(
-  'idempotency_keys.due_for_sweep',
-  ($: Params<{ before: string; limit: number }>) =>
-    builder
-      .select(
-        named({
-          organizationId: idempotencyKeys.organizationId,
-          fingerprint: idempotencyKeys.fingerprint,
-        }),
-      )
-      .from(idempotencyKeys)
-      .where(sql`${idempotencyKeys.createdAt} < ${$.before}::timestamptz`)
-      .orderBy(idempotencyKeys.createdAt)
-      .limit($.limit),
+const dueStatement = unprepared('idempotency_keys.due_for_sweep', ($: Params<{ limit: number }>) =>
+  builder
+    .select(
+      named({
+        organizationId: idempotencyKeys.organizationId,
+        fingerprint: idempotencyKeys.fingerprint,
+      }),
+    )
+    .from(idempotencyKeys)
+    .where(sql`not (${isKept})`)
+    .orderBy(idempotencyKeys.createdAt)
+    .limit($.limit),
 );
 
 const sweepStatement = prepared(
   'idempotency_keys.sweep',
-  ($: Params<{ organizationId: string; fingerprints: Buffer[]; before: string }>) => sql`
+  ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) => sql<{ swept: boolean }>`
     delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
-      and ${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[])
-      and ${idempotencyKeys.createdAt} < ${$.before}::timestamptz`,
+      and ${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[]) and not (${isKept})
+    returning true as swept`,
 );
 
 /**
- * Removes keys that were kept since before a moment, oldest first.
- * @param before ISO 8601
+ * Removes keys that are past their day by the clock of the database, oldest first.
  * @param limit keys at most
- * @returns how many were found
+ * @returns how many were found, and how many of them were removed: one that was used anew meanwhile stays
  */
-export async function sweepKeys(db: Queries, before: string, limit: number): Promise<number> {
-  const due = await db.read(dueStatement, { before, limit });
+export async function sweepKeys(db: Queries, limit: number): Promise<{ found: number; removed: number }> {
+  const due = await db.read(dueStatement, { limit });
+  let removed = 0;
   for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
     const fingerprints = rows.map(({ fingerprint }) => fingerprint);
-    await db.write(sweepStatement, { organizationId, fingerprints, before });
+    removed += (await db.write(sweepStatement, { organizationId, fingerprints })).length;
   }
-  return due.length;
+  return { found: due.length, removed };
 }

@@ -45,10 +45,7 @@ export function answerConditionally(app: FastifyInstance): void {
 
 /** Whether If-Match names the tag. A weak tag matches nothing: it does not say that the bytes are the same. */
 const matches = (ifMatch: string, tag: string): boolean =>
-  ifMatch
-    .split(',')
-    .map((named) => named.trim())
-    .some((named) => named === '*' || named === tag);
+  ifMatch.trim() === '*' || ifMatch.split(',').some((named) => named.trim() === tag);
 
 const preconditionFailed = (): ApiError =>
   new ApiError('PRECONDITION_FAILED', 'The record is no longer the one that If-Match names.');

@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { claimKey, findAnswer, type KeptAnswer, keepAnswer } from '../db/idempotency.ts';
+import { claimKey, findAnswer, keepAnswer } from '../db/idempotency.ts';
 import type { Json } from '../db/json.ts';
 import { inTransaction, type OrganizationScope } from '../db/scope.ts';
 import { ApiError, validationFailed } from '../errors.ts';
-import { presentedKey } from './authentication.ts';
+import { presentedToken } from './authentication.ts';
 import { json } from './json.ts';
 
 /**
@@ -22,7 +22,7 @@ const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 /** JSON with the names of its objects in order: two bodies that say the same have one text. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? '';
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join()}}`;
 }
@@ -43,12 +43,15 @@ const inProgress = (): ApiError =>
     { headers: { 'retry-after': '1' } },
   );
 
-const reused = (): ApiError =>
-  new ApiError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key came with another body before.');
+const reused = (how: string): ApiError =>
+  new ApiError('IDEMPOTENCY_KEY_REUSED', `This idempotency key came with another ${how} before.`);
 
-/** For AES-256-GCM. Only who authenticates as the first caller did can make it. */
-const cipherKey = ({ raw }: FastifyRequest, salt: Buffer): Buffer =>
-  Buffer.from(hkdfSync('sha256', presentedKey(raw.rawHeaders) ?? '', salt, 'idempotent answer', 32));
+/** For AES-256-GCM. Only who authenticates as the first caller did can make it: the dashboard, with its token. */
+function cipherKey({ raw }: FastifyRequest, salt: Buffer): Buffer {
+  const token = presentedToken(raw.rawHeaders);
+  if (!token) throw new Error('An answer with a credential needs a bearer token to be kept.');
+  return Buffer.from(hkdfSync('sha256', token, salt, 'idempotent answer', 32));
+}
 
 function seal(request: FastifyRequest, fingerprint: Buffer, body: Buffer): Buffer {
   const nonce = randomBytes(12);
@@ -63,13 +66,8 @@ function unseal(request: FastifyRequest, fingerprint: Buffer, sealed: Buffer): B
     return Buffer.concat([decipher.update(sealed.subarray(12, -16)), decipher.final()]);
   } catch {
     // The token of the dashboard was changed since: the secret cannot be shown again.
-    throw reused();
+    throw reused('token');
   }
-}
-
-function replay(reply: FastifyReply, { status, headers }: KeptAnswer, body: Buffer): Json<never> {
-  reply.headers(headers).header('idempotency-replayed', 'true');
-  return json(reply, body, status);
 }
 
 const headersOf = (reply: FastifyReply): Record<string, string> =>
@@ -95,16 +93,17 @@ export async function once<T>(
   if (key === undefined) return json(reply, await work(request.scope), status);
   const isSecret = request.routeOptions.config.credential ?? false;
   const path = request.url.split('?', 1)[0];
-  const fingerprint = sha256(`${request.method} ${path}\n${key}`);
-  const hashed = bodyHash ?? sha256(canonical(request.body));
+  const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${path}\n${key}`);
+  const hashed = bodyHash ?? sha256(canonical(request.sentBody));
 
-  return inTransaction(request.scope, async (scope) => {
-    if (!(await claimKey(scope, fingerprint))) throw inProgress();
+  const { first, answer } = await inTransaction(request.scope, async (scope) => {
+    const isClaimed = await claimKey(scope, fingerprint);
     const first = await findAnswer(scope, fingerprint);
     if (first) {
-      if (!first.bodyHash.equals(hashed)) throw reused();
-      return replay(reply, first, isSecret ? unseal(request, fingerprint, first.body) : first.body);
+      if (!first.bodyHash.equals(hashed)) throw reused('body');
+      return { first, answer: isSecret ? unseal(request, fingerprint, first.body) : first.body };
     }
+    if (!isClaimed) throw inProgress();
     const answer = await work(scope);
     const body = Buffer.from(answer);
     await keepAnswer(scope, fingerprint, {
@@ -113,6 +112,9 @@ export async function once<T>(
       body: isSecret ? seal(request, fingerprint, body) : body,
       bodyHash: hashed,
     });
-    return json(reply, answer, status);
+    return { first, answer };
   });
+  // Not before the transaction has ended: the answer that it failed would carry them too.
+  if (first) reply.headers(first.headers).header('idempotency-replayed', 'true');
+  return json(reply, answer, first?.status ?? status);
 }

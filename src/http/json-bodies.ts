@@ -4,6 +4,13 @@ import { createPlaces } from './places.ts';
 
 /** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The JSON body as it was sent, with the names that have no effect; undefined for none. */
+    sentBody: unknown;
+  }
+}
+
 /** Nesting of what our schemas name ends at 4; what they do not name may go deeper. */
 const MAX_DEPTH = 32;
 /** Names, objects and lists. The largest body that a schema takes, 500 messages, has 8,000 of them. */
@@ -57,6 +64,7 @@ function parse(body: Buffer): { fault?: ApiError; value?: unknown } {
 export function readJsonBodies(app: FastifyInstance): void {
   const inTurn = createTurns();
   app.removeAllContentTypeParsers();
+  app.decorateRequest('sentBody');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
       return done(bodyFault('must not be compressed'));
@@ -65,6 +73,7 @@ export function readJsonBodies(app: FastifyInstance): void {
     if (body.length === 0) return done(null, undefined);
     const read = (): void => {
       const { fault, value } = parse(body);
+      request.sentBody = value;
       done(fault ?? null, value);
     };
     if (body.length > LARGE) inTurn(read);

@@ -19,6 +19,7 @@ export type Metrics = {
   }) => void;
   purged: (purged: { products: number; variants: number }) => void;
   swept: (swept: { files: number }) => void;
+  keysSwept: (swept: { keys: number }) => void;
 };
 
 /** Anybody can ask for any path with any method. All such requests are one series. */
@@ -57,6 +58,7 @@ export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): M
   const purgedProducts = counter('purged_products_total', 'Archived products that the purge removed.');
   const purgedVariants = counter('purged_variants_total', 'Their variants.');
   const sweptFiles = counter('swept_files_total', 'Files without an attachment that the sweep removed.');
+  const sweptKeys = counter('swept_idempotency_keys_total', 'Idempotency keys that the sweep removed.');
 
   const read = (name: string, help: string, value: () => number) =>
     new Gauge({
@@ -103,6 +105,7 @@ export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): M
       purgedVariants.inc(variants);
     },
     swept: ({ files }) => sweptFiles.inc(files),
+    keysSwept: ({ keys }) => sweptKeys.inc(keys),
   };
 }
 

@@ -16,6 +16,7 @@ export type JobsOptions = {
   now?: () => number;
   onPurged?: (purged: Purged) => void;
   onSwept?: (swept: { files: number }) => void;
+  onKeysSwept?: (swept: { keys: number }) => void;
 };
 
 /** A task that runs again and again, on one instance at a time. */
@@ -52,9 +53,7 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
       name: 'sweep-idempotency-keys',
       lock: JOB_LOCKS.sweepIdempotencyKeys,
       every: HOUR_MS,
-      run: async (signal) => {
-        await sweepIdempotencyKeys({ db, logger, now: now(), signal });
-      },
+      run: async (signal) => options.onKeysSwept?.(await sweepIdempotencyKeys({ db, logger, signal })),
     },
   ]);
 }

@@ -51,10 +51,15 @@ type Provocation = (send: (change?: Send) => Promise<Answer>, agency: Agency) =>
 
 const unknownRecord: Provocation = (send) => send();
 
-const IDEMPOTENCY_KEY = 'a key of the test';
+/** The organization whose key it is; what belongs to none is kept under an id that none has. */
+const ownerOf = (path: string): string =>
+  path.startsWith('/v1')
+    ? agency.id
+    : (/\/organizations\/([^/]+)/.exec(path)?.[1] ?? '00000000-0000-0000-0000-000000000000');
 
 /** What the service keeps of a key under a path, as src/http/idempotency.ts makes it. */
-const fingerprintOf = (path: string): Buffer => hash('sha256', `POST ${path}\n${IDEMPOTENCY_KEY}`, 'buffer');
+const fingerprintOf = (path: string, key: string): Buffer =>
+  hash('sha256', `${ownerOf(path)} POST ${path}\n${key}`, 'buffer');
 
 /** A record of each kind that can be changed or removed, by the name of its id in a path. */
 async function recordsOf(agency: Agency): Promise<Record<string, string>> {
@@ -107,14 +112,12 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   },
   IDEMPOTENCY_KEY_REUSED: (send) =>
     send({
-      headers: { 'idempotency-key': IDEMPOTENCY_KEY },
+      headers: { 'idempotency-key': 'used' },
       prepare: async (path) => {
-        const organization = /\/organizations\/([^/]+)/.exec(path)?.[1];
-        const owner = path.startsWith('/v1') ? agency.id : (organization ?? NO_ORGANIZATION);
         await service.query(
           `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
             values ($1, $2, '\\x00', 200, '{}', '\\x7b7d')`,
-          [owner, fingerprintOf(path)],
+          [ownerOf(path), fingerprintOf(path, 'used')],
         );
       },
     }),
@@ -123,9 +126,9 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     await other.connect();
     try {
       return await send({
-        headers: { 'idempotency-key': IDEMPOTENCY_KEY },
+        headers: { 'idempotency-key': 'in use' },
         prepare: async (path) => {
-          const lock = String(fingerprintOf(path).readBigInt64BE());
+          const lock = String(fingerprintOf(path, 'in use').readBigInt64BE());
           await other.query('select pg_advisory_lock($1::bigint)', [lock]);
         },
       });
@@ -163,9 +166,6 @@ const publicApp = (db: Database) =>
     links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
     logger: createLogger('silent'),
   });
-
-/** What belongs to no organization is kept under this id. */
-const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 let agency: Agency;
 let instances: Record<Api, Record<'working' | 'broken' | 'unreachable', FastifyInstance>>;

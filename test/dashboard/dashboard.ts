@@ -35,6 +35,7 @@ const TABLES = [
   'channel_messages',
   'conversations',
   'customers',
+  'idempotency_keys',
   'live_counts',
   'opportunities',
   'pipeline_stages',

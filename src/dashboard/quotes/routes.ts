@@ -164,9 +164,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         discard,
       });
       const description = { kind: upload.kind, ...upload.file };
-      let isRecorded = false;
       const record = async (within: OrganizationScope) => {
-        isRecorded = true;
         const attachment = await recordAttachment(within, params.quoteId, stored, description);
         return JSON.stringify({ ...attachment, url: await links.sign(within, attachment) });
       };
@@ -176,8 +174,8 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
           throw error;
         },
       );
-      // A replay: the attachment has the file that came first.
-      if (!isRecorded) await discard(stored);
+      // The attachment of a replay has the file that came first.
+      if (reply.hasHeader('idempotency-replayed')) await discard(stored);
       return answer;
     },
   );
