@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 import pg from 'pg';
 
 /** A way to the database that can be cut and frozen. */
@@ -8,6 +9,8 @@ export type DatabaseProxy = {
   freeze: () => void;
   /** Breaks every connection and refuses new ones. */
   cut: () => void;
+  /** Keeps back what the server says to the next commit. `committed` resolves when it has said it. */
+  holdCommit: () => { committed: Promise<void>; letThrough: () => void };
   /** Lets new connections through again. */
   mend: () => void;
   close: () => Promise<void>;
@@ -16,6 +19,7 @@ export type DatabaseProxy = {
 export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const { host, port, user, password, database } = new pg.Client({ connectionString: databaseUrl });
   let state: 'open' | 'frozen' | 'cut' = 'open';
+  let onCommit: ((letThrough: () => void) => void) | undefined;
   const sockets = new Set<Socket>();
   const track = (socket: Socket) => {
     sockets.add(socket);
@@ -31,7 +35,15 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
     client.pipe(upstream);
-    upstream.pipe(client);
+    const answers = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        const hold = chunk.includes('COMMIT\0') ? onCommit : undefined;
+        if (!hold) return done(null, chunk);
+        onCommit = undefined;
+        hold(() => done(null, chunk));
+      },
+    });
+    upstream.pipe(answers).pipe(client);
   });
   const breakAll = () => {
     for (const socket of sockets) socket.destroy();
@@ -48,6 +60,15 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
     cut: () => {
       state = 'cut';
       breakAll();
+    },
+    holdCommit: () => {
+      const committed = Promise.withResolvers<void>();
+      let letThrough = () => undefined as unknown;
+      onCommit = (release) => {
+        letThrough = release;
+        committed.resolve();
+      };
+      return { committed: committed.promise, letThrough: () => void letThrough() };
     },
     mend: () => {
       state = 'open';

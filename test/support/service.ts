@@ -132,7 +132,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
 const holdToContract = contractOf(readDocument('openapi/openapi.json'));
 
-function clientOf(app: FastifyInstance): (key: string) => Client {
+export function clientOf(app: FastifyInstance): (key: string) => Client {
   return (key) => {
     const request: Client['request'] = async (method, url, options = {}) => {
       const sent = options.key === undefined ? key : options.key;

@@ -5,7 +5,7 @@ import type { Service } from './service.ts';
 export type RawAnswer = { status: number; headers: Record<string, string>; text: string };
 
 /** Opens the service on a free port of this machine. */
-export async function listen({ app }: Service): Promise<{ port: number; origin: string }> {
+export async function listen({ app }: Pick<Service, 'app'>): Promise<{ port: number; origin: string }> {
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   return { port: Number(new URL(origin).port), origin };
 }

@@ -1,0 +1,592 @@
+import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import { ownLinks } from '../../src/files/links.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { memoryLimiter } from '../../src/http/rate-limit.ts';
+import { buildDashboard, type Dashboard, furnish, useDashboard } from '../dashboard/dashboard.ts';
+import { freePort, startProcess } from '../support/process.ts';
+import { startProxy } from '../support/proxy.ts';
+import { customer, quote } from '../support/records.ts';
+import { type Agency, clientOf, type Reply, type Service, startService } from '../support/service.ts';
+import { listen, requestBytes } from '../support/socket.ts';
+
+/** Idempotency-Key: a POST that is sent again is answered with its first answer, and does nothing. */
+
+const { service, dashboard } = useDashboard();
+
+const PRODUCTS = '/v1/catalog/products';
+const CUSTOMERS = '/v1/customers';
+const INERT = 'x-ignored-parameters';
+
+const keyed = (key: string, headers: Record<string, string> = {}) => ({
+  headers: { 'idempotency-key': key, ...headers },
+});
+
+const isReplay = ({ headers }: Pick<Reply, 'headers'>): boolean => headers['idempotency-replayed'] === 'true';
+
+function expectFirst(answer: Reply, status = 201): void {
+  expect([answer.status, answer.headers['idempotency-replayed']]).toEqual([status, undefined]);
+}
+
+function expectReplay(answer: Reply, first: Reply): void {
+  expect([answer.status, answer.text, answer.headers['idempotency-replayed']]).toEqual([
+    first.status,
+    first.text,
+    'true',
+  ]);
+}
+
+function expectReused(answer: Reply): void {
+  expect([answer.status, answer.body.error.code]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+  expect(isReplay(answer)).toBe(false);
+}
+
+const visitor = (name: string) => ({ contacts: [{ identifierType: 'web', identifierValue: name }] });
+
+const countOf = async (table: string, { id }: Agency): Promise<number> => {
+  const [row] = await service.query<{ count: number }>(
+    `select count(*)::int as count from ${table} where organization_id = $1`,
+    [id],
+  );
+  return row?.count ?? Number.NaN;
+};
+
+let other: Service;
+beforeAll(async () => {
+  other = await startService({ beside: service });
+});
+afterAll(() => other?.close());
+
+describe('the same POST with the same key', () => {
+  test('is answered with the first answer, whatever became of the record', async () => {
+    const agency = await service.agency();
+    const create = () => agency.post(PRODUCTS, { title: 'Oaxaca', nonsense: 1 }, keyed('k'));
+    const first = await create();
+    expectFirst(first);
+    expectReplay(await create(), first);
+    const url = `${PRODUCTS}/${first.body.id}`;
+    await agency.patch(url, { title: 'Mérida' });
+    expectReplay(await create(), first);
+    await agency.delete(url);
+    const again = await create();
+    expectReplay(again, first);
+    expect([first.headers[INERT], again.headers[INERT]]).toEqual(['body.nonsense', 'body.nonsense']);
+    expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
+    expect(again.headers).not.toHaveProperty('etag');
+    expect(await countOf('products', agency)).toBe(1);
+  });
+
+  test('never ends in a conflict over contacts, also when they are free again', async () => {
+    const agency = await service.agency();
+    const create = () => agency.post(CUSTOMERS, visitor('ana'), keyed('k'));
+    const first = await create();
+    expectFirst(first);
+    expectReplay(await create(), first);
+    await agency.delete(`${CUSTOMERS}/${first.body.id}`);
+    expectReplay(await create(), first);
+    expect(await countOf('customers', agency)).toBe(1);
+  });
+
+  test('sent a hundred times at once to two instances makes one record, and tells every sender of it or to wait', async () => {
+    const agency = await service.agency();
+    const clients = [agency, other.client(agency.key)];
+    const create = (index: number) =>
+      (clients[index % 2] as typeof agency).post(CUSTOMERS, visitor('ana'), keyed('k'));
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => create(index)));
+
+    const [created, refused] = [201, 409].map((status) => answers.filter((one) => one.status === status));
+    expect(created?.length).toBeGreaterThan(0);
+    expect([...(created ?? []), ...(refused ?? [])]).toHaveLength(100);
+    expect(new Set(created?.map(({ text }) => text)).size).toBe(1);
+    expect(created?.filter((answer) => !isReplay(answer))).toHaveLength(1);
+    for (const { body, headers } of refused ?? []) {
+      expect(body.error.code).toBe('IDEMPOTENCY_IN_PROGRESS');
+      expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    }
+    expect(await countOf('customers', agency)).toBe(1);
+    for (const index of [0, 1]) expectReplay(await create(index), created?.[0] as Reply);
+  });
+
+  test('sent many times at once after the first answer is a replay each time', async () => {
+    const agency = await service.agency();
+    const create = () => agency.post(PRODUCTS, { title: 'Oaxaca' }, keyed('k'));
+    const first = await create();
+    for (const answer of await Promise.all(Array.from({ length: 30 }, create))) expectReplay(answer, first);
+  });
+
+  test('counts once, where a POST counts', async () => {
+    const agency = await service.agency();
+    const { id } = await quote(agency);
+    const open = () => dashboard.of(agency).post(`/quotes/${id}/opens`, {}, keyed('k'));
+    const first = await open();
+    expectFirst(first, 200);
+    for (const answer of await Promise.all([open(), open(), open()])) expectReplay(answer, first);
+    const { body } = await agency.get('/v1/quotes');
+    expect(body.data[0].openCount).toBe(1);
+  });
+});
+
+describe('the same key with another body', () => {
+  const BODY = { title: 'Oaxaca', durationDays: 3, nonsense: { a: 1, b: [2] } };
+
+  test.each<[string, object]>([
+    ['another value', { ...BODY, durationDays: 4 }],
+    ['one name less', { title: 'Oaxaca', nonsense: BODY.nonsense }],
+    ['a default that was not written', { ...BODY, type: 'package' }],
+    ['null for what was left out', { ...BODY, operator: null }],
+    ['one name more that has no effect', { ...BODY, typo: 1 }],
+    ['another value of a name that has no effect', { ...BODY, nonsense: { a: 1, b: [2, 3] } }],
+  ])('%s: 409, and nothing is written', async (_name, body) => {
+    const agency = await service.agency();
+    const first = await agency.post(PRODUCTS, BODY, keyed('k'));
+    const before = await dashboard.stored(agency);
+    expectReused(await agency.post(PRODUCTS, body, keyed('k')));
+    expect(await dashboard.stored(agency)).toEqual(before);
+    expectReplay(await agency.post(PRODUCTS, BODY, keyed('k')), first);
+  });
+
+  test.each<[string, string]>([
+    ['names in another order', '{"nonsense":{"b":[2],"a":1},"durationDays":3,"title":"Oaxaca"}'],
+    ['white space', '{ "title" : "Oaxaca",\n"durationDays":3, "nonsense": {"a":1, "b":[ 2 ]} }'],
+    [
+      'another way to write a character or number',
+      '{"title":"O\\u0061xaca","durationDays":3.0,"nonsense":{"a":1e0,"b":[2]}}',
+    ],
+  ])('is not meant by %s', async (_name, body) => {
+    const agency = await service.agency();
+    const first = await agency.post(PRODUCTS, BODY, keyed('k'));
+    const again = await agency.post(PRODUCTS, body, keyed('k', { 'content-type': 'application/json' }));
+    expectReplay(again, first);
+  });
+
+  test('is told apart however deep the difference is', async () => {
+    const agency = await service.agency();
+    const nested = (depth: number) =>
+      agency.post(
+        PRODUCTS,
+        `{"title":"Oaxaca","nonsense":${'['.repeat(depth)}${']'.repeat(depth)}}`,
+        keyed('k', { 'content-type': 'application/json' }),
+      );
+    const first = await nested(100_000);
+    expectFirst(first);
+    expectReplay(await nested(100_000), first);
+    expectReused(await nested(100_001));
+  });
+});
+
+describe('a key is not used up by', () => {
+  test('a request that is not valid', async () => {
+    const agency = await service.agency();
+    expect((await agency.post(PRODUCTS, { title: '' }, keyed('k'))).status).toBe(400);
+    const strict = await agency.post(
+      PRODUCTS,
+      { title: 'x', y: 1 },
+      keyed('k', { prefer: 'handling=strict' }),
+    );
+    expect(strict.status).toBe(400);
+    expectFirst(await agency.post(PRODUCTS, { title: 'Oaxaca' }, keyed('k')));
+  });
+
+  test('a conflict', async () => {
+    const agency = await service.agency();
+    const { id } = await customer(agency, visitor('ana'));
+    const create = () => agency.post(CUSTOMERS, visitor('ana'), keyed('k'));
+    const refused = await create();
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'CUSTOMER_CONTACT_CONFLICT']);
+    await agency.delete(`${CUSTOMERS}/${id}`);
+    const first = await create();
+    expectFirst(first);
+    expectReplay(await create(), first);
+  });
+
+  test('a record that is not there', async () => {
+    const agency = await service.agency();
+    const id = randomUUID();
+    const open = () => dashboard.of(agency).post(`/quotes/${id}/opens`, {}, keyed('k'));
+    expect((await open()).status).toBe(404);
+    await quote(agency, {}, id);
+    expectFirst(await open(), 200);
+  });
+
+  test('a missing key or a used up allowance', async () => {
+    const agency = await service.agency();
+    const call = dashboard.of(agency);
+    const { key } = (await call.post('/api-keys', { name: 'slow', requestsPerMinute: 1 })).body;
+    const create = (using: string | null) =>
+      agency.post(PRODUCTS, { title: 'Oaxaca' }, { ...keyed('k'), key: using });
+    await agency.get('/v1/team', { key });
+    expect((await create(key)).status).toBe(429);
+    expect((await create(null)).status).toBe(401);
+    expectFirst(await create(agency.key));
+  });
+
+  test('a database that is out of reach', async () => {
+    const agency = await service.agency();
+    const { proxy, create } = await behindProxy(agency);
+    proxy.cut();
+    const refused = await create();
+    expect([refused.status, refused.body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    proxy.mend();
+    const first = await agency.post(CUSTOMERS, visitor('ana'), keyed('k'));
+    expectFirst(first);
+    expectReplay(await create(), first);
+  });
+});
+
+/** An instance whose way to the database can be cut, and a POST with a key to it. */
+async function behindProxy(agency: Agency) {
+  const proxy = await startProxy(service.url);
+  const db = openDatabase({ url: proxy.url, poolSize: 4, maxWaiting: 100, statementTimeout: 5_000 });
+  const app = await buildApp({
+    db,
+    keys: service.keys,
+    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
+    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+    logger: createLogger('silent'),
+  });
+  onTestFinished(async () => {
+    await app.close();
+    await db.close();
+    await proxy.close();
+  });
+  const create = () => clientOf(app)(agency.key).post(CUSTOMERS, visitor('ana'), keyed('k'));
+  // The key of the agency is in memory now.
+  await agency.get('/v1/team');
+  return { app, proxy, create };
+}
+
+/** The one customer that there is, as its own GET shows it. */
+async function onlyCustomer(agency: Agency): Promise<unknown> {
+  const { body } = await agency.get(CUSTOMERS);
+  expect(body.pagination.total).toBe(1);
+  return body.data[0];
+}
+
+describe('when the answer is lost after the commit, the same again is a replay', () => {
+  test('because the connection to the database broke: the sender heard 503', async () => {
+    const agency = await service.agency();
+    const { proxy, create } = await behindProxy(agency);
+    const { committed } = proxy.holdCommit();
+    const cutOff = create();
+    await committed;
+    proxy.cut();
+    const answer = await cutOff;
+    expect([answer.status, answer.body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(isReplay(answer)).toBe(false);
+    proxy.mend();
+    const again = await create();
+    expect([again.status, again.body]).toEqual([201, await onlyCustomer(agency)]);
+    expectReplay(await agency.post(CUSTOMERS, visitor('ana'), keyed('k')), again);
+  });
+
+  test('because the sender was cut off', async () => {
+    const agency = await service.agency();
+    const { app, proxy, create } = await behindProxy(agency);
+    const { port } = await listen({ app });
+    const { committed, letThrough } = proxy.holdCommit();
+    const socket = connect(port, '127.0.0.1');
+    const headers = {
+      Authorization: `Bearer ${agency.key}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': 'k',
+    };
+    socket.write(requestBytes('POST', CUSTOMERS, headers, JSON.stringify(visitor('ana'))));
+    await committed;
+    socket.destroy();
+    letThrough();
+    const again = await create();
+    expect([again.status, again.body]).toEqual([201, await onlyCustomer(agency)]);
+    expect(isReplay(again)).toBe(true);
+  });
+
+  test('because the instance was killed: another one replays it', async () => {
+    const agency = await service.agency();
+    const proxy = await startProxy(service.url);
+    const common = { DATABASE_DIRECT_URL: service.ownerUrl, DATA_DIR: service.dataDir, HOST: '127.0.0.1' };
+    const processes = await Promise.all(
+      [proxy.url, service.url].map(async (url) => {
+        const ports = { PORT: await freePort(), DASHBOARD_PORT: await freePort() };
+        const started = startProcess({ ...common, ...ports, DATABASE_URL: url });
+        onTestFinished(() => void started.child.kill('SIGKILL'));
+        await started.until('Try it:');
+        return { ...started, origin: `http://127.0.0.1:${ports.PORT}` };
+      }),
+    );
+    onTestFinished(proxy.close);
+    const [killed, left] = processes as [(typeof processes)[0], (typeof processes)[0]];
+    const create = ({ origin }: { origin: string }) =>
+      fetch(origin + CUSTOMERS, {
+        method: 'POST',
+        headers: {
+          'x-api-key': agency.key,
+          'content-type': 'application/json',
+          'idempotency-key': 'k',
+        },
+        body: JSON.stringify(visitor('ana')),
+      });
+    const { committed } = proxy.holdCommit();
+    const unheard = expect(create(killed)).rejects.toThrow('fetch failed');
+    await committed;
+    killed.child.kill('SIGKILL');
+    await unheard;
+
+    const again = await create(left);
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect(await again.json()).toEqual(await onlyCustomer(agency));
+  }, 60_000);
+});
+
+describe('a key belongs to its organization and its path', () => {
+  test('so that two organizations with the same keys at the same moment know nothing of each other', async () => {
+    const agencies = [await service.agency(), await service.agency()];
+    const create = (agency: Agency, key: number) =>
+      agency.post(PRODUCTS, { title: 'Oaxaca' }, keyed(String(key)));
+    const keys = Array.from({ length: 30 }, (_, key) => key);
+    for (const answers of await Promise.all(
+      keys.map((key) => Promise.all(agencies.map((agency) => create(agency, key)))),
+    )) {
+      for (const answer of answers) expectFirst(answer);
+      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(2);
+    }
+  });
+
+  test('so that it is free on another path, and means nothing to another method', async () => {
+    const agency = await service.agency();
+    const call = dashboard.of(agency);
+    const product = await agency.post(PRODUCTS, { title: 'Oaxaca' }, keyed('k'));
+    expectFirst(product);
+    expectFirst(await agency.post(CUSTOMERS, visitor('ana'), keyed('k')));
+    expectFirst(await call.post('/api-keys', { name: 'x' }, keyed('k')));
+    for (const { id } of [await quote(agency), await quote(agency)])
+      expectFirst(await call.post(`/quotes/${id}/opens`, {}, keyed('k')), 200);
+    expectFirst(await dashboard.post('/organizations', { name: 'x' }, keyed(agency.id)));
+    const url = `${PRODUCTS}/${product.body.id}`;
+    for (const title of ['Mérida', 'Puebla']) {
+      const patched = await agency.request('PATCH', url, { body: { title }, ...keyed('k') });
+      expectFirst(patched, 200);
+      expect(patched.body.title).toBe(title);
+    }
+    expectFirst(await agency.get(url, keyed('k')), 200);
+  });
+
+  test('so that what has no organization is kept apart from all that have one', async () => {
+    const create = () => dashboard.post('/organizations', { name: 'Nueva' }, keyed('of the service'));
+    const first = await create();
+    expectFirst(first);
+    expectReplay(await create(), first);
+    expectReused(await dashboard.post('/organizations', { name: 'Otra' }, keyed('of the service')));
+  });
+});
+
+describe('a key has 1 to 255 characters', () => {
+  test.each([1, 255])('%i are taken', async (length) => {
+    const agency = await service.agency();
+    const create = () => agency.post(PRODUCTS, { title: 'x' }, keyed('k'.repeat(length)));
+    const first = await create();
+    expectFirst(first);
+    expectReplay(await create(), first);
+  });
+
+  test.each([0, 256])('%i are refused, and nothing is written', async (length) => {
+    const agency = await service.agency();
+    const before = await dashboard.stored(agency);
+    const { status, body } = await agency.post(PRODUCTS, { title: 'x' }, keyed('k'.repeat(length)));
+    expect(status).toBe(400);
+    expect(body.error.details).toEqual([
+      { path: 'header.idempotency-key', message: 'must have 1 to 255 characters' },
+    ]);
+    expect(await dashboard.stored(agency)).toEqual(before);
+  });
+});
+
+describe('a key is kept for 24 hours', () => {
+  const age = ({ id }: Agency, age: string) =>
+    service.query(
+      'update idempotency_keys set created_at = now() - $2::interval where organization_id = $1',
+      [id, age],
+    );
+  const create = (agency: Agency, title = 'Oaxaca') => agency.post(PRODUCTS, { title }, keyed('k'));
+
+  test('until then it is a replay', async () => {
+    const agency = await service.agency();
+    const first = await create(agency);
+    await age(agency, '23 hours 59 minutes');
+    expectReplay(await create(agency), first);
+  });
+
+  test('then it is free, swept or not, also for another body', async () => {
+    const agency = await service.agency();
+    const first = await create(agency);
+    await age(agency, '24 hours 1 second');
+    const second = await create(agency, 'Mérida');
+    expectFirst(second);
+    expect(second.body.id).not.toBe(first.body.id);
+    expectReplay(await create(agency, 'Mérida'), second);
+    expectReused(await create(agency));
+    expect(await countOf('idempotency_keys', agency)).toBe(1);
+  });
+});
+
+describe('an upload', () => {
+  type Parts = { kind?: string; name?: string; content?: string };
+
+  async function furnished() {
+    const agency = await service.agency();
+    const { quote } = await furnish(dashboard, agency);
+    const call = dashboard.of(agency);
+    const path = `/quotes/${quote}/attachments`;
+    const attach = async (
+      { kind = 'itinerary', name = 'a.txt', content = 'the bytes' }: Parts = {},
+      key = 'k',
+    ) => {
+      const form = new FormData();
+      form.append('kind', kind);
+      form.append('file', new Blob([content]), name);
+      const upload = new Response(form);
+      const type = upload.headers.get('content-type') ?? '';
+      const body = Buffer.from(await upload.arrayBuffer());
+      return call.post(path, body, keyed(key, { 'content-type': type }));
+    };
+    const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
+    return { agency, call, quote, path, attach, files };
+  }
+
+  test('that is sent again gets the first answer, and leaves no second file', async () => {
+    const { agency, call, quote, path, attach, files } = await furnished();
+    const first = await attach();
+    expectFirst(first);
+    expectReplay(await attach(), first);
+    expect(await files()).toEqual([first.body.id]);
+    const { pathname } = new URL(first.body.url);
+    expect((await service.app.inject(pathname)).body).toBe('the bytes');
+    await call.delete(`${path}/${first.body.id}`);
+    expectReplay(await attach(), first);
+    await call.delete(`/quotes/${quote}`);
+    expectReplay(await attach(), first);
+    expect(await files()).toEqual([]);
+    expect(await countOf('quote_attachments', agency)).toBe(0);
+  });
+
+  test.each<[string, Parts]>([
+    ['other bytes', { content: 'the bites' }],
+    ['another kind', { kind: 'voucher' }],
+    ['another name', { name: 'b.txt' }],
+  ])('with %s under the same key is refused, and its file does not stay', async (_name, parts) => {
+    const { agency, attach, files } = await furnished();
+    const first = await attach();
+    const before = await dashboard.stored(agency);
+    expectReused(await attach(parts));
+    expect(await files()).toEqual([first.body.id]);
+    expect(await dashboard.stored(agency)).toEqual(before);
+  });
+
+  test('to a quote that is not there leaves no file and does not use the key up', async () => {
+    const { call, quote, attach, files, agency } = await furnished();
+    await call.delete(`/quotes/${quote}`);
+    expect((await attach()).status).toBe(404);
+    expect(await files()).toEqual([]);
+    expect(await countOf('idempotency_keys', agency)).toBe(0);
+  });
+
+  test('sent many times at once makes one attachment with one file', async () => {
+    const { agency, attach, files } = await furnished();
+    const answers = await Promise.all(Array.from({ length: 12 }, () => attach()));
+    const created = answers.filter(({ status }) => status === 201);
+    expect(created.filter((answer) => !isReplay(answer))).toHaveLength(1);
+    for (const { status, body } of answers)
+      if (status !== 201) expect(body.error.code).toBe('IDEMPOTENCY_IN_PROGRESS');
+    expect(await files()).toEqual([created[0]?.body.id]);
+    expect(await countOf('quote_attachments', agency)).toBe(1);
+  });
+});
+
+describe('what is kept', () => {
+  /** Every row of every table as text; bytes are shown in hexadecimal digits and as the text that they are. */
+  async function everything(): Promise<string> {
+    const tables = await service.query<{ name: string }>(
+      "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'",
+    );
+    const rows = await Promise.all(
+      tables.map(({ name }) =>
+        service.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} t`),
+      ),
+    );
+    const kept = await service.query<{ body: Buffer }>('select body from idempotency_keys');
+    return [...rows.flat().map(({ row }) => row), ...kept.map(({ body }) => body.toString('latin1'))].join(
+      '\n',
+    );
+  }
+
+  const isIn = (stored: string, text: string): boolean =>
+    [text, Buffer.from(text).toString('hex'), Buffer.from(text).toString('base64').slice(0, -4)].some(
+      (form) => stored.includes(form),
+    );
+
+  test('does not tell the key', async () => {
+    const agency = await service.agency();
+    await agency.post(PRODUCTS, { title: 'a title that is stored' }, keyed('a key that is not stored'));
+    const stored = await everything();
+    expect(isIn(stored, 'a title that is stored')).toBe(true);
+    expect(isIn(stored, 'a key that is not stored')).toBe(false);
+  });
+
+  const issue = (at: Dashboard, agency: Agency, headers = {}) =>
+    at.of(agency).post('/api-keys', { name: 'sync' }, keyed('k', headers));
+
+  test('of an issued and a rotated API key cannot be read, and is still replayed', async () => {
+    const agency = await service.agency();
+    const issued = await issue(dashboard, agency);
+    const rotate = () =>
+      dashboard.of(agency).post(`/api-keys/${issued.body.id}/rotate`, { overlapSeconds: 60 }, keyed('k'));
+    const rotated = await rotate();
+    const stored = await everything();
+    for (const { body } of [issued, rotated]) {
+      expect(body.key).toMatch(/^tcrm_/);
+      expect(isIn(stored, body.key)).toBe(false);
+      expect(isIn(stored, body.start)).toBe(true);
+    }
+    expectReplay(await issue(dashboard, agency), issued);
+    expectReplay(await rotate(), rotated);
+    expect((await service.client(rotated.body.key).get('/v1/team')).status).toBe(200);
+    expect(await countOf('api_keys', agency)).toBe(3);
+  });
+
+  test('can be opened by who has the token of the dashboard, and by nobody else', async () => {
+    const agency = await service.agency();
+    // No part of what the answer is sealed with, whatever it says.
+    const first = await issue(dashboard, agency, { 'x-api-key': 'something else' });
+    expectFirst(first);
+    expectReplay(await issue(dashboard, agency), first);
+    const token = 'dashboard-token-of-the-test-service-0002';
+    const changed = await buildDashboard(service, { token });
+    onTestFinished(() => changed.app.close());
+    const refused = await changed.of(agency).post('/api-keys', { name: 'sync' }, { ...keyed('k'), token });
+    expectReused(refused);
+    expect(refused.body.error.message).toBe('This idempotency key came with another token before.');
+    expect(await countOf('api_keys', agency)).toBe(2);
+  });
+
+  test('of a signed link cannot be read either', async () => {
+    const agency = await service.agency();
+    const { quote } = await furnish(dashboard, agency);
+    const form = new FormData();
+    form.append('kind', 'itinerary');
+    form.append('file', new Blob(['x']), 'x.txt');
+    const upload = new Response(form);
+    const type = upload.headers.get('content-type') ?? '';
+    const { status, body } = await dashboard
+      .of(agency)
+      .post(
+        `/quotes/${quote}/attachments`,
+        Buffer.from(await upload.arrayBuffer()),
+        keyed('k', { 'content-type': type }),
+      );
+    expect(status).toBe(201);
+    expect(isIn(await everything(), new URL(body.url).pathname.slice('/files/'.length))).toBe(false);
+  });
+});

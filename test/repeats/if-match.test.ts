@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { useDashboard } from '../dashboard/dashboard.ts';
+import { attachment, customer, quote } from '../support/records.ts';
+import { type Agency, type Reply, type Service, startService } from '../support/service.ts';
+
+/** If-Match: a PATCH or DELETE that happens only while the record is the one that its sender has seen. */
+
+const { service, dashboard } = useDashboard();
+
+let other: Service;
+beforeAll(async () => {
+  other = await startService({ beside: service });
+});
+afterAll(() => other?.close());
+
+const product = async (agency: Agency): Promise<string> =>
+  (await agency.post('/v1/catalog/products', { title: 'Oaxaca', variants: [{ label: 'Doble' }] })).body.id;
+
+const matching = (tag: string) => ({ headers: { 'if-match': tag } });
+const FOREIGN = `"${'A'.repeat(43)}"`;
+
+function expectFailed({ status, body, headers }: Reply): void {
+  expect([status, body.error.code]).toEqual([412, 'PRECONDITION_FAILED']);
+  expect(headers).not.toHaveProperty('etag');
+}
+
+const RESOURCES: [string, (agency: Agency) => Promise<string>, object, string][] = [
+  [
+    'a product',
+    async (agency) => `/v1/catalog/products/${await product(agency)}`,
+    { title: 'Mérida' },
+    'title',
+  ],
+  [
+    'a customer',
+    async (agency) => `/v1/customers/${(await customer(agency)).id}`,
+    { city: 'Mérida' },
+    'city',
+  ],
+  [
+    'a customer with its contacts',
+    async (agency) => `/v1/customers/${(await customer(agency)).id}`,
+    { city: 'Mérida', contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] },
+    'city',
+  ],
+];
+
+describe.each(RESOURCES)('a PATCH of %s', (_name, make, change, field) => {
+  test('with the tag that was read is applied, and answers with the tag that the next one needs', async () => {
+    const agency = await service.agency();
+    const url = await make(agency);
+    const read = await agency.get(url);
+    const tag = String(read.headers.etag);
+    const patched = await agency.patch(url, change, matching(tag));
+    expect(patched.status).toBe(200);
+    expect(patched.body).toMatchObject({ [field]: 'Mérida' });
+    const next = String(patched.headers.etag);
+    expect(next).not.toBe(tag);
+    expect((await agency.get(url)).headers.etag).toBe(next);
+    const again = await agency.patch(url, { [field]: 'Puebla' }, matching(next));
+    expect([again.status, again.body[field]]).toEqual([200, 'Puebla']);
+  });
+
+  test('with another tag is refused, and nothing is written', async () => {
+    const agency = await service.agency();
+    const url = await make(agency);
+    const stale = String((await agency.get(url)).headers.etag);
+    await agency.patch(url, { [field]: 'Puebla' });
+    const before = await dashboard.stored(agency);
+    for (const tag of [stale, FOREIGN, '', `W/${stale}`]) {
+      expectFailed(await agency.patch(url, change, matching(tag)));
+    }
+    expect(await dashboard.stored(agency)).toEqual(before);
+  });
+
+  test('is applied once when ten are sent at the same moment with one tag, over two instances', async () => {
+    const agency = await service.agency();
+    const clients = [agency, other.client(agency.key)];
+    const url = await make(agency);
+    const tag = String((await agency.get(url)).headers.etag);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        (clients[index % 2] as Agency).patch(url, { ...change, [field]: `by ${index}` }, matching(tag)),
+      ),
+    );
+    const [applied, ...more] = answers.filter(({ status }) => status === 200);
+    expect(more).toEqual([]);
+    for (const answer of answers) if (answer !== applied) expectFailed(answer);
+    const { text, headers } = await agency.get(url);
+    expect([text, headers.etag]).toEqual([applied?.text, applied?.headers.etag]);
+  });
+
+  test('without the header is always applied', async () => {
+    const agency = await service.agency();
+    const url = await make(agency);
+    for (const value of ['Mérida', 'Puebla']) {
+      const { status, body } = await agency.patch(url, { [field]: value });
+      expect([status, body[field]]).toEqual([200, value]);
+    }
+  });
+});
+
+describe('If-Match', () => {
+  test.each<[string, (tag: string) => string, number]>([
+    ['the tag', (tag) => tag, 200],
+    ['any', () => '*', 200],
+    ['any, among white space', () => ' * ', 200],
+    ['the tag in a list', (tag) => `${FOREIGN}, ${tag}`, 200],
+    ['the tag in a list without spaces', (tag) => `${tag},${FOREIGN}`, 200],
+    ['a list of others', () => `${FOREIGN}, "x"`, 412],
+    ['a list with a star, which is no tag', () => `${FOREIGN}, *`, 412],
+    ['the tag, weak', (tag) => `W/${tag}`, 412],
+    ['the tag, weak, in a list', (tag) => `${FOREIGN}, W/${tag}`, 412],
+    ['the tag without its quotes', (tag) => tag.slice(1, -1), 412],
+    ['a part of the tag', (tag) => `${tag.slice(0, 20)}"`, 412],
+    ['nothing', () => '', 412],
+  ])('%s', async (_name, header, expected) => {
+    const agency = await service.agency();
+    const url = `/v1/catalog/products/${await product(agency)}`;
+    const tag = String((await agency.get(url)).headers.etag);
+    const { status } = await agency.patch(url, { title: 'Mérida' }, matching(header(tag)));
+    expect(status).toBe(expected);
+    expect((await agency.get(url)).body.title).toBe(expected === 200 ? 'Mérida' : 'Oaxaca');
+  });
+
+  test.each(['*', FOREIGN])('%s of a record that is not there is 404', async (tag) => {
+    const agency = await service.agency();
+    const neighbour = await service.agency();
+    const archived = `/v1/catalog/products/${await product(agency)}`;
+    await agency.delete(archived);
+    const urls = [
+      archived,
+      `/v1/catalog/products/${await product(neighbour)}`,
+      `/v1/customers/${(await customer(neighbour)).id}`,
+      `/v1/customers/${randomUUID()}`,
+      '/v1/customers/x',
+    ];
+    const before = await dashboard.stored(neighbour);
+    for (const url of urls) {
+      expect((await agency.patch(url, {}, matching(tag))).status).toBe(404);
+      expect((await agency.delete(url, matching(tag))).status).toBe(404);
+    }
+    expect(await dashboard.stored(neighbour)).toEqual(before);
+  });
+
+  test('comes after what is not valid, and before a conflict', async () => {
+    const agency = await service.agency();
+    const contacts = [{ identifierType: 'web', identifierValue: 'ana' }];
+    await customer(agency, { contacts });
+    const { id } = await customer(agency);
+    const url = `/v1/customers/${id}`;
+    expect((await agency.patch(url, { tags: null }, matching(FOREIGN))).status).toBe(400);
+    expectFailed(await agency.patch(url, { contacts }, matching(FOREIGN)));
+    expect((await agency.patch(url, { contacts }, matching('*'))).status).toBe(409);
+  });
+});
+
+describe('a DELETE', () => {
+  test.each(RESOURCES.slice(0, 2))(
+    'of %s with another tag is refused, with its own it is done',
+    async (_name, make) => {
+      const agency = await service.agency();
+      const url = await make(agency);
+      const before = await dashboard.stored(agency);
+      expectFailed(await agency.delete(url, matching(FOREIGN)));
+      expect(await dashboard.stored(agency)).toEqual(before);
+      const tag = String((await agency.get(url)).headers.etag);
+      expect((await agency.delete(url, matching(tag))).status).toBe(200);
+      expect((await agency.get(url)).status).toBe(404);
+      expect((await agency.delete(url, matching(tag))).status).toBe(404);
+    },
+  );
+
+  test('and PATCHes at the same moment with one tag: one of them is done', async () => {
+    const agency = await service.agency();
+    for (let round = 0; round < 10; round += 1) {
+      const url = `/v1/customers/${(await customer(agency)).id}`;
+      const tag = String((await agency.get(url)).headers.etag);
+      const answers = await Promise.all([
+        agency.delete(url, matching(tag)),
+        agency.patch(url, { city: 'Mérida' }, matching(tag)),
+        agency.patch(url, { city: 'Puebla' }, matching(tag)),
+      ]);
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      for (const { status } of answers) expect([200, 404, 412]).toContain(status);
+    }
+  });
+
+  test('of an attachment takes `*` and no tag: no answer gives one', async () => {
+    const agency = await service.agency();
+    const { id } = await quote(agency);
+    const { stored } = await attachment(agency, service.storage, id);
+    const call = dashboard.of(agency);
+    const path = `/quotes/${id}/attachments/${stored.id}`;
+    expectFailed(await call.delete(path, matching(FOREIGN)));
+    expect((await agency.get(`/v1/quotes/${id}/attachments`)).body.data).toHaveLength(1);
+    expect((await call.delete(path, matching('*'))).status).toBe(200);
+    expect((await call.delete(path, matching('*'))).status).toBe(404);
+  });
+});
