@@ -117,27 +117,59 @@ const HEADERS = {
   ETag: header(
     'Names these bytes: it changes exactly when they do. Send it as `If-None-Match` to be told that nothing changed.',
   ),
-  'Retry-After': header('Whole seconds to wait before the next request.', 'integer'),
+  'Idempotency-Replayed': header(
+    '`true` when this is the first answer to the same request with the same `Idempotency-Key`, and nothing was done now.',
+  ),
+  'Retry-After': header(
+    'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
+    'integer',
+  ),
   'WWW-Authenticate': header('`Bearer`'),
 };
 
-const IF_NONE_MATCH = {
-  name: 'If-None-Match',
+const headerParameter = (name: string, description: string, limits: object = {}) => ({
+  name,
   in: 'header',
   required: false,
-  schema: { type: 'string' },
-  description:
-    'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Does not count against the rate limit then.',
-};
+  schema: { type: 'string', ...limits },
+  description,
+});
+
+const IF_NONE_MATCH = headerParameter(
+  'If-None-Match',
+  'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Does not count against the rate limit then.',
+);
+
+const IF_MATCH = headerParameter(
+  'If-Match',
+  'The `ETag` of the record as the client has read it, or several with commas between them: 412 `PRECONDITION_FAILED` if the record has changed since. `*` matches every record that exists.',
+);
+
+const IDEMPOTENCY_KEY = headerParameter(
+  'Idempotency-Key',
+  'A text that the client makes for this one request, and sends again with each retry: the same key and body within 24 hours get the first answer, and nothing is done twice. With another body: 409 `IDEMPOTENCY_KEY_REUSED`. A request that is refused (4xx, 503) does not use the key up.',
+  { minLength: 1, maxLength: 255 },
+);
+
+/** The headers that requests to an operation may have. */
+const requestHeadersOf = (method: string, { responses }: Operation): object[] => [
+  ...('304' in responses ? [IF_NONE_MATCH] : []),
+  ...('412' in responses ? [IF_MATCH] : []),
+  ...(method === 'post' ? [IDEMPOTENCY_KEY] : []),
+];
 
 /** The headers that answers of a status carry. */
-const headersOf = (status: string, isLimited: boolean, isTagged: boolean): (keyof typeof HEADERS)[] => [
+const headersOf = (
+  status: string,
+  { isLimited, isTagged, isOnce }: { isLimited: boolean; isTagged: boolean; isOnce: boolean },
+): (keyof typeof HEADERS)[] => [
   'X-Request-Id',
   ...(isTagged && /^[23]/.test(status) ? (['ETag'] as const) : []),
+  ...(isOnce && /^2/.test(status) ? (['Idempotency-Replayed'] as const) : []),
   ...(status === '401' ? (['WWW-Authenticate'] as const) : []),
   ...(isLimited && status !== '401' ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
   ...(/^[23]/.test(status) || status === '400' ? (['X-Ignored-Parameters'] as const) : []),
-  ...(status === '429' || status === '503' ? (['Retry-After'] as const) : []),
+  ...(status === '429' || status === '503' || (isOnce && status === '409') ? (['Retry-After'] as const) : []),
 ];
 
 /** Only the keys of /v1 have a limit. */
@@ -147,10 +179,13 @@ function withHeaders(document: OpenApiDocument): OpenApiDocument {
     for (const [method, operation] of Object.entries(operations)) {
       const { responses } = operation;
       const isTagged = '304' in responses || method === 'patch' || method === 'put';
-      if ('304' in responses) operation.parameters = [...(operation.parameters ?? []), IF_NONE_MATCH];
+      const isOnce = method === 'post';
+      const requestHeaders = requestHeadersOf(method, operation);
+      if (requestHeaders.length > 0)
+        operation.parameters = [...(operation.parameters ?? []), ...requestHeaders];
       for (const [status, response] of Object.entries(responses)) {
         response.headers = Object.fromEntries(
-          headersOf(status, isLimited, isTagged).map((name) => [
+          headersOf(status, { isLimited, isTagged, isOnce }).map((name) => [
             name,
             { $ref: `#/components/headers/${name}` },
           ]),
