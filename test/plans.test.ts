@@ -90,6 +90,8 @@ const OTHERS: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
 /** Over all organizations, as nothing else is. */
 const purge = ({ db }: OrganizationScope) => purgeCatalogProducts(db, new Date(IN_2025).toISOString(), LIMIT);
 
+const sweep = ({ db }: OrganizationScope) => sweepKeys(db, LIMIT);
+
 type Node = {
   'Node Type': string;
   'Actual Rows': number;
@@ -239,8 +241,11 @@ describe('once it is known, PostgreSQL plans no more', () => {
   });
 });
 
-test('the purge', async () => {
-  for (const nodes of await plansOf(await statementOf(AGENCY, purge, []))) {
+test.each([
+  ['the purge', purge],
+  ['the sweep of idempotency keys', sweep],
+])('%s', async (_name, job) => {
+  for (const nodes of await plansOf(await statementOf(AGENCY, job, []))) {
     remember(nodes);
     expect(scans(nodes), 'read in whole').toEqual([]);
     expect(mostSorted(nodes)).toBeLessThanOrEqual(2 * LIMIT);

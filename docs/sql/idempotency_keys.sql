@@ -2,7 +2,7 @@
 
 -- idempotency_keys.due_for_sweep
 -- $1 limit
--- rows; planned anew each time
+-- rows; a custom plan at each run
 select
   organization_id as "organizationId",
   fingerprint as fingerprint

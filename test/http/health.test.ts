@@ -168,6 +168,7 @@ describe('GET /metrics', () => {
     metrics.purged({ products: 2, variants: 5 });
     metrics.purged({ products: 1, variants: 0 });
     metrics.swept({ files: 4 });
+    metrics.keysSwept({ keys: 7 });
     const shown = await lines();
     const { idle, waiting } = service.db.stats();
     const { hits, misses } = service.keys.stats();
@@ -175,6 +176,7 @@ describe('GET /metrics', () => {
       'purged_products_total 3',
       'purged_variants_total 5',
       'swept_files_total 4',
+      'swept_idempotency_keys_total 7',
       'database_connections_in_use 0',
       `database_connections_idle ${idle}`,
       `database_requests_waiting ${waiting}`,

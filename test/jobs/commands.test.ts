@@ -108,3 +108,16 @@ test('npm run sweep-files removes the orphans of the configured storage', async 
   ]);
   expect(await collect(disk.list())).toEqual([]);
 });
+
+test('npm run sweep-idempotency-keys removes what is past its day', async () => {
+  const agency = await service.agency();
+  const create = (key: string) =>
+    agency.post('/v1/catalog/products', { title: 'x' }, { headers: { 'idempotency-key': key } });
+  await create('old');
+  await service.query("update idempotency_keys set created_at = now() - interval '25 hours'");
+  await create('new');
+  const command = async () =>
+    (await run('sweep-idempotency-keys')).map((line) => JSON.parse(line)) as unknown[];
+  expect(await command()).toMatchObject([{ keys: 1, stopped: false }]);
+  expect(await service.query('select from idempotency_keys')).toHaveLength(1);
+});

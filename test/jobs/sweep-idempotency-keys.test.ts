@@ -1,0 +1,94 @@
+import pg from 'pg';
+import { beforeEach, expect, test } from 'vitest';
+import { createLogger } from '../../src/http/logging.ts';
+import { sweepIdempotencyKeys } from '../../src/jobs/sweep-idempotency-keys.ts';
+import { type Agency, useService } from '../support/service.ts';
+
+const service = useService();
+// The sweep goes over all organizations.
+beforeEach(() => service.query('truncate idempotency_keys'));
+
+const silent = createLogger('silent');
+
+/** A key of the agency that was first used that long ago, with the organization's name for it. */
+async function key(agency: Agency, name: string, age: string): Promise<void> {
+  const headers = { 'idempotency-key': name };
+  await agency.post('/v1/catalog/products', { title: name }, { headers });
+  await service.query(
+    `update idempotency_keys set created_at = now() - $2::interval
+     where organization_id = $1 and convert_from(body, 'UTF8')::jsonb ->> 'title' = $3`,
+    [agency.id, age, name],
+  );
+}
+
+const remaining = async (): Promise<string[]> => {
+  const rows = await service.query<{ title: string }>(
+    "select convert_from(body, 'UTF8')::jsonb ->> 'title' as title from idempotency_keys order by title",
+  );
+  return rows.map(({ title }) => title);
+};
+
+test('removes keys that are past their day, of every organization, and nothing else', async () => {
+  const [agency, neighbour] = [await service.agency(), await service.agency()];
+  await key(agency, 'new', '0 s');
+  await key(agency, 'a day less a minute', '23 h 59 min');
+  await key(agency, 'a day and a second', '24 h 1 s');
+  await key(agency, 'a month', '30 days');
+  await key(neighbour, "neighbour's new", '1 h');
+  await key(neighbour, "neighbour's old", '25 h');
+  expect(await sweepIdempotencyKeys({ db: service.db, logger: silent })).toEqual({ keys: 3 });
+  expect(await remaining()).toEqual(['a day less a minute', "neighbour's new", 'new']);
+  const { body } = await agency.get('/v1/catalog/products');
+  expect(body.pagination.total).toBe(4);
+});
+
+test('works in bounded batches, oldest first, and a stopped run leaves the rest to the next one', async () => {
+  const [agency, neighbour] = [await service.agency(), await service.agency()];
+  for (let days = 1; days <= 5; days += 1)
+    await key(days % 2 ? agency : neighbour, `${days} days`, `${days} days 1 s`);
+  const stop = new AbortController();
+  const batches: number[] = [];
+  const db = {
+    ...service.db,
+    write: (async (...args: Parameters<typeof service.db.write>) => {
+      const removed = await service.db.write(...args);
+      batches.push(removed.length);
+      stop.abort();
+      return removed;
+    }) as typeof service.db.write,
+  };
+  const run = { logger: silent, batchSize: 2 };
+  expect(await sweepIdempotencyKeys({ ...run, db, signal: stop.signal })).toEqual({ keys: 2 });
+  expect(batches).toEqual([1, 1]);
+  expect(await remaining()).toEqual(['1 days', '2 days', '3 days']);
+  expect(await sweepIdempotencyKeys({ ...run, db: service.db })).toEqual({ keys: 3 });
+  expect(await sweepIdempotencyKeys({ ...run, db: service.db })).toEqual({ keys: 0 });
+});
+
+test('leaves a key alone that is used anew at that moment', async () => {
+  const agency = await service.agency();
+  await key(agency, 'used anew', '25 h');
+  const using = new pg.Client({ connectionString: service.ownerUrl });
+  await using.connect();
+  await using.query('begin');
+  await using.query('update idempotency_keys set created_at = now()');
+  const sweeping = sweepIdempotencyKeys({ db: service.db, logger: silent });
+  await using.query('commit');
+  await using.end();
+  expect(await sweeping).toEqual({ keys: 0 });
+  expect(await remaining()).toEqual(['used anew']);
+});
+
+test('logs how many, and no name', async () => {
+  const agency = await service.agency();
+  await key(agency, 'planted', '25 h');
+  const lines: string[] = [];
+  await sweepIdempotencyKeys({
+    db: service.db,
+    logger: createLogger('info', { write: (line) => lines.push(line) }),
+  });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'swept the idempotency keys', keys: 1, stopped: false },
+  ]);
+  expect(lines.join()).not.toContain('planted');
+});
