@@ -110,6 +110,12 @@ beforeAll(async () => {
   Object.assign(holder, { database, client });
   await client.connect();
   await loadDataSet(client, [LARGE, ...Array.from({ length: NEIGHBOURS }, () => NEIGHBOUR)]);
+  await client.query(
+    `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body, created_at)
+     select id, sha256(('key ' || n)::bytea), sha256('body'), 201, '{}', '{}', now() - n * interval '1 minute'
+     from organizations, generate_series(1, 1500) n`,
+  );
+  await client.query('analyze idempotency_keys');
 }, 120_000);
 afterAll(async () => {
   await holder.client?.end();
