@@ -125,7 +125,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -199,7 +199,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select

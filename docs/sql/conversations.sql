@@ -100,7 +100,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -177,7 +177,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -256,7 +256,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -335,7 +335,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -414,7 +414,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -493,7 +493,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select

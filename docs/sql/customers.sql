@@ -231,93 +231,199 @@ with
     on conflict (organization_id, resource, slot) do update
     set
       live = live_counts.live + excluded.live
-  )
-select
-  row_to_json(item)::text as body
-from
-  (
+  ),
+  rendered as (
     select
-      customers.id as id,
-      customers.first_name as "firstName",
-      customers.last_name as "lastName",
-      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-      customers.city as city,
-      customers.country as country,
-      customers.preferred_language as "preferredLanguage",
-      customers.summary as summary,
-      customers.tags as tags,
+      customers.id,
+      customers.updated_at,
       (
         select
-          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+          row_to_json(item)::text as body
         from
           (
             select
-              customer_contacts.id as id,
-              customer_contacts.identifier_type as "identifierType",
-              customer_contacts.identifier_value as "identifierValue",
-              customer_contacts.display_name as "displayName",
-              customer_contacts.phone_number as "phoneNumber"
-            from
-              customer_contacts
-            where
-              customer_contacts.organization_id = $2
-              and customer_contacts.customer_id = customers.id
-            order by
-              customer_contacts.position
+              customers.id as id,
+              customers.first_name as "firstName",
+              customers.last_name as "lastName",
+              nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+              customers.city as city,
+              customers.country as country,
+              customers.preferred_language as "preferredLanguage",
+              customers.summary as summary,
+              customers.tags as tags,
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      customer_contacts.id as id,
+                      customer_contacts.identifier_type as "identifierType",
+                      customer_contacts.identifier_value as "identifierValue",
+                      customer_contacts.display_name as "displayName",
+                      customer_contacts.phone_number as "phoneNumber"
+                    from
+                      customer_contacts
+                    where
+                      customer_contacts.organization_id = $2
+                      and customer_contacts.customer_id = customers.id
+                    order by
+                      customer_contacts.position
+                  ) item
+              ) as contacts,
+              to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
           ) item
-      ) as contacts,
-      to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) as body
     from
       customers
-  ) item;
+  ),
+  kept as (
+    insert into
+      customer_bodies (organization_id, id, updated_at, rendering, body)
+    select
+      $2::uuid,
+      id,
+      updated_at,
+      147573592,
+      body
+    from
+      rendered
+    where
+      true
+    on conflict (organization_id, id) do update
+    set
+      updated_at = excluded.updated_at,
+      rendering = excluded.rendering,
+      body = excluded.body
+  )
+select
+  body
+from
+  rendered;
 
 -- customers.get
 -- $1 organizationId, $2 id
 -- one JSON body, found by its key
 select
-  row_to_json(item)::text as body
+  coalesce(
+    (
+      select
+        kept.body
+      from
+        customer_bodies kept
+      where
+        kept.organization_id = $1
+        and kept.id = customers.id
+        and kept.updated_at = customers.updated_at
+        and kept.rendering = 147573592
+    ),
+    (
+      select
+        row_to_json(item)::text as body
+      from
+        (
+          select
+            customers.id as id,
+            customers.first_name as "firstName",
+            customers.last_name as "lastName",
+            nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+            customers.city as city,
+            customers.country as country,
+            customers.preferred_language as "preferredLanguage",
+            customers.summary as summary,
+            customers.tags as tags,
+            (
+              select
+                concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+              from
+                (
+                  select
+                    customer_contacts.id as id,
+                    customer_contacts.identifier_type as "identifierType",
+                    customer_contacts.identifier_value as "identifierValue",
+                    customer_contacts.display_name as "displayName",
+                    customer_contacts.phone_number as "phoneNumber"
+                  from
+                    customer_contacts
+                  where
+                    customer_contacts.organization_id = $1
+                    and customer_contacts.customer_id = customers.id
+                  order by
+                    customer_contacts.position
+                ) item
+            ) as contacts,
+            to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+            to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        ) item
+    )
+  ) as body
 from
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = $2
+  and customers.archived_at is null;
+
+-- customers.keep_bodies
+-- $1 organizationId, $2 ids
+-- rows
+insert into
+  customer_bodies (organization_id, id, updated_at, rendering, body)
+select
+  customers.organization_id,
+  customers.id,
+  customers.updated_at,
+  147573592,
   (
     select
-      customers.id as id,
-      customers.first_name as "firstName",
-      customers.last_name as "lastName",
-      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-      customers.city as city,
-      customers.country as country,
-      customers.preferred_language as "preferredLanguage",
-      customers.summary as summary,
-      customers.tags as tags,
+      row_to_json(item)::text as body
+    from
       (
         select
-          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-        from
+          customers.id as id,
+          customers.first_name as "firstName",
+          customers.last_name as "lastName",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+          customers.city as city,
+          customers.country as country,
+          customers.preferred_language as "preferredLanguage",
+          customers.summary as summary,
+          customers.tags as tags,
           (
             select
-              customer_contacts.id as id,
-              customer_contacts.identifier_type as "identifierType",
-              customer_contacts.identifier_value as "identifierValue",
-              customer_contacts.display_name as "displayName",
-              customer_contacts.phone_number as "phoneNumber"
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
-              customer_contacts
-            where
-              customer_contacts.organization_id = $1
-              and customer_contacts.customer_id = customers.id
-            order by
-              customer_contacts.position
-          ) item
-      ) as contacts,
-      to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-    from
-      customers
-    where
-      customers.organization_id = $1
-      and customers.id = $2
-      and customers.archived_at is null
-  ) item;
+              (
+                select
+                  customer_contacts.id as id,
+                  customer_contacts.identifier_type as "identifierType",
+                  customer_contacts.identifier_value as "identifierValue",
+                  customer_contacts.display_name as "displayName",
+                  customer_contacts.phone_number as "phoneNumber"
+                from
+                  customer_contacts
+                where
+                  customer_contacts.organization_id = $1
+                  and customer_contacts.customer_id = customers.id
+                order by
+                  customer_contacts.position
+              ) item
+          ) as contacts,
+          to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) item
+  )
+from
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = any ($2::uuid[])
+on conflict (organization_id, id) do update
+set
+  updated_at = excluded.updated_at,
+  rendering = excluded.rendering,
+  body = excluded.body;
 
 -- customers.keep_contacts
 -- $1 contacts, $2 organizationId, $3 id
@@ -347,60 +453,74 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  customers.id as id,
-                  customers.first_name as "firstName",
-                  customers.last_name as "lastName",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-                  customers.city as city,
-                  customers.country as country,
-                  customers.preferred_language as "preferredLanguage",
-                  customers.summary as summary,
-                  customers.tags as tags,
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          customer_contacts.id as id,
-                          customer_contacts.identifier_type as "identifierType",
-                          customer_contacts.identifier_value as "identifierValue",
-                          customer_contacts.display_name as "displayName",
-                          customer_contacts.phone_number as "phoneNumber"
-                        from
-                          customer_contacts
-                        where
-                          customer_contacts.organization_id = $1
-                          and customer_contacts.customer_id = customers.id
-                        order by
-                          customer_contacts.position
-                      ) item
-                  ) as contacts,
-                  to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  customers
-                where
-                  customers.organization_id = $1
-                  and customers.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                customer_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 147573592
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    customers.id as id,
+                    customers.first_name as "firstName",
+                    customers.last_name as "lastName",
+                    nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+                    customers.city as city,
+                    customers.country as country,
+                    customers.preferred_language as "preferredLanguage",
+                    customers.summary as summary,
+                    customers.tags as tags,
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            customer_contacts.id as id,
+                            customer_contacts.identifier_type as "identifierType",
+                            customer_contacts.identifier_value as "identifierValue",
+                            customer_contacts.display_name as "displayName",
+                            customer_contacts.phone_number as "phoneNumber"
+                          from
+                            customer_contacts
+                          where
+                            customer_contacts.organization_id = $1
+                            and customer_contacts.customer_id = customers.id
+                          order by
+                            customer_contacts.position
+                        ) item
+                    ) as contacts,
+                    to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    customers
+                  where
+                    customers.organization_id = $1
+                    and customers.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                customers.id as id
+                customers.id as id,
+                updated_at
               from
                 customers
               where
@@ -442,60 +562,74 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  customers.id as id,
-                  customers.first_name as "firstName",
-                  customers.last_name as "lastName",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-                  customers.city as city,
-                  customers.country as country,
-                  customers.preferred_language as "preferredLanguage",
-                  customers.summary as summary,
-                  customers.tags as tags,
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          customer_contacts.id as id,
-                          customer_contacts.identifier_type as "identifierType",
-                          customer_contacts.identifier_value as "identifierValue",
-                          customer_contacts.display_name as "displayName",
-                          customer_contacts.phone_number as "phoneNumber"
-                        from
-                          customer_contacts
-                        where
-                          customer_contacts.organization_id = $1
-                          and customer_contacts.customer_id = customers.id
-                        order by
-                          customer_contacts.position
-                      ) item
-                  ) as contacts,
-                  to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  customers
-                where
-                  customers.organization_id = $1
-                  and customers.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                customer_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 147573592
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    customers.id as id,
+                    customers.first_name as "firstName",
+                    customers.last_name as "lastName",
+                    nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+                    customers.city as city,
+                    customers.country as country,
+                    customers.preferred_language as "preferredLanguage",
+                    customers.summary as summary,
+                    customers.tags as tags,
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            customer_contacts.id as id,
+                            customer_contacts.identifier_type as "identifierType",
+                            customer_contacts.identifier_value as "identifierValue",
+                            customer_contacts.display_name as "displayName",
+                            customer_contacts.phone_number as "phoneNumber"
+                          from
+                            customer_contacts
+                          where
+                            customer_contacts.organization_id = $1
+                            and customer_contacts.customer_id = customers.id
+                          order by
+                            customer_contacts.position
+                        ) item
+                    ) as contacts,
+                    to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    customers
+                  where
+                    customers.organization_id = $1
+                    and customers.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                customers.id as id
+                customers.id as id,
+                updated_at
               from
                 customers
               where
@@ -539,60 +673,74 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  customers.id as id,
-                  customers.first_name as "firstName",
-                  customers.last_name as "lastName",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-                  customers.city as city,
-                  customers.country as country,
-                  customers.preferred_language as "preferredLanguage",
-                  customers.summary as summary,
-                  customers.tags as tags,
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          customer_contacts.id as id,
-                          customer_contacts.identifier_type as "identifierType",
-                          customer_contacts.identifier_value as "identifierValue",
-                          customer_contacts.display_name as "displayName",
-                          customer_contacts.phone_number as "phoneNumber"
-                        from
-                          customer_contacts
-                        where
-                          customer_contacts.organization_id = $1
-                          and customer_contacts.customer_id = customers.id
-                        order by
-                          customer_contacts.position
-                      ) item
-                  ) as contacts,
-                  to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  customers
-                where
-                  customers.organization_id = $1
-                  and customers.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                customer_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 147573592
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    customers.id as id,
+                    customers.first_name as "firstName",
+                    customers.last_name as "lastName",
+                    nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+                    customers.city as city,
+                    customers.country as country,
+                    customers.preferred_language as "preferredLanguage",
+                    customers.summary as summary,
+                    customers.tags as tags,
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            customer_contacts.id as id,
+                            customer_contacts.identifier_type as "identifierType",
+                            customer_contacts.identifier_value as "identifierValue",
+                            customer_contacts.display_name as "displayName",
+                            customer_contacts.phone_number as "phoneNumber"
+                          from
+                            customer_contacts
+                          where
+                            customer_contacts.organization_id = $1
+                            and customer_contacts.customer_id = customers.id
+                          order by
+                            customer_contacts.position
+                        ) item
+                    ) as contacts,
+                    to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    customers
+                  where
+                    customers.organization_id = $1
+                    and customers.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                customers.id as id
+                customers.id as id,
+                updated_at
               from
                 customers
               where
@@ -636,60 +784,74 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  customers.id as id,
-                  customers.first_name as "firstName",
-                  customers.last_name as "lastName",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-                  customers.city as city,
-                  customers.country as country,
-                  customers.preferred_language as "preferredLanguage",
-                  customers.summary as summary,
-                  customers.tags as tags,
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          customer_contacts.id as id,
-                          customer_contacts.identifier_type as "identifierType",
-                          customer_contacts.identifier_value as "identifierValue",
-                          customer_contacts.display_name as "displayName",
-                          customer_contacts.phone_number as "phoneNumber"
-                        from
-                          customer_contacts
-                        where
-                          customer_contacts.organization_id = $1
-                          and customer_contacts.customer_id = customers.id
-                        order by
-                          customer_contacts.position
-                      ) item
-                  ) as contacts,
-                  to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  customers
-                where
-                  customers.organization_id = $1
-                  and customers.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                customer_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 147573592
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    customers.id as id,
+                    customers.first_name as "firstName",
+                    customers.last_name as "lastName",
+                    nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+                    customers.city as city,
+                    customers.country as country,
+                    customers.preferred_language as "preferredLanguage",
+                    customers.summary as summary,
+                    customers.tags as tags,
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            customer_contacts.id as id,
+                            customer_contacts.identifier_type as "identifierType",
+                            customer_contacts.identifier_value as "identifierValue",
+                            customer_contacts.display_name as "displayName",
+                            customer_contacts.phone_number as "phoneNumber"
+                          from
+                            customer_contacts
+                          where
+                            customer_contacts.organization_id = $1
+                            and customer_contacts.customer_id = customers.id
+                          order by
+                            customer_contacts.position
+                        ) item
+                    ) as contacts,
+                    to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    customers
+                  where
+                    customers.organization_id = $1
+                    and customers.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                customers.id as id
+                customers.id as id,
+                updated_at
               from
                 customers
               where
@@ -737,6 +899,20 @@ where
   and customers.archived_at is null
 for update;
 
+-- customers.lock_for_bodies
+-- $1 organizationId, $2 ids
+-- rows
+select
+  customers.id as id
+from
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = any ($2::uuid[])
+order by
+  customers.id
+for update;
+
 -- customers.lock_record
 -- $1 organizationId, $2 id
 -- rows
@@ -767,6 +943,27 @@ where
   )
 returning
   id as id;
+
+-- customers.stale_bodies
+-- $1 organizationId, $2 after, $3 limit
+-- rows
+select
+  customers.id as id,
+  kept.id is null as "isFound"
+from
+  customers
+  left join customer_bodies kept on kept.organization_id = customers.organization_id
+  and kept.id = customers.id
+  and kept.updated_at = customers.updated_at
+  and kept.rendering = 147573592
+where
+  customers.organization_id = $1
+  and customers.archived_at is null
+  and customers.id > $2
+order by
+  customers.id
+limit
+  $3;
 
 -- customers.update
 -- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
@@ -835,43 +1032,50 @@ with
       )
     returning
       customers.*
-  )
-select
-  row_to_json(item)::text as body
-from
-  (
+  ),
+  rendered as (
     select
-      customers.id as id,
-      customers.first_name as "firstName",
-      customers.last_name as "lastName",
-      nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-      customers.city as city,
-      customers.country as country,
-      customers.preferred_language as "preferredLanguage",
-      customers.summary as summary,
-      customers.tags as tags,
+      customers.id,
+      customers.updated_at,
       (
         select
-          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+          row_to_json(item)::text as body
         from
           (
             select
-              customer_contacts.id as id,
-              customer_contacts.identifier_type as "identifierType",
-              customer_contacts.identifier_value as "identifierValue",
-              customer_contacts.display_name as "displayName",
-              customer_contacts.phone_number as "phoneNumber"
-            from
-              customer_contacts
-            where
-              customer_contacts.organization_id = $1
-              and customer_contacts.customer_id = customers.id
-            order by
-              customer_contacts.position
+              customers.id as id,
+              customers.first_name as "firstName",
+              customers.last_name as "lastName",
+              nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+              customers.city as city,
+              customers.country as country,
+              customers.preferred_language as "preferredLanguage",
+              customers.summary as summary,
+              customers.tags as tags,
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      customer_contacts.id as id,
+                      customer_contacts.identifier_type as "identifierType",
+                      customer_contacts.identifier_value as "identifierValue",
+                      customer_contacts.display_name as "displayName",
+                      customer_contacts.phone_number as "phoneNumber"
+                    from
+                      customer_contacts
+                    where
+                      customer_contacts.organization_id = $1
+                      and customer_contacts.customer_id = customers.id
+                    order by
+                      customer_contacts.position
+                  ) item
+              ) as contacts,
+              to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
           ) item
-      ) as contacts,
-      to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) as body
     from
       (
         select
@@ -890,4 +1094,107 @@ from
               changed
           )
       ) customers
-  ) item;
+  ),
+  kept as (
+    insert into
+      customer_bodies (organization_id, id, updated_at, rendering, body)
+    select
+      $1::uuid,
+      id,
+      updated_at,
+      147573592,
+      body
+    from
+      rendered
+    where
+      exists (
+        select
+        from
+          changed
+      )
+      and (
+        select
+          customers.updated_at
+        from
+          customers
+        where
+          customers.organization_id = $1
+          and customers.id = $2
+      ) = (
+        select
+          (record).updated_at
+        from
+          stored
+      )
+    on conflict (organization_id, id) do update
+    set
+      updated_at = excluded.updated_at,
+      rendering = excluded.rendering,
+      body = excluded.body
+  )
+select
+  body
+from
+  rendered;
+
+-- customers.wrong_bodies
+-- $1 organizationId, $2 after, $3 limit
+-- rows
+select
+  customers.id as id,
+  coalesce(
+    kept.body <> (
+      select
+        row_to_json(item)::text as body
+      from
+        (
+          select
+            customers.id as id,
+            customers.first_name as "firstName",
+            customers.last_name as "lastName",
+            nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+            customers.city as city,
+            customers.country as country,
+            customers.preferred_language as "preferredLanguage",
+            customers.summary as summary,
+            customers.tags as tags,
+            (
+              select
+                concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+              from
+                (
+                  select
+                    customer_contacts.id as id,
+                    customer_contacts.identifier_type as "identifierType",
+                    customer_contacts.identifier_value as "identifierValue",
+                    customer_contacts.display_name as "displayName",
+                    customer_contacts.phone_number as "phoneNumber"
+                  from
+                    customer_contacts
+                  where
+                    customer_contacts.organization_id = $1
+                    and customer_contacts.customer_id = customers.id
+                  order by
+                    customer_contacts.position
+                ) item
+            ) as contacts,
+            to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+            to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        ) item
+    ),
+    false
+  ) as "isFound"
+from
+  customers
+  left join customer_bodies kept on kept.organization_id = customers.organization_id
+  and kept.id = customers.id
+  and kept.updated_at = customers.updated_at
+  and kept.rendering = 147573592
+where
+  customers.organization_id = $1
+  and customers.archived_at is null
+  and customers.id > $2
+order by
+  customers.id
+limit
+  $3;

@@ -160,7 +160,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -252,7 +252,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -346,7 +346,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -440,7 +440,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -534,7 +534,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select

@@ -178,73 +178,103 @@ with
     on conflict (organization_id, resource, slot) do update
     set
       live = live_counts.live + excluded.live
-  )
-select
-  row_to_json(item)::text as body
-from
-  (
+  ),
+  rendered as (
     select
-      products.id as id,
-      products.title as title,
-      products.type as type,
-      products.status as status,
-      products.pricing_mode as "pricingMode",
-      products.budget_tier as "budgetTier",
-      products.capacity_min as "capacityMin",
-      products.capacity_max as "capacityMax",
-      products.cover_image as "coverImage",
-      products.currency as currency,
-      products.description as description,
-      products.short_description as "shortDescription",
-      products.special_conditions as "specialConditions",
-      products.destinations as destinations,
-      products.duration_days as "durationDays",
-      products.duration_hours as "durationHours",
-      products.includes as includes,
-      products.excludes as excludes,
-      products.gallery as gallery,
-      products.external_reference_code as "externalReferenceCode",
-      products.from_price as "fromPrice",
-      products.price_max as "priceMax",
-      products.operator as operator,
-      products.price_basis as "priceBasis",
-      products.valid_from as "validFrom",
-      products.valid_until as "validUntil",
+      products.id,
+      products.updated_at,
       (
         select
-          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+          row_to_json(item)::text as body
         from
           (
             select
-              product_variants.id as id,
-              product_variants.label as label,
-              product_variants.position as position,
-              product_variants.status as status,
-              product_variants.capacity_min as "capacityMin",
-              product_variants.capacity_max as "capacityMax",
-              product_variants.currency as currency,
-              product_variants.description as description,
-              product_variants.short_description as "shortDescription",
-              product_variants.duration_days as "durationDays",
-              product_variants.duration_hours as "durationHours",
-              product_variants.includes as includes,
-              product_variants.excludes as excludes,
-              product_variants.from_price as "fromPrice",
-              product_variants.price_max as "priceMax"
-            from
-              product_variants
-            where
-              product_variants.organization_id = $1
-              and product_variants.product_id = products.id
-            order by
-              product_variants.position
+              products.id as id,
+              products.title as title,
+              products.type as type,
+              products.status as status,
+              products.pricing_mode as "pricingMode",
+              products.budget_tier as "budgetTier",
+              products.capacity_min as "capacityMin",
+              products.capacity_max as "capacityMax",
+              products.cover_image as "coverImage",
+              products.currency as currency,
+              products.description as description,
+              products.short_description as "shortDescription",
+              products.special_conditions as "specialConditions",
+              products.destinations as destinations,
+              products.duration_days as "durationDays",
+              products.duration_hours as "durationHours",
+              products.includes as includes,
+              products.excludes as excludes,
+              products.gallery as gallery,
+              products.external_reference_code as "externalReferenceCode",
+              products.from_price as "fromPrice",
+              products.price_max as "priceMax",
+              products.operator as operator,
+              products.price_basis as "priceBasis",
+              products.valid_from as "validFrom",
+              products.valid_until as "validUntil",
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      product_variants.id as id,
+                      product_variants.label as label,
+                      product_variants.position as position,
+                      product_variants.status as status,
+                      product_variants.capacity_min as "capacityMin",
+                      product_variants.capacity_max as "capacityMax",
+                      product_variants.currency as currency,
+                      product_variants.description as description,
+                      product_variants.short_description as "shortDescription",
+                      product_variants.duration_days as "durationDays",
+                      product_variants.duration_hours as "durationHours",
+                      product_variants.includes as includes,
+                      product_variants.excludes as excludes,
+                      product_variants.from_price as "fromPrice",
+                      product_variants.price_max as "priceMax"
+                    from
+                      product_variants
+                    where
+                      product_variants.organization_id = $1
+                      and product_variants.product_id = products.id
+                    order by
+                      product_variants.position
+                  ) item
+              ) as variants,
+              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
           ) item
-      ) as variants,
-      to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) as body
     from
       products
-  ) item;
+  ),
+  kept as (
+    insert into
+      product_bodies (organization_id, id, updated_at, rendering, body)
+    select
+      $1::uuid,
+      id,
+      updated_at,
+      44438628,
+      body
+    from
+      rendered
+    where
+      true
+    on conflict (organization_id, id) do update
+    set
+      updated_at = excluded.updated_at,
+      rendering = excluded.rendering,
+      body = excluded.body
+  )
+select
+  body
+from
+  rendered;
 
 -- products.due_for_purge
 -- $1 before, $2 limit
@@ -266,75 +296,178 @@ limit
 -- $1 organizationId, $2 id
 -- one JSON body, found by its key
 select
-  row_to_json(item)::text as body
+  coalesce(
+    (
+      select
+        kept.body
+      from
+        product_bodies kept
+      where
+        kept.organization_id = $1
+        and kept.id = products.id
+        and kept.updated_at = products.updated_at
+        and kept.rendering = 44438628
+    ),
+    (
+      select
+        row_to_json(item)::text as body
+      from
+        (
+          select
+            products.id as id,
+            products.title as title,
+            products.type as type,
+            products.status as status,
+            products.pricing_mode as "pricingMode",
+            products.budget_tier as "budgetTier",
+            products.capacity_min as "capacityMin",
+            products.capacity_max as "capacityMax",
+            products.cover_image as "coverImage",
+            products.currency as currency,
+            products.description as description,
+            products.short_description as "shortDescription",
+            products.special_conditions as "specialConditions",
+            products.destinations as destinations,
+            products.duration_days as "durationDays",
+            products.duration_hours as "durationHours",
+            products.includes as includes,
+            products.excludes as excludes,
+            products.gallery as gallery,
+            products.external_reference_code as "externalReferenceCode",
+            products.from_price as "fromPrice",
+            products.price_max as "priceMax",
+            products.operator as operator,
+            products.price_basis as "priceBasis",
+            products.valid_from as "validFrom",
+            products.valid_until as "validUntil",
+            (
+              select
+                concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+              from
+                (
+                  select
+                    product_variants.id as id,
+                    product_variants.label as label,
+                    product_variants.position as position,
+                    product_variants.status as status,
+                    product_variants.capacity_min as "capacityMin",
+                    product_variants.capacity_max as "capacityMax",
+                    product_variants.currency as currency,
+                    product_variants.description as description,
+                    product_variants.short_description as "shortDescription",
+                    product_variants.duration_days as "durationDays",
+                    product_variants.duration_hours as "durationHours",
+                    product_variants.includes as includes,
+                    product_variants.excludes as excludes,
+                    product_variants.from_price as "fromPrice",
+                    product_variants.price_max as "priceMax"
+                  from
+                    product_variants
+                  where
+                    product_variants.organization_id = $1
+                    and product_variants.product_id = products.id
+                  order by
+                    product_variants.position
+                ) item
+            ) as variants,
+            to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+            to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        ) item
+    )
+  ) as body
 from
+  products
+where
+  products.organization_id = $1
+  and products.id = $2
+  and products.archived_at is null;
+
+-- products.keep_bodies
+-- $1 organizationId, $2 ids
+-- rows
+insert into
+  product_bodies (organization_id, id, updated_at, rendering, body)
+select
+  products.organization_id,
+  products.id,
+  products.updated_at,
+  44438628,
   (
     select
-      products.id as id,
-      products.title as title,
-      products.type as type,
-      products.status as status,
-      products.pricing_mode as "pricingMode",
-      products.budget_tier as "budgetTier",
-      products.capacity_min as "capacityMin",
-      products.capacity_max as "capacityMax",
-      products.cover_image as "coverImage",
-      products.currency as currency,
-      products.description as description,
-      products.short_description as "shortDescription",
-      products.special_conditions as "specialConditions",
-      products.destinations as destinations,
-      products.duration_days as "durationDays",
-      products.duration_hours as "durationHours",
-      products.includes as includes,
-      products.excludes as excludes,
-      products.gallery as gallery,
-      products.external_reference_code as "externalReferenceCode",
-      products.from_price as "fromPrice",
-      products.price_max as "priceMax",
-      products.operator as operator,
-      products.price_basis as "priceBasis",
-      products.valid_from as "validFrom",
-      products.valid_until as "validUntil",
+      row_to_json(item)::text as body
+    from
       (
         select
-          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-        from
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              product_variants.id as id,
-              product_variants.label as label,
-              product_variants.position as position,
-              product_variants.status as status,
-              product_variants.capacity_min as "capacityMin",
-              product_variants.capacity_max as "capacityMax",
-              product_variants.currency as currency,
-              product_variants.description as description,
-              product_variants.short_description as "shortDescription",
-              product_variants.duration_days as "durationDays",
-              product_variants.duration_hours as "durationHours",
-              product_variants.includes as includes,
-              product_variants.excludes as excludes,
-              product_variants.from_price as "fromPrice",
-              product_variants.price_max as "priceMax"
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
-              product_variants
-            where
-              product_variants.organization_id = $1
-              and product_variants.product_id = products.id
-            order by
-              product_variants.position
-          ) item
-      ) as variants,
-      to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-    from
-      products
-    where
-      products.organization_id = $1
-      and products.id = $2
-      and products.archived_at is null
-  ) item;
+              (
+                select
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
+                from
+                  product_variants
+                where
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
+              ) item
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) item
+  )
+from
+  products
+where
+  products.organization_id = $1
+  and products.id = any ($2::uuid[])
+on conflict (organization_id, id) do update
+set
+  updated_at = excluded.updated_at,
+  rendering = excluded.rendering,
+  body = excluded.body;
 
 -- products.list
 -- $1 organizationId, $2 limit, $3 offset
@@ -345,87 +478,101 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  products
-                where
-                  products.organization_id = $1
-                  and products.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                product_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 44438628
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    products.id as id,
+                    products.title as title,
+                    products.type as type,
+                    products.status as status,
+                    products.pricing_mode as "pricingMode",
+                    products.budget_tier as "budgetTier",
+                    products.capacity_min as "capacityMin",
+                    products.capacity_max as "capacityMax",
+                    products.cover_image as "coverImage",
+                    products.currency as currency,
+                    products.description as description,
+                    products.short_description as "shortDescription",
+                    products.special_conditions as "specialConditions",
+                    products.destinations as destinations,
+                    products.duration_days as "durationDays",
+                    products.duration_hours as "durationHours",
+                    products.includes as includes,
+                    products.excludes as excludes,
+                    products.gallery as gallery,
+                    products.external_reference_code as "externalReferenceCode",
+                    products.from_price as "fromPrice",
+                    products.price_max as "priceMax",
+                    products.operator as operator,
+                    products.price_basis as "priceBasis",
+                    products.valid_from as "validFrom",
+                    products.valid_until as "validUntil",
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            product_variants.id as id,
+                            product_variants.label as label,
+                            product_variants.position as position,
+                            product_variants.status as status,
+                            product_variants.capacity_min as "capacityMin",
+                            product_variants.capacity_max as "capacityMax",
+                            product_variants.currency as currency,
+                            product_variants.description as description,
+                            product_variants.short_description as "shortDescription",
+                            product_variants.duration_days as "durationDays",
+                            product_variants.duration_hours as "durationHours",
+                            product_variants.includes as includes,
+                            product_variants.excludes as excludes,
+                            product_variants.from_price as "fromPrice",
+                            product_variants.price_max as "priceMax"
+                          from
+                            product_variants
+                          where
+                            product_variants.organization_id = $1
+                            and product_variants.product_id = products.id
+                          order by
+                            product_variants.position
+                        ) item
+                    ) as variants,
+                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    products
+                  where
+                    products.organization_id = $1
+                    and products.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                products.id as id
+                products.id as id,
+                updated_at
               from
                 products
               where
@@ -467,87 +614,101 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  products
-                where
-                  products.organization_id = $1
-                  and products.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                product_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 44438628
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    products.id as id,
+                    products.title as title,
+                    products.type as type,
+                    products.status as status,
+                    products.pricing_mode as "pricingMode",
+                    products.budget_tier as "budgetTier",
+                    products.capacity_min as "capacityMin",
+                    products.capacity_max as "capacityMax",
+                    products.cover_image as "coverImage",
+                    products.currency as currency,
+                    products.description as description,
+                    products.short_description as "shortDescription",
+                    products.special_conditions as "specialConditions",
+                    products.destinations as destinations,
+                    products.duration_days as "durationDays",
+                    products.duration_hours as "durationHours",
+                    products.includes as includes,
+                    products.excludes as excludes,
+                    products.gallery as gallery,
+                    products.external_reference_code as "externalReferenceCode",
+                    products.from_price as "fromPrice",
+                    products.price_max as "priceMax",
+                    products.operator as operator,
+                    products.price_basis as "priceBasis",
+                    products.valid_from as "validFrom",
+                    products.valid_until as "validUntil",
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            product_variants.id as id,
+                            product_variants.label as label,
+                            product_variants.position as position,
+                            product_variants.status as status,
+                            product_variants.capacity_min as "capacityMin",
+                            product_variants.capacity_max as "capacityMax",
+                            product_variants.currency as currency,
+                            product_variants.description as description,
+                            product_variants.short_description as "shortDescription",
+                            product_variants.duration_days as "durationDays",
+                            product_variants.duration_hours as "durationHours",
+                            product_variants.includes as includes,
+                            product_variants.excludes as excludes,
+                            product_variants.from_price as "fromPrice",
+                            product_variants.price_max as "priceMax"
+                          from
+                            product_variants
+                          where
+                            product_variants.organization_id = $1
+                            and product_variants.product_id = products.id
+                          order by
+                            product_variants.position
+                        ) item
+                    ) as variants,
+                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    products
+                  where
+                    products.organization_id = $1
+                    and products.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                products.id as id
+                products.id as id,
+                updated_at
               from
                 products
               where
@@ -591,87 +752,101 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  products
-                where
-                  products.organization_id = $1
-                  and products.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                product_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 44438628
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    products.id as id,
+                    products.title as title,
+                    products.type as type,
+                    products.status as status,
+                    products.pricing_mode as "pricingMode",
+                    products.budget_tier as "budgetTier",
+                    products.capacity_min as "capacityMin",
+                    products.capacity_max as "capacityMax",
+                    products.cover_image as "coverImage",
+                    products.currency as currency,
+                    products.description as description,
+                    products.short_description as "shortDescription",
+                    products.special_conditions as "specialConditions",
+                    products.destinations as destinations,
+                    products.duration_days as "durationDays",
+                    products.duration_hours as "durationHours",
+                    products.includes as includes,
+                    products.excludes as excludes,
+                    products.gallery as gallery,
+                    products.external_reference_code as "externalReferenceCode",
+                    products.from_price as "fromPrice",
+                    products.price_max as "priceMax",
+                    products.operator as operator,
+                    products.price_basis as "priceBasis",
+                    products.valid_from as "validFrom",
+                    products.valid_until as "validUntil",
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            product_variants.id as id,
+                            product_variants.label as label,
+                            product_variants.position as position,
+                            product_variants.status as status,
+                            product_variants.capacity_min as "capacityMin",
+                            product_variants.capacity_max as "capacityMax",
+                            product_variants.currency as currency,
+                            product_variants.description as description,
+                            product_variants.short_description as "shortDescription",
+                            product_variants.duration_days as "durationDays",
+                            product_variants.duration_hours as "durationHours",
+                            product_variants.includes as includes,
+                            product_variants.excludes as excludes,
+                            product_variants.from_price as "fromPrice",
+                            product_variants.price_max as "priceMax"
+                          from
+                            product_variants
+                          where
+                            product_variants.organization_id = $1
+                            and product_variants.product_id = products.id
+                          order by
+                            product_variants.position
+                        ) item
+                    ) as variants,
+                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    products
+                  where
+                    products.organization_id = $1
+                    and products.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                products.id as id
+                products.id as id,
+                updated_at
               from
                 products
               where
@@ -715,87 +890,101 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  products
-                where
-                  products.organization_id = $1
-                  and products.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                product_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 44438628
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    products.id as id,
+                    products.title as title,
+                    products.type as type,
+                    products.status as status,
+                    products.pricing_mode as "pricingMode",
+                    products.budget_tier as "budgetTier",
+                    products.capacity_min as "capacityMin",
+                    products.capacity_max as "capacityMax",
+                    products.cover_image as "coverImage",
+                    products.currency as currency,
+                    products.description as description,
+                    products.short_description as "shortDescription",
+                    products.special_conditions as "specialConditions",
+                    products.destinations as destinations,
+                    products.duration_days as "durationDays",
+                    products.duration_hours as "durationHours",
+                    products.includes as includes,
+                    products.excludes as excludes,
+                    products.gallery as gallery,
+                    products.external_reference_code as "externalReferenceCode",
+                    products.from_price as "fromPrice",
+                    products.price_max as "priceMax",
+                    products.operator as operator,
+                    products.price_basis as "priceBasis",
+                    products.valid_from as "validFrom",
+                    products.valid_until as "validUntil",
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            product_variants.id as id,
+                            product_variants.label as label,
+                            product_variants.position as position,
+                            product_variants.status as status,
+                            product_variants.capacity_min as "capacityMin",
+                            product_variants.capacity_max as "capacityMax",
+                            product_variants.currency as currency,
+                            product_variants.description as description,
+                            product_variants.short_description as "shortDescription",
+                            product_variants.duration_days as "durationDays",
+                            product_variants.duration_hours as "durationHours",
+                            product_variants.includes as includes,
+                            product_variants.excludes as excludes,
+                            product_variants.from_price as "fromPrice",
+                            product_variants.price_max as "priceMax"
+                          from
+                            product_variants
+                          where
+                            product_variants.organization_id = $1
+                            and product_variants.product_id = products.id
+                          order by
+                            product_variants.position
+                        ) item
+                    ) as variants,
+                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    products
+                  where
+                    products.organization_id = $1
+                    and products.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                products.id as id
+                products.id as id,
+                updated_at
               from
                 products
               where
@@ -839,87 +1028,101 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  products
-                where
-                  products.organization_id = $1
-                  and products.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                product_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 44438628
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    products.id as id,
+                    products.title as title,
+                    products.type as type,
+                    products.status as status,
+                    products.pricing_mode as "pricingMode",
+                    products.budget_tier as "budgetTier",
+                    products.capacity_min as "capacityMin",
+                    products.capacity_max as "capacityMax",
+                    products.cover_image as "coverImage",
+                    products.currency as currency,
+                    products.description as description,
+                    products.short_description as "shortDescription",
+                    products.special_conditions as "specialConditions",
+                    products.destinations as destinations,
+                    products.duration_days as "durationDays",
+                    products.duration_hours as "durationHours",
+                    products.includes as includes,
+                    products.excludes as excludes,
+                    products.gallery as gallery,
+                    products.external_reference_code as "externalReferenceCode",
+                    products.from_price as "fromPrice",
+                    products.price_max as "priceMax",
+                    products.operator as operator,
+                    products.price_basis as "priceBasis",
+                    products.valid_from as "validFrom",
+                    products.valid_until as "validUntil",
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            product_variants.id as id,
+                            product_variants.label as label,
+                            product_variants.position as position,
+                            product_variants.status as status,
+                            product_variants.capacity_min as "capacityMin",
+                            product_variants.capacity_max as "capacityMax",
+                            product_variants.currency as currency,
+                            product_variants.description as description,
+                            product_variants.short_description as "shortDescription",
+                            product_variants.duration_days as "durationDays",
+                            product_variants.duration_hours as "durationHours",
+                            product_variants.includes as includes,
+                            product_variants.excludes as excludes,
+                            product_variants.from_price as "fromPrice",
+                            product_variants.price_max as "priceMax"
+                          from
+                            product_variants
+                          where
+                            product_variants.organization_id = $1
+                            and product_variants.product_id = products.id
+                          order by
+                            product_variants.position
+                        ) item
+                    ) as variants,
+                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    products
+                  where
+                    products.organization_id = $1
+                    and products.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                products.id as id
+                products.id as id,
+                updated_at
               from
                 products
               where
@@ -963,87 +1166,101 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  products
-                where
-                  products.organization_id = $1
-                  and products.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                product_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 44438628
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    products.id as id,
+                    products.title as title,
+                    products.type as type,
+                    products.status as status,
+                    products.pricing_mode as "pricingMode",
+                    products.budget_tier as "budgetTier",
+                    products.capacity_min as "capacityMin",
+                    products.capacity_max as "capacityMax",
+                    products.cover_image as "coverImage",
+                    products.currency as currency,
+                    products.description as description,
+                    products.short_description as "shortDescription",
+                    products.special_conditions as "specialConditions",
+                    products.destinations as destinations,
+                    products.duration_days as "durationDays",
+                    products.duration_hours as "durationHours",
+                    products.includes as includes,
+                    products.excludes as excludes,
+                    products.gallery as gallery,
+                    products.external_reference_code as "externalReferenceCode",
+                    products.from_price as "fromPrice",
+                    products.price_max as "priceMax",
+                    products.operator as operator,
+                    products.price_basis as "priceBasis",
+                    products.valid_from as "validFrom",
+                    products.valid_until as "validUntil",
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            product_variants.id as id,
+                            product_variants.label as label,
+                            product_variants.position as position,
+                            product_variants.status as status,
+                            product_variants.capacity_min as "capacityMin",
+                            product_variants.capacity_max as "capacityMax",
+                            product_variants.currency as currency,
+                            product_variants.description as description,
+                            product_variants.short_description as "shortDescription",
+                            product_variants.duration_days as "durationDays",
+                            product_variants.duration_hours as "durationHours",
+                            product_variants.includes as includes,
+                            product_variants.excludes as excludes,
+                            product_variants.from_price as "fromPrice",
+                            product_variants.price_max as "priceMax"
+                          from
+                            product_variants
+                          where
+                            product_variants.organization_id = $1
+                            and product_variants.product_id = products.id
+                          order by
+                            product_variants.position
+                        ) item
+                    ) as variants,
+                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    products
+                  where
+                    products.organization_id = $1
+                    and products.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                products.id as id
+                products.id as id,
+                updated_at
               from
                 products
               where
@@ -1087,87 +1304,101 @@ select
     (
       select
         string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  products
-                where
-                  products.organization_id = $1
-                  and products.id = page.id
-              ) item
+          coalesce(
+            (
+              select
+                kept.body
+              from
+                product_bodies kept
+              where
+                kept.organization_id = $1
+                and kept.id = page.id
+                and kept.updated_at = page.updated_at
+                and kept.rendering = 44438628
+            ),
+            (
+              select
+                row_to_json(item)::text as body
+              from
+                (
+                  select
+                    products.id as id,
+                    products.title as title,
+                    products.type as type,
+                    products.status as status,
+                    products.pricing_mode as "pricingMode",
+                    products.budget_tier as "budgetTier",
+                    products.capacity_min as "capacityMin",
+                    products.capacity_max as "capacityMax",
+                    products.cover_image as "coverImage",
+                    products.currency as currency,
+                    products.description as description,
+                    products.short_description as "shortDescription",
+                    products.special_conditions as "specialConditions",
+                    products.destinations as destinations,
+                    products.duration_days as "durationDays",
+                    products.duration_hours as "durationHours",
+                    products.includes as includes,
+                    products.excludes as excludes,
+                    products.gallery as gallery,
+                    products.external_reference_code as "externalReferenceCode",
+                    products.from_price as "fromPrice",
+                    products.price_max as "priceMax",
+                    products.operator as operator,
+                    products.price_basis as "priceBasis",
+                    products.valid_from as "validFrom",
+                    products.valid_until as "validUntil",
+                    (
+                      select
+                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                      from
+                        (
+                          select
+                            product_variants.id as id,
+                            product_variants.label as label,
+                            product_variants.position as position,
+                            product_variants.status as status,
+                            product_variants.capacity_min as "capacityMin",
+                            product_variants.capacity_max as "capacityMax",
+                            product_variants.currency as currency,
+                            product_variants.description as description,
+                            product_variants.short_description as "shortDescription",
+                            product_variants.duration_days as "durationDays",
+                            product_variants.duration_hours as "durationHours",
+                            product_variants.includes as includes,
+                            product_variants.excludes as excludes,
+                            product_variants.from_price as "fromPrice",
+                            product_variants.price_max as "priceMax"
+                          from
+                            product_variants
+                          where
+                            product_variants.organization_id = $1
+                            and product_variants.product_id = products.id
+                          order by
+                            product_variants.position
+                        ) item
+                    ) as variants,
+                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+                  from
+                    products
+                  where
+                    products.organization_id = $1
+                    and products.id = page.id
+                ) item
+            )
           ),
           ','
         )
       from
         (
           select
-            found.id
+            *
           from
             (
               select
-                products.id as id
+                products.id as id,
+                updated_at
               from
                 products
               where
@@ -1289,7 +1520,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -1413,7 +1644,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -1539,7 +1770,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -1665,7 +1896,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -1791,7 +2022,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -1917,7 +2148,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -2043,7 +2274,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -2169,7 +2400,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -2208,6 +2439,20 @@ select
     '}}'
   ) as body;
 
+-- products.lock_for_bodies
+-- $1 organizationId, $2 ids
+-- rows
+select
+  products.id as id
+from
+  products
+where
+  products.organization_id = $1
+  and products.id = any ($2::uuid[])
+order by
+  products.id
+for update;
+
 -- products.lock_record
 -- $1 organizationId, $2 id
 -- rows
@@ -2228,6 +2473,14 @@ delete from products
 where
   products.organization_id = $1
   and products.id = any ($2::uuid[]);
+
+-- products.purge_bodies
+-- $1 organizationId, $2 ids
+-- rows
+delete from product_bodies
+where
+  product_bodies.organization_id = $1
+  and product_bodies.id = any ($2::uuid[]);
 
 -- products.purge_lock
 -- $1 organizationId, $2 ids, $3 before
@@ -2276,6 +2529,27 @@ where
   products.organization_id = $2
   and products.id = $3
 for update;
+
+-- products.stale_bodies
+-- $1 organizationId, $2 after, $3 limit
+-- rows
+select
+  products.id as id,
+  kept.id is null as "isFound"
+from
+  products
+  left join product_bodies kept on kept.organization_id = products.organization_id
+  and kept.id = products.id
+  and kept.updated_at = products.updated_at
+  and kept.rendering = 44438628
+where
+  products.organization_id = $1
+  and products.archived_at is null
+  and products.id > $2
+order by
+  products.id
+limit
+  $3;
 
 -- products.update
 -- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
@@ -2409,70 +2683,77 @@ with
       )
     returning
       products.*
-  )
-select
-  row_to_json(item)::text as body
-from
-  (
+  ),
+  rendered as (
     select
-      products.id as id,
-      products.title as title,
-      products.type as type,
-      products.status as status,
-      products.pricing_mode as "pricingMode",
-      products.budget_tier as "budgetTier",
-      products.capacity_min as "capacityMin",
-      products.capacity_max as "capacityMax",
-      products.cover_image as "coverImage",
-      products.currency as currency,
-      products.description as description,
-      products.short_description as "shortDescription",
-      products.special_conditions as "specialConditions",
-      products.destinations as destinations,
-      products.duration_days as "durationDays",
-      products.duration_hours as "durationHours",
-      products.includes as includes,
-      products.excludes as excludes,
-      products.gallery as gallery,
-      products.external_reference_code as "externalReferenceCode",
-      products.from_price as "fromPrice",
-      products.price_max as "priceMax",
-      products.operator as operator,
-      products.price_basis as "priceBasis",
-      products.valid_from as "validFrom",
-      products.valid_until as "validUntil",
+      products.id,
+      products.updated_at,
       (
         select
-          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+          row_to_json(item)::text as body
         from
           (
             select
-              product_variants.id as id,
-              product_variants.label as label,
-              product_variants.position as position,
-              product_variants.status as status,
-              product_variants.capacity_min as "capacityMin",
-              product_variants.capacity_max as "capacityMax",
-              product_variants.currency as currency,
-              product_variants.description as description,
-              product_variants.short_description as "shortDescription",
-              product_variants.duration_days as "durationDays",
-              product_variants.duration_hours as "durationHours",
-              product_variants.includes as includes,
-              product_variants.excludes as excludes,
-              product_variants.from_price as "fromPrice",
-              product_variants.price_max as "priceMax"
-            from
-              product_variants
-            where
-              product_variants.organization_id = $1
-              and product_variants.product_id = products.id
-            order by
-              product_variants.position
+              products.id as id,
+              products.title as title,
+              products.type as type,
+              products.status as status,
+              products.pricing_mode as "pricingMode",
+              products.budget_tier as "budgetTier",
+              products.capacity_min as "capacityMin",
+              products.capacity_max as "capacityMax",
+              products.cover_image as "coverImage",
+              products.currency as currency,
+              products.description as description,
+              products.short_description as "shortDescription",
+              products.special_conditions as "specialConditions",
+              products.destinations as destinations,
+              products.duration_days as "durationDays",
+              products.duration_hours as "durationHours",
+              products.includes as includes,
+              products.excludes as excludes,
+              products.gallery as gallery,
+              products.external_reference_code as "externalReferenceCode",
+              products.from_price as "fromPrice",
+              products.price_max as "priceMax",
+              products.operator as operator,
+              products.price_basis as "priceBasis",
+              products.valid_from as "validFrom",
+              products.valid_until as "validUntil",
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      product_variants.id as id,
+                      product_variants.label as label,
+                      product_variants.position as position,
+                      product_variants.status as status,
+                      product_variants.capacity_min as "capacityMin",
+                      product_variants.capacity_max as "capacityMax",
+                      product_variants.currency as currency,
+                      product_variants.description as description,
+                      product_variants.short_description as "shortDescription",
+                      product_variants.duration_days as "durationDays",
+                      product_variants.duration_hours as "durationHours",
+                      product_variants.includes as includes,
+                      product_variants.excludes as excludes,
+                      product_variants.from_price as "fromPrice",
+                      product_variants.price_max as "priceMax"
+                    from
+                      product_variants
+                    where
+                      product_variants.organization_id = $1
+                      and product_variants.product_id = products.id
+                    order by
+                      product_variants.position
+                  ) item
+              ) as variants,
+              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
           ) item
-      ) as variants,
-      to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) as body
     from
       (
         select
@@ -2491,7 +2772,48 @@ from
               changed
           )
       ) products
-  ) item;
+  ),
+  kept as (
+    insert into
+      product_bodies (organization_id, id, updated_at, rendering, body)
+    select
+      $1::uuid,
+      id,
+      updated_at,
+      44438628,
+      body
+    from
+      rendered
+    where
+      exists (
+        select
+        from
+          changed
+      )
+      and (
+        select
+          products.updated_at
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = $2
+      ) = (
+        select
+          (record).updated_at
+        from
+          stored
+      )
+    on conflict (organization_id, id) do update
+    set
+      updated_at = excluded.updated_at,
+      rendering = excluded.rendering,
+      body = excluded.body
+  )
+select
+  body
+from
+  rendered;
 
 -- products.update_media
 -- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
@@ -2533,70 +2855,77 @@ with
       )
     returning
       products.*
-  )
-select
-  row_to_json(item)::text as body
-from
-  (
+  ),
+  rendered as (
     select
-      products.id as id,
-      products.title as title,
-      products.type as type,
-      products.status as status,
-      products.pricing_mode as "pricingMode",
-      products.budget_tier as "budgetTier",
-      products.capacity_min as "capacityMin",
-      products.capacity_max as "capacityMax",
-      products.cover_image as "coverImage",
-      products.currency as currency,
-      products.description as description,
-      products.short_description as "shortDescription",
-      products.special_conditions as "specialConditions",
-      products.destinations as destinations,
-      products.duration_days as "durationDays",
-      products.duration_hours as "durationHours",
-      products.includes as includes,
-      products.excludes as excludes,
-      products.gallery as gallery,
-      products.external_reference_code as "externalReferenceCode",
-      products.from_price as "fromPrice",
-      products.price_max as "priceMax",
-      products.operator as operator,
-      products.price_basis as "priceBasis",
-      products.valid_from as "validFrom",
-      products.valid_until as "validUntil",
+      products.id,
+      products.updated_at,
       (
         select
-          concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+          row_to_json(item)::text as body
         from
           (
             select
-              product_variants.id as id,
-              product_variants.label as label,
-              product_variants.position as position,
-              product_variants.status as status,
-              product_variants.capacity_min as "capacityMin",
-              product_variants.capacity_max as "capacityMax",
-              product_variants.currency as currency,
-              product_variants.description as description,
-              product_variants.short_description as "shortDescription",
-              product_variants.duration_days as "durationDays",
-              product_variants.duration_hours as "durationHours",
-              product_variants.includes as includes,
-              product_variants.excludes as excludes,
-              product_variants.from_price as "fromPrice",
-              product_variants.price_max as "priceMax"
-            from
-              product_variants
-            where
-              product_variants.organization_id = $1
-              and product_variants.product_id = products.id
-            order by
-              product_variants.position
+              products.id as id,
+              products.title as title,
+              products.type as type,
+              products.status as status,
+              products.pricing_mode as "pricingMode",
+              products.budget_tier as "budgetTier",
+              products.capacity_min as "capacityMin",
+              products.capacity_max as "capacityMax",
+              products.cover_image as "coverImage",
+              products.currency as currency,
+              products.description as description,
+              products.short_description as "shortDescription",
+              products.special_conditions as "specialConditions",
+              products.destinations as destinations,
+              products.duration_days as "durationDays",
+              products.duration_hours as "durationHours",
+              products.includes as includes,
+              products.excludes as excludes,
+              products.gallery as gallery,
+              products.external_reference_code as "externalReferenceCode",
+              products.from_price as "fromPrice",
+              products.price_max as "priceMax",
+              products.operator as operator,
+              products.price_basis as "priceBasis",
+              products.valid_from as "validFrom",
+              products.valid_until as "validUntil",
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      product_variants.id as id,
+                      product_variants.label as label,
+                      product_variants.position as position,
+                      product_variants.status as status,
+                      product_variants.capacity_min as "capacityMin",
+                      product_variants.capacity_max as "capacityMax",
+                      product_variants.currency as currency,
+                      product_variants.description as description,
+                      product_variants.short_description as "shortDescription",
+                      product_variants.duration_days as "durationDays",
+                      product_variants.duration_hours as "durationHours",
+                      product_variants.includes as includes,
+                      product_variants.excludes as excludes,
+                      product_variants.from_price as "fromPrice",
+                      product_variants.price_max as "priceMax"
+                    from
+                      product_variants
+                    where
+                      product_variants.organization_id = $1
+                      and product_variants.product_id = products.id
+                    order by
+                      product_variants.position
+                  ) item
+              ) as variants,
+              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
           ) item
-      ) as variants,
-      to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) as body
     from
       (
         select
@@ -2615,4 +2944,134 @@ from
               changed
           )
       ) products
-  ) item;
+  ),
+  kept as (
+    insert into
+      product_bodies (organization_id, id, updated_at, rendering, body)
+    select
+      $1::uuid,
+      id,
+      updated_at,
+      44438628,
+      body
+    from
+      rendered
+    where
+      exists (
+        select
+        from
+          changed
+      )
+      and (
+        select
+          products.updated_at
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = $2
+      ) = (
+        select
+          (record).updated_at
+        from
+          stored
+      )
+    on conflict (organization_id, id) do update
+    set
+      updated_at = excluded.updated_at,
+      rendering = excluded.rendering,
+      body = excluded.body
+  )
+select
+  body
+from
+  rendered;
+
+-- products.wrong_bodies
+-- $1 organizationId, $2 after, $3 limit
+-- rows
+select
+  products.id as id,
+  coalesce(
+    kept.body <> (
+      select
+        row_to_json(item)::text as body
+      from
+        (
+          select
+            products.id as id,
+            products.title as title,
+            products.type as type,
+            products.status as status,
+            products.pricing_mode as "pricingMode",
+            products.budget_tier as "budgetTier",
+            products.capacity_min as "capacityMin",
+            products.capacity_max as "capacityMax",
+            products.cover_image as "coverImage",
+            products.currency as currency,
+            products.description as description,
+            products.short_description as "shortDescription",
+            products.special_conditions as "specialConditions",
+            products.destinations as destinations,
+            products.duration_days as "durationDays",
+            products.duration_hours as "durationHours",
+            products.includes as includes,
+            products.excludes as excludes,
+            products.gallery as gallery,
+            products.external_reference_code as "externalReferenceCode",
+            products.from_price as "fromPrice",
+            products.price_max as "priceMax",
+            products.operator as operator,
+            products.price_basis as "priceBasis",
+            products.valid_from as "validFrom",
+            products.valid_until as "validUntil",
+            (
+              select
+                concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+              from
+                (
+                  select
+                    product_variants.id as id,
+                    product_variants.label as label,
+                    product_variants.position as position,
+                    product_variants.status as status,
+                    product_variants.capacity_min as "capacityMin",
+                    product_variants.capacity_max as "capacityMax",
+                    product_variants.currency as currency,
+                    product_variants.description as description,
+                    product_variants.short_description as "shortDescription",
+                    product_variants.duration_days as "durationDays",
+                    product_variants.duration_hours as "durationHours",
+                    product_variants.includes as includes,
+                    product_variants.excludes as excludes,
+                    product_variants.from_price as "fromPrice",
+                    product_variants.price_max as "priceMax"
+                  from
+                    product_variants
+                  where
+                    product_variants.organization_id = $1
+                    and product_variants.product_id = products.id
+                  order by
+                    product_variants.position
+                ) item
+            ) as variants,
+            to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+            to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        ) item
+    ),
+    false
+  ) as "isFound"
+from
+  products
+  left join product_bodies kept on kept.organization_id = products.organization_id
+  and kept.id = products.id
+  and kept.updated_at = products.updated_at
+  and kept.rendering = 44438628
+where
+  products.organization_id = $1
+  and products.archived_at is null
+  and products.id > $2
+order by
+  products.id
+limit
+  $3;

@@ -204,7 +204,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -286,7 +286,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -370,7 +370,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -454,7 +454,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -538,7 +538,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select

@@ -83,7 +83,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select
@@ -154,7 +154,7 @@ select
       from
         (
           select
-            found.id
+            *
           from
             (
               select

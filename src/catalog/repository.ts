@@ -5,15 +5,16 @@ import type { Queries } from '../db/client.ts';
 import { columnsOf, fieldsOf } from '../db/fields.ts';
 import { defineGet, defineLockedGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
-import { type Json, jsonArray, jsonRows } from '../db/json.ts';
+import { type Json, jsonArray } from '../db/json.ts';
 import { contains, defineList, equals, newestFirst } from '../db/list.ts';
 import { countLive } from '../db/live-count.ts';
 import { patchStatement } from '../db/patch.ts';
 import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
 import { inPlaceOf, missing, organizationParam, type RecordKey } from '../db/resource.ts';
-import { liveProducts, products, productVariants } from '../db/schema/index.ts';
+import { liveProducts, productBodies, products, productVariants } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 import { type Params, prepared, rendered, unprepared } from '../db/statement.ts';
+import { defineBodyKeeper, renderAndKeep } from '../db/stored-body.ts';
 import {
   CatalogProduct,
   type CatalogProductCreate,
@@ -25,6 +26,7 @@ import {
 
 export const productView = {
   ...liveProducts,
+  bodies: productBodies,
   fields: fieldsOf(CatalogProduct, products, {
     variants: jsonArray(
       fieldsOf(CatalogProductVariant, productVariants),
@@ -82,7 +84,7 @@ const createStatement = rendered(
         returning *`,
     )},
     counted as (${countLive(liveProducts, sql`select count(*) from products`)})
-    ${jsonRows(productView.fields, sql`from products`)}`,
+    ${renderAndKeep(productView, sql`from products`, sql`true`)}`,
 );
 
 /** Creates a product with its variants, all or nothing. */
@@ -163,6 +165,14 @@ const purgeVariantsStatement = prepared('products.purge_variants', ($: Params<Om
     .returning(named({ productId: productVariants.productId })),
 );
 
+const purgeBodiesStatement = prepared('products.purge_bodies', ($: Params<Omit<PurgeValues, 'before'>>) =>
+  builder
+    .delete(productBodies)
+    .where(
+      sql`${productBodies.organizationId} = ${$.organizationId} and ${productBodies.id} = any(${$.ids}::uuid[])`,
+    ),
+);
+
 const purgeStatement = prepared('products.purge', ($: Params<Omit<PurgeValues, 'before'>>) =>
   builder
     .delete(products)
@@ -180,6 +190,7 @@ const purgeOfOrganization = (
     const locked = await transaction.write(lockDueStatement, { organizationId, ids: [...due], before });
     const ids = locked.map(({ id }) => id);
     const variants = await transaction.write(purgeVariantsStatement, { organizationId, ids });
+    await transaction.write(purgeBodiesStatement, { organizationId, ids });
     await transaction.write(purgeStatement, { organizationId, ids });
     return locked.map(({ id, archivedAt }) => ({
       organizationId,
@@ -208,3 +219,5 @@ export async function purgeCatalogProducts(
   }
   return purged;
 }
+
+export const productBodyKeeper = defineBodyKeeper(productView);

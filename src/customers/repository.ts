@@ -10,9 +10,10 @@ import { countLive } from '../db/live-count.ts';
 import { patchStatement } from '../db/patch.ts';
 import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
 import { inPlaceOf, missing, organizationParam, type RecordKey, recordOf } from '../db/resource.ts';
-import { customerContacts, customers, liveCustomers } from '../db/schema/index.ts';
+import { customerBodies, customerContacts, customers, liveCustomers } from '../db/schema/index.ts';
 import { inTransaction, type OrganizationScope } from '../db/scope.ts';
 import { type Params, prepared, rendered } from '../db/statement.ts';
+import { defineBodyKeeper, renderAndKeep } from '../db/stored-body.ts';
 import { ApiError } from '../errors.ts';
 import { contactKey, phoneNumber, searchText } from './contact-key.ts';
 import {
@@ -32,6 +33,7 @@ export const customerName = sql<
 
 const customerView = {
   ...liveCustomers,
+  bodies: customerBodies,
   fields: fieldsOf(Customer, customers, {
     displayName: customerName,
     contacts: jsonArray(
@@ -174,7 +176,7 @@ const createStatement = rendered(
         returning *`,
     )},
     counted as (${countLive(liveCustomers, sql`select count(*) from customers`)})
-    ${jsonRows(customerView.fields, sql`from customers`)}`,
+    ${renderAndKeep(customerView, sql`from customers`, sql`true`)}`,
   { racesOn: 'customer_contacts_customer_fkey' },
 );
 
@@ -346,3 +348,5 @@ export async function archiveCustomer(
   if (!row) throw missing(liveCustomers, id);
   return row.body;
 }
+
+export const customerBodyKeeper = defineBodyKeeper(customerView);

@@ -5,6 +5,7 @@ import { type Json, jsonRows } from './json.ts';
 import { missing, nameOf, type RecordKey, recordOf, type View } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
 import { lookup, type Params, prepared } from './statement.ts';
+import { storedBody } from './stored-body.ts';
 
 /**
  * Makes the function that reads a record as it is now and keeps it so until the transaction ends; it throws the resource's
@@ -33,7 +34,10 @@ export function defineLockedGet<T>(
 /** Makes the function that reads one record by its id. It throws the resource's not-found. */
 export function defineGet<T>(view: View<T>) {
   const statement = lookup(`${nameOf(view)}.get`, ($: Params<RecordKey>) =>
-    jsonRows(view.fields, sql`from ${view.table} ${view.joins ?? sql``} where ${recordOf(view, $)}`),
+    view.bodies
+      ? sql<{ body: Json<T> }>`select ${storedBody(view, nameOf(view), jsonRows(view.fields, sql``))} as body
+          from ${view.table} where ${recordOf(view, $)}`
+      : jsonRows(view.fields, sql`from ${view.table} ${view.joins ?? sql``} where ${recordOf(view, $)}`),
   );
 
   return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {

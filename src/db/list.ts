@@ -8,6 +8,7 @@ import { liveTotal } from './live-count.ts';
 import { nameOf, organizationParam, type View } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
 import { MAX_NAME_BYTES, type Params, rendered, type Statement } from './statement.ts';
+import { storedBody } from './stored-body.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
@@ -88,11 +89,16 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       ],
       sql` and `,
     );
-    const item = jsonRows(
-      view.fields,
-      sql`from ${table} ${view.joins ?? sql``}
-        where ${table.organizationId} = ${organizationParam} and ${table.id} = page.id`,
+    const item = storedBody(
+      view,
+      'page',
+      jsonRows(
+        view.fields,
+        sql`from ${table} ${view.joins ?? sql``}
+          where ${table.organizationId} = ${organizationParam} and ${table.id} = page.id`,
+      ),
     );
+    const updatedAt = view.bodies ? sql`, updated_at` : sql``;
     const total =
       sent.length === 0 && view.isCounted
         ? liveTotal(view)
@@ -102,9 +108,9 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     // same reason.
     const query = sql<{ body: Json<Page<T>> }>`select concat(
       '{"data":[',
-      (select string_agg((${item}), ',') from (
-        select found.id from (
-          select ${table.id} as id from ${table} where ${where}
+      (select string_agg(${item}, ',') from (
+        select * from (
+          select ${table.id} as id${updatedAt} from ${table} where ${where}
           order by ${sql.join(order, sql`, `)}
           limit ${sql.raw(String(MAX_LIMIT))} ${skips ? sql`offset ${offset}` : sql``}
         ) found limit ${limit}

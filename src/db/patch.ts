@@ -1,10 +1,11 @@
 import { getTableName, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Columns } from './fields.ts';
-import { type Json, jsonRows } from './json.ts';
+import type { Json } from './json.ts';
 import { columnList, columnsFrom, nextUpdatedAt } from './record.ts';
-import { nameOf, type RecordKey, recordOf, type TenantTable, type View } from './resource.ts';
+import { nameOf, type RecordKey, recordOf, rowOf, type TenantTable, type View } from './resource.ts';
 import { type Params, rendered, type Statement } from './statement.ts';
+import { renderAndKeep } from './stored-body.ts';
 
 export type PatchValues = RecordKey & {
   /** A JSON object of columns; see `toRecord`. */
@@ -23,7 +24,7 @@ export function patchStatement<T>(
   columns: Columns,
   name = `${nameOf(view)}.update`,
 ): Statement<{ body: Json<T> }, PatchValues> {
-  const { table, fields } = view;
+  const { table } = view;
   return rendered(
     name,
     ($: Params<PatchValues>) => sql<{ body: Json<T> }>`with
@@ -36,10 +37,13 @@ export function patchStatement<T>(
         where ${recordOf(view, $)} and (${$.relatedChanged}::boolean
           or row(${columnsFrom('(stored.record)', columns)}) is distinct from row(${columnsFrom('patched', columns)}))
         returning ${table}.*)
-      ${jsonRows(
-        fields,
+      ${renderAndKeep(
+        view,
         sql`from (select * from changed union all
           select (record).* from stored where not exists (select from changed)) ${sql.identifier(getTableName(table))}`,
+        // Who waited for the lock has seen the record's children as they were before: what it renders is not kept.
+        sql`exists (select from changed)
+          and (select ${table.updatedAt} from ${table} where ${rowOf(view, $)}) = (select (record).updated_at from stored)`,
       )}`,
   );
 }

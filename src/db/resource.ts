@@ -23,6 +23,8 @@ export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> &
   readonly fields: Fields<T>;
   /** Tables that only `fields` need. */
   readonly joins?: SQL;
+  /** Where bodies are kept; without it, they are rendered while reading. */
+  readonly bodies?: TenantTable;
 };
 
 /** Names one record. */

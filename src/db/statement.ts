@@ -91,6 +91,9 @@ function toText(query: SQL): { text: string; parameters: Parameter[] } {
   return { text, parameters };
 }
 
+/** The text of a part of a statement. */
+export const textOf = (part: SQL): string => toText(part).text;
+
 function compose<Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,

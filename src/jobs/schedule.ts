@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/client.ts';
 import type { FileStorage } from '../files/storage.ts';
+import { keepBodies } from './keep-bodies.ts';
 import { JOB_LOCKS, withJobLock } from './lock.ts';
 import { type Purged, purgeProducts } from './purge.ts';
 import { sweepFiles } from './sweep-files.ts';
@@ -48,6 +49,14 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
       lock: JOB_LOCKS.sweepFiles,
       every: 24 * HOUR_MS,
       run: async (signal) => options.onSwept?.(await sweepFiles({ db, storage, logger, now: now(), signal })),
+    },
+    {
+      name: 'keep-bodies',
+      lock: JOB_LOCKS.keepBodies,
+      every: 24 * HOUR_MS,
+      run: async (signal) => {
+        await keepBodies({ db, logger, signal });
+      },
     },
     {
       name: 'sweep-idempotency-keys',

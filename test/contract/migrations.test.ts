@@ -21,6 +21,7 @@ const CHECKSUMS = [
   ['0002_filters_together', '707241811bbfcd7e61d491dd381b8f37a0da472b4d0299932b17e2ebda6c1619'],
   ['0003_idempotency_keys', 'd2f59842494e0714ce051bb5cbe31102f4b05d5d08841decba32cff91e88c28c'],
   ['0004_external_reference_code', '8dba4755c64ce4b3848191b40259aaf64e879e575f460a8c41e2ad9e67864081'],
+  ['0005_stored_bodies', '9e9b93acd297a7c9292a5e2806a374c5c45b3cd93b762c3d6abc3b941e3b164a'],
 ];
 
 /** Older than the rule that nobody waits for a migration. */

@@ -1,4 +1,5 @@
 export * from './api-keys.ts';
+export * from './bodies.ts';
 export * from './catalog.ts';
 export * from './conversations.ts';
 export * from './customers.ts';

@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { productBodyKeeper, purgeCatalogProducts } from '../src/catalog/repository.ts';
+import { customerBodyKeeper } from '../src/customers/repository.ts';
+import { restoreCatalogProduct, updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
+import { newId } from '../src/db/ids.ts';
+import { createLogger } from '../src/http/logging.ts';
+import { compareBodies, keepBodies } from '../src/jobs/keep-bodies.ts';
+import { type Agency, useService } from './support/service.ts';
+
+/** Bodies that are kept with their records: never other than what rendering gives, whatever wrote the record. */
+
+const service = useService();
+const silent = createLogger('silent');
+const FIRST = '00000000-0000-0000-0000-000000000000';
+const PRODUCTS = '/v1/catalog/products';
+const CUSTOMERS = '/v1/customers';
+
+const contact = (value = newId()) => ({ identifierType: 'web', identifierValue: value });
+
+/** Of records whose body counts, those where it is wrong; and those that would be rendered while reading. */
+async function found({ scope }: Agency) {
+  const looks = [productBodyKeeper, customerBodyKeeper].flatMap(({ wrong, stale }) => [wrong, stale]);
+  const [wrongProducts, staleProducts, wrongCustomers, staleCustomers] = await Promise.all(
+    looks.map(async (look) => (await look(scope, FIRST, 1_000)).ids),
+  );
+  return {
+    wrong: [...(wrongProducts ?? []), ...(wrongCustomers ?? [])],
+    stale: [...(staleProducts ?? []), ...(staleCustomers ?? [])],
+  };
+}
+
+/** Everything that the agency reads of both resources. */
+const read = async (agency: Agency): Promise<string[]> => {
+  const texts: string[] = [];
+  for (const path of [PRODUCTS, CUSTOMERS]) {
+    const list = await agency.get(`${path}?limit=100`);
+    texts.push(list.text);
+    for (const { id } of list.body.data) texts.push((await agency.get(`${path}/${id}`)).text);
+  }
+  return texts;
+};
+
+const forget = async ({ id }: Agency): Promise<void> => {
+  await service.query('delete from product_bodies where organization_id = $1', [id]);
+  await service.query('delete from customer_bodies where organization_id = $1', [id]);
+};
+
+type Step = { kind: number; which: number; value: string };
+const steps = fc.array(
+  fc.record({ kind: fc.nat(9), which: fc.nat(3), value: fc.string({ unit: 'grapheme', maxLength: 20 }) }),
+  { minLength: 5, maxLength: 25 },
+);
+
+async function run(agency: Agency, sequence: readonly Step[]): Promise<void> {
+  const products = await Promise.all(
+    [0, 1, 2, 3].map(
+      async (n) => (await agency.post(PRODUCTS, { title: `P${n}`, variants: [{ label: 'x' }] })).body.id,
+    ),
+  );
+  const customers = await Promise.all(
+    [0, 1, 2, 3].map(async () => (await agency.post(CUSTOMERS, { contacts: [contact()] })).body.id),
+  );
+  const { scope } = agency;
+  for (const { kind, which, value } of sequence) {
+    const text = value.replaceAll('\u0000', '');
+    const [product, customer] = [products[which] ?? '', customers[which] ?? ''];
+    const writes = [
+      () => agency.patch(`${PRODUCTS}/${product}`, { description: text }),
+      () => agency.patch(`${PRODUCTS}/${product}`, {}),
+      () => updateCatalogProductMedia(scope, product, { destinations: [text] }).catch(() => undefined),
+      () => agency.delete(`${PRODUCTS}/${product}`),
+      () => restoreCatalogProduct(scope, product, Date.now()).catch(() => undefined),
+      () => agency.patch(`${CUSTOMERS}/${customer}`, { city: text }),
+      () => agency.patch(`${CUSTOMERS}/${customer}`, { contacts: [contact(), contact()] }),
+      () => agency.delete(`${CUSTOMERS}/${customer}`),
+      () => purgeCatalogProducts(service.db, new Date(Date.now() + 60_000).toISOString(), 1),
+      () =>
+        Promise.all([
+          agency.patch(`${CUSTOMERS}/${customer}`, { contacts: [contact()] }),
+          agency.patch(`${CUSTOMERS}/${customer}`, { summary: text }),
+          agency.patch(`${CUSTOMERS}/${customer}`, { contacts: [contact()], city: text }),
+        ]),
+    ];
+    await writes[kind]?.();
+  }
+}
+
+test('no sequence of writes leaves a body that is not what rendering gives', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      const agency = await service.agency();
+      await run(agency, sequence);
+      expect((await found(agency)).wrong).toEqual([]);
+      const kept = await read(agency);
+      await forget(agency);
+      expect(await read(agency)).toEqual(kept);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test('a PATCH that waited behind a change of the contacts keeps no body with the old ones', async () => {
+  const agency = await service.agency();
+  const { body } = await agency.post(CUSTOMERS, { contacts: [contact()] });
+  for (let round = 0; round < 10; round += 1) {
+    await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        agency.patch(
+          `${CUSTOMERS}/${body.id}`,
+          n % 2 ? { city: `${round} ${n}` } : { contacts: [contact()] },
+        ),
+      ),
+    );
+    expect((await found(agency)).wrong).toEqual([]);
+  }
+});
+
+describe('a release that changes fields', () => {
+  const agencyWithOldBodies = async () => {
+    const agency = await service.agency();
+    for (let n = 0; n < 5; n += 1) {
+      await agency.post(PRODUCTS, { title: `P${n}` });
+      await agency.post(CUSTOMERS, { firstName: `C${n}`, contacts: [contact()] });
+    }
+    const before = await read(agency);
+    for (const table of ['product_bodies', 'customer_bodies'])
+      await service.query(
+        `update ${table} set rendering = rendering + 1, body = '{"of":"another release"}' where organization_id = $1`,
+        [agency.id],
+      );
+    return { agency, before };
+  };
+
+  test('shows no body of another release: it is rendered while reading, listed and patched', async () => {
+    const { agency, before } = await agencyWithOldBodies();
+    expect(await read(agency)).toEqual(before);
+    expect((await found(agency)).stale).toHaveLength(10);
+    const [{ id }] = (await agency.get(PRODUCTS)).body.data;
+    const patched = await agency.patch(`${PRODUCTS}/${id}`, { operator: 'Andes' });
+    expect(patched.body.operator).toBe('Andes');
+    expect((await agency.get(`${PRODUCTS}/${id}`)).text).toBe(patched.text);
+    expect((await found(agency)).stale).toHaveLength(9);
+  });
+
+  test('is over when the job has been over the records, in batches, and a stopped one goes on', async () => {
+    const { agency, before } = await agencyWithOldBodies();
+    const stopped = new AbortController();
+    stopped.abort();
+    await keepBodies({ db: service.db, logger: silent, signal: stopped.signal });
+    expect((await found(agency)).stale).toHaveLength(10);
+    await keepBodies({ db: service.db, logger: silent, batchSize: 2 });
+    expect(await found(agency)).toEqual({ wrong: [], stale: [] });
+    expect(await read(agency)).toEqual(before);
+  });
+});
+
+test('a body of an older version of the record does not count', async () => {
+  const agency = await service.agency();
+  const { body } = await agency.post(PRODUCTS, { title: 'Oaxaca' });
+  // As a release writes that knows nothing of bodies.
+  await service.query(
+    `update products set title = 'Puebla', updated_at = updated_at + interval '1 second' where id = $1`,
+    [body.id],
+  );
+  expect((await agency.get(`${PRODUCTS}/${body.id}`)).body.title).toBe('Puebla');
+  expect((await agency.get(PRODUCTS)).body.data[0].title).toBe('Puebla');
+});
+
+test('npm run recount finds a body that is wrong, and with --fix makes it anew', async () => {
+  const agency = await service.agency();
+  const { body } = await agency.post(PRODUCTS, { title: 'Oaxaca' });
+  await service.query(`update product_bodies set body = '{}' where id = $1`, [body.id]);
+  expect(await compareBodies({ db: service.db, logger: silent, fix: false })).toEqual({ wrong: 1 });
+  expect(await compareBodies({ db: service.db, logger: silent, fix: true })).toEqual({ wrong: 1 });
+  expect((await agency.get(`${PRODUCTS}/${body.id}`)).body).toEqual(body);
+  expect(await compareBodies({ db: service.db, logger: silent, fix: true })).toEqual({ wrong: 0 });
+});
