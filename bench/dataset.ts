@@ -207,6 +207,11 @@ const STEPS: readonly Step[] = [
       cross join lateral generate_series(1, message_count) m
       where ${condition}`,
   })),
+  ...(['customer', 'product'] as const).map((kind) => ({
+    what: `bodies of ${kind}s, as of no release`,
+    sql: `insert into ${kind}_bodies (organization_id, id, updated_at, rendering, body)
+      select organization_id, id, updated_at, 0, '{}' from ${kind}s`,
+  })),
   {
     what: 'live counts',
     sql: `insert into live_counts (organization_id, resource, slot, live) ${[

@@ -7,6 +7,8 @@ import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
 import { parseJson } from '../src/db/json.ts';
 import { migrateDatabase } from '../src/db/migrate.ts';
 import { scopeTo } from '../src/db/scope.ts';
+import { createLogger } from '../src/http/logging.ts';
+import { keepBodies } from '../src/jobs/keep-bodies.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES, SMALL } from './dataset.ts';
 import {
@@ -48,6 +50,10 @@ async function withClient<Result>(
 async function load(url: string, { scale }: Options): Promise<void> {
   await migrateDatabase(url);
   await withClient(url, (client) => loadDataSet(client, SCALES[scale], (step) => report(`loading: ${step}`)));
+  report('loading: bodies');
+  const db = openDatabase({ url, poolSize: 2, maxWaiting: 10, statementTimeout: 60_000 });
+  await keepBodies({ db, logger: createLogger('silent') }).finally(db.close);
+  await withClient(url, (client) => client.query('vacuum (full, analyze) customer_bodies, product_bodies'));
 }
 
 /** Loads the database `postgres`; with --data, copies it from the one that was loaded before. */

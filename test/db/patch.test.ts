@@ -4,7 +4,7 @@ import { fieldsOf } from '../../src/db/fields.ts';
 import { newId } from '../../src/db/ids.ts';
 import { patchStatement } from '../../src/db/patch.ts';
 import { toRecord } from '../../src/db/record.ts';
-import { customers, liveCustomers } from '../../src/db/schema/index.ts';
+import { customerBodies, customers, liveCustomers } from '../../src/db/schema/index.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 const service = useService();
@@ -17,7 +17,7 @@ const Shown = z.object({
 });
 const columns = { firstName: customers.firstName, city: customers.city, tags: customers.tags };
 const statement = patchStatement(
-  { ...liveCustomers, fields: fieldsOf(Shown, customers) },
+  { ...liveCustomers, bodies: customerBodies, fields: fieldsOf(Shown, customers) },
   columns,
   'patch_test.update',
 );
