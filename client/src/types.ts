@@ -29,155 +29,177 @@ export type ServiceErrorCode =
   | 'VALIDATION_FAILED';
 
 export type ArchivedCatalogProduct = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it left the catalog. Example: `2026-11-21T08:25:00.123Z`. */
   archivedAt: string;
 };
 
 export type ArchivedCustomer = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
+  /** Always true: the customer left the book. */
   archived: boolean;
 };
 
 export type CatalogProduct = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `Patagonia Norte en 8 días`. */
+  /** What customers read first. Example: `Patagonia Norte en 8 días`. */
   title: string;
+  /** What kind of product it is. */
   type: 'package' | 'experience' | 'expedition' | 'custom';
+  /** Whether it is for sale: `active`, not at the moment: `paused`, or not finished: `draft`. */
   status: 'active' | 'paused' | 'draft';
+  /** What a price is for: a person, a group, or everything. */
   pricingMode: 'per_person' | 'per_group' | 'total';
+  /** The price class that the agency puts it in; null when it does not say. */
   budgetTier: 'economic' | 'mid' | 'premium' | null;
-  /** Example: `2`. */
+  /** The fewest travellers; null when there is no such limit. Example: `2`. */
   capacityMin: number | null;
-  /** Example: `16`. */
+  /** The most travellers; null when there is no such limit. Example: `16`. */
   capacityMax: number | null;
   /** Image reference; catalog images are in a public store. */
   coverImage: string | null;
-  /** Example: `USD`. */
+  /** The currency of its prices, three characters, as in ISO 4217. Example: `USD`. */
   currency: string | null;
+  /** All about it, for customers. */
   description: string | null;
-  /** Example: `Lagos, bosques y volcanes.`. */
+  /** A sentence or two, for lists and cards. Example: `Lagos, bosques y volcanes.`. */
   shortDescription: string | null;
+  /** What customers must know before they buy, such as the terms of cancelling. */
   specialConditions: string | null;
+  /** Where it leads, as the dashboard keeps it. */
   destinations: string[];
-  /** Example: `8`. */
+  /** How long it takes, in whole days. Example: `8`. */
   durationDays: number | null;
+  /** How long it takes, in hours, where days are too coarse. */
   durationHours: number | null;
+  /** What is in the price, each entry one thing. */
   includes: string[];
+  /** What is not in the price, each entry one thing. */
   excludes: string[];
+  /** References of further images; catalog images are in a public store. */
   gallery: string[];
-  /** The agency's own code for the product, to sync by without storing ids of this service. Example: `PAT-08`. */
+  /** The agency's own code for the product. Use it to sync without keeping ids; see the filter of the list. Example: `PAT-08`. */
   externalReferenceCode: string | null;
-  /** Example: `1450`. */
+  /** The lowest price, in `currency`, per what `pricingMode` says. Example: `1450`. */
   fromPrice: number | null;
+  /** The highest price, in `currency`, per what `pricingMode` says. */
   priceMax: number | null;
+  /** Who carries out the trip. */
   operator: string | null;
+  /** What the price rests on, such as double occupancy. */
   priceBasis: string | null;
   /** Text as it was sent, such as a calendar date. Example: `2026-12-01`. */
   validFrom: string | null;
   /** Text as it was sent, such as a calendar date. Example: `2027-03-31`. */
   validUntil: string | null;
+  /** Forms that it is sold in, by their position. */
   variants: CatalogProductVariant[];
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was created. Example: `2026-11-21T08:25:00.123Z`. */
   createdAt: string;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was last changed; the list is in this order, the newest first. Example: `2026-11-21T08:25:00.123Z`. */
   updatedAt: string;
 };
 
 /** All text of a product with its variants takes at most 262144 bytes, as JSON in UTF-8. */
 export type CatalogProductCreate = {
-  /** At most 500 characters. */
+  /** What customers read first. At most 500 characters. */
   title: string;
-  /** Default: `"package"`. */
+  /** What kind of product it is. Default: `package`. */
   type?: 'package' | 'experience' | 'expedition' | 'custom';
-  /** Default: `"active"`. */
+  /** Whether it is for sale: `active`, not at the moment: `paused`, or not finished: `draft`. Default: `active`. */
   status?: 'active' | 'paused' | 'draft';
-  /** Default: `"per_person"`. */
+  /** What a price is for: a person, a group, or everything. Default: `per_person`. */
   pricingMode?: 'per_person' | 'per_group' | 'total';
+  /** The price class that the agency puts it in; null when it does not say. */
   budgetTier?: 'economic' | 'mid' | 'premium' | null;
-  /** At least 1. */
+  /** The fewest travellers; null when there is no such limit. At least 1. */
   capacityMin?: number | null;
-  /** At least 1. */
+  /** The most travellers; null when there is no such limit. At least 1. */
   capacityMax?: number | null;
-  /** Three-character currency code. At least 3 characters, at most 3 characters. Example: `USD`. */
+  /** The currency of its prices, three characters, as in ISO 4217. At least 3 characters, at most 3 characters. Example: `USD`. */
   currency?: string | null;
-  /** At most 50000 characters. */
+  /** All about it, for customers. At most 50000 characters. */
   description?: string | null;
-  /** At most 2000 characters. */
+  /** A sentence or two, for lists and cards. At most 2000 characters. */
   shortDescription?: string | null;
-  /** At most 50000 characters. */
+  /** What customers must know before they buy, such as the terms of cancelling. At most 50000 characters. */
   specialConditions?: string | null;
-  /** At most 255 characters. */
+  /** Who carries out the trip. At most 255 characters. */
   operator?: string | null;
-  /** At most 255 characters. */
+  /** What the price rests on, such as double occupancy. At most 255 characters. */
   priceBasis?: string | null;
-  /** At most 255 characters. */
+  /** The agency's own code for the product. Use it to sync without keeping ids; see the filter of the list. At most 255 characters. */
   externalReferenceCode?: string | null;
-  /** At least 1. */
+  /** How long it takes, in whole days. At least 1. */
   durationDays?: number | null;
-  /** Greater than 0. */
+  /** How long it takes, in hours, where days are too coarse. Greater than 0. */
   durationHours?: number | null;
-  /** At most 200 entries. */
+  /** What is in the price, each entry one thing. At most 200 entries. */
   includes?: string[] | null;
-  /** At most 200 entries. */
+  /** What is not in the price, each entry one thing. At most 200 entries. */
   excludes?: string[] | null;
-  /** At least 0. */
+  /** The lowest price, in `currency`, per what `pricingMode` says. At least 0. */
   fromPrice?: number | null;
-  /** At least 0. */
+  /** The highest price, in `currency`, per what `pricingMode` says. At least 0. */
   priceMax?: number | null;
   /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validFrom?: string | null;
   /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validUntil?: string | null;
-  /** Set here only; a PATCH does not change them. At most 100 entries. Default: `[]`. */
+  /** Set here only; a PATCH does not change them. Default: `[]`. At most 100 entries. */
   variants?: CatalogProductVariantCreate[];
 };
 
 export type CatalogProductList = {
+  /** The records of this page, in the order of the list. */
   data: CatalogProduct[];
   pagination: Pagination;
 };
 
 /** All text of a product with its variants takes at most 262144 bytes, as JSON in UTF-8. */
 export type CatalogProductUpdate = {
-  /** At most 500 characters. */
+  /** What customers read first. At most 500 characters. */
   title?: string;
+  /** What kind of product it is. */
   type?: 'package' | 'experience' | 'expedition' | 'custom';
+  /** Whether it is for sale: `active`, not at the moment: `paused`, or not finished: `draft`. */
   status?: 'active' | 'paused' | 'draft';
+  /** What a price is for: a person, a group, or everything. */
   pricingMode?: 'per_person' | 'per_group' | 'total';
+  /** The price class that the agency puts it in; null when it does not say. */
   budgetTier?: 'economic' | 'mid' | 'premium' | null;
-  /** At least 1. */
+  /** The fewest travellers; null when there is no such limit. At least 1. */
   capacityMin?: number | null;
-  /** At least 1. */
+  /** The most travellers; null when there is no such limit. At least 1. */
   capacityMax?: number | null;
-  /** Three-character currency code. At least 3 characters, at most 3 characters. Example: `USD`. */
+  /** The currency of its prices, three characters, as in ISO 4217. At least 3 characters, at most 3 characters. Example: `USD`. */
   currency?: string | null;
-  /** At most 50000 characters. */
+  /** All about it, for customers. At most 50000 characters. */
   description?: string | null;
-  /** At most 2000 characters. */
+  /** A sentence or two, for lists and cards. At most 2000 characters. */
   shortDescription?: string | null;
-  /** At most 50000 characters. */
+  /** What customers must know before they buy, such as the terms of cancelling. At most 50000 characters. */
   specialConditions?: string | null;
-  /** At most 255 characters. */
+  /** Who carries out the trip. At most 255 characters. */
   operator?: string | null;
-  /** At most 255 characters. */
+  /** What the price rests on, such as double occupancy. At most 255 characters. */
   priceBasis?: string | null;
-  /** At most 255 characters. */
+  /** The agency's own code for the product. Use it to sync without keeping ids; see the filter of the list. At most 255 characters. */
   externalReferenceCode?: string | null;
-  /** At least 1. */
+  /** How long it takes, in whole days. At least 1. */
   durationDays?: number | null;
-  /** Greater than 0. */
+  /** How long it takes, in hours, where days are too coarse. Greater than 0. */
   durationHours?: number | null;
-  /** At most 200 entries. */
+  /** What is in the price, each entry one thing. At most 200 entries. */
   includes?: string[] | null;
-  /** At most 200 entries. */
+  /** What is not in the price, each entry one thing. At most 200 entries. */
   excludes?: string[] | null;
-  /** At least 0. */
+  /** The lowest price, in `currency`, per what `pricingMode` says. At least 0. */
   fromPrice?: number | null;
-  /** At least 0. */
+  /** The highest price, in `currency`, per what `pricingMode` says. At least 0. */
   priceMax?: number | null;
   /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validFrom?: string | null;
@@ -186,146 +208,162 @@ export type CatalogProductUpdate = {
 };
 
 export type CatalogProductVariant = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `Temporada alta`. */
+  /** What tells the variant from the others. Example: `Temporada alta`. */
   label: string;
   /** Place among the variants, from 0. At least 0. */
   position: number;
+  /** Whether it is for sale: `active`, not at the moment: `paused`, or not finished: `draft`. */
   status: 'active' | 'paused' | 'draft';
+  /** The fewest travellers; null when there is no such limit. */
   capacityMin: number | null;
+  /** The most travellers; null when there is no such limit. */
   capacityMax: number | null;
-  /** Example: `USD`. */
+  /** The currency of its prices, three characters, as in ISO 4217. Example: `USD`. */
   currency: string | null;
+  /** All about it, for customers. */
   description: string | null;
+  /** A sentence or two, for lists and cards. */
   shortDescription: string | null;
+  /** How long it takes, in whole days. */
   durationDays: number | null;
+  /** How long it takes, in hours, where days are too coarse. */
   durationHours: number | null;
+  /** What is in the price, each entry one thing. */
   includes: string[];
+  /** What is not in the price, each entry one thing. */
   excludes: string[];
-  /** Example: `1790`. */
+  /** The lowest price, in `currency`, per what `pricingMode` says. Example: `1790`. */
   fromPrice: number | null;
+  /** The highest price, in `currency`, per what `pricingMode` says. */
   priceMax: number | null;
 };
 
 export type CatalogProductVariantCreate = {
-  /** At most 500 characters. */
+  /** What tells the variant from the others. At most 500 characters. */
   label: string;
-  /** Default: `"active"`. */
+  /** Whether it is for sale: `active`, not at the moment: `paused`, or not finished: `draft`. Default: `active`. */
   status?: 'active' | 'paused' | 'draft';
-  /** At least 1. */
+  /** The fewest travellers; null when there is no such limit. At least 1. */
   capacityMin?: number | null;
-  /** At least 1. */
+  /** The most travellers; null when there is no such limit. At least 1. */
   capacityMax?: number | null;
-  /** Three-character currency code. At least 3 characters, at most 3 characters. Example: `USD`. */
+  /** The currency of its prices, three characters, as in ISO 4217. At least 3 characters, at most 3 characters. Example: `USD`. */
   currency?: string | null;
-  /** At most 50000 characters. */
+  /** All about it, for customers. At most 50000 characters. */
   description?: string | null;
-  /** At most 2000 characters. */
+  /** A sentence or two, for lists and cards. At most 2000 characters. */
   shortDescription?: string | null;
-  /** At least 1. */
+  /** How long it takes, in whole days. At least 1. */
   durationDays?: number | null;
-  /** At most 200 entries. */
+  /** What is in the price, each entry one thing. At most 200 entries. */
   includes?: string[] | null;
-  /** At most 200 entries. */
+  /** What is not in the price, each entry one thing. At most 200 entries. */
   excludes?: string[] | null;
-  /** At least 0. */
+  /** The lowest price, in `currency`, per what `pricingMode` says. At least 0. */
   fromPrice?: number | null;
-  /** At least 0. */
+  /** The highest price, in `currency`, per what `pricingMode` says. At least 0. */
   priceMax?: number | null;
 };
 
 export type Conversation = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `whatsapp`. */
+  /** The messaging channel, such as whatsapp; new ones can appear. Example: `whatsapp`. */
   channel: string;
   /** Identifier on its channel: phone number, handle. Example: `+5215512345678`. */
   contact: string;
-  /** Example: `Ana`. */
+  /** The name that the contact has on the channel. Example: `Ana`. */
   contactName: string | null;
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** The customer who writes; null while nobody is known. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   customerId: string | null;
-  /** Example: `Ana Peña`. */
+  /** The name of the customer, also of an archived one. Example: `Ana Peña`. */
   customerName: string | null;
-  /** Example: `waiting_for_agency`. */
+  /** Whose turn it is, in words of the agency; new ones can appear. Example: `waiting_for_agency`. */
   activityState: string | null;
   /** Who holds the thread: the agent, or a team member who took over. Example: `agent`. */
   controlledBy: string | null;
-  /** Example: `es`. */
+  /** The language that is written in. Example: `es`. */
   language: string | null;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When the newest message came; the list is in this order, the newest first. Example: `2026-11-21T08:25:00.123Z`. */
   lastMessageAt: string | null;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it began or was written. Example: `2026-11-21T08:25:00.123Z`. */
   createdAt: string;
 };
 
 export type ConversationList = {
+  /** The records of this page, in the order of the list. */
   data: Conversation[];
   pagination: Pagination;
 };
 
 export type ConversationMessage = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
   /** The thread that the message came from; a transcript can join several. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   conversationId: string;
-  /** Example: `Hola, ¿tienen salidas en enero?`. */
+  /** The text of the message. Example: `Hola, ¿tienen salidas en enero?`. */
   content: string;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it began or was written. Example: `2026-11-21T08:25:00.123Z`. */
   createdAt: string;
-  /** Example: `inbound`. */
+  /** Who wrote: `inbound` is the contact. New values can appear. Example: `inbound`. */
   direction: string;
-  /** Example: `text`. */
+  /** What the message holds, such as text; new values can appear. Example: `text`. */
   messageType: string;
-  /** Example: `Ana`. */
+  /** Who wrote, by name, where it is known. Example: `Ana`. */
   senderName: string | null;
 };
 
 export type ConversationTranscript = {
-  /** Oldest first. */
+  /** The messages, oldest first. */
   data: ConversationMessage[];
   /** Count of all messages of the joined threads. At least 0. Example: `12`. */
   total: number;
 };
 
 export type Customer = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `Ana`. */
+  /** Given name; null while the person has not said it. Example: `Ana`. */
   firstName: string | null;
-  /** Example: `Peña`. */
+  /** Family name; null while the person has not said it. Example: `Peña`. */
   lastName: string | null;
   /** First and last name joined; null for an anonymous lead. Example: `Ana Peña`. */
   displayName: string | null;
-  /** Example: `Ciudad de México`. */
+  /** Where the person lives, as it was written. Example: `Ciudad de México`. */
   city: string | null;
-  /** Example: `México`. */
+  /** The country that the person lives in, as it was written. Example: `México`. */
   country: string | null;
-  /** Example: `es`. */
+  /** The language to write in: es, pt or en. Example: `es`. */
   preferredLanguage: string | null;
+  /** What the agency should know of the person. */
   summary: string | null;
+  /** Labels of the agency; the list of customers can be filtered by one. */
   tags: string[];
   /** The first is the primary contact. */
   contacts: CustomerContact[];
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was created. Example: `2026-11-21T08:25:00.123Z`. */
   createdAt: string;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was last changed; the list is in this order, the newest first. Example: `2026-11-21T08:25:00.123Z`. */
   updatedAt: string;
 };
 
 export type CustomerContact = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
+  /** The channel on which the person is reached. */
   identifierType: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
   /** As it was sent. Example: `+52 1 55 1234 5678`. */
   identifierValue: string;
+  /** The name on the channel, once the dashboard knows it. */
   displayName: string | null;
   /** In E.164, for whatsapp and telefono. Example: `+5215512345678`. */
   phoneNumber: string | null;
 };
 
 export type CustomerContactCreate = {
+  /** The channel on which the person is reached. */
   identifierType: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
   /**
    * Identifies the person on the channel; read back as it was sent.
@@ -347,22 +385,24 @@ export type CustomerContactCreate = {
 export type CustomerCreate = {
   /** The first becomes the primary contact. At least 1, at most 50 entries. */
   contacts: CustomerContactCreate[];
-  /** At most 255 characters. */
+  /** Given name; null while the person has not said it. At most 255 characters. */
   firstName?: string | null;
-  /** At most 255 characters. */
+  /** Family name; null while the person has not said it. At most 255 characters. */
   lastName?: string | null;
-  /** At most 255 characters. */
+  /** Where the person lives, as it was written. At most 255 characters. */
   city?: string | null;
-  /** At most 255 characters. */
+  /** The country that the person lives in, as it was written. At most 255 characters. */
   country?: string | null;
+  /** The language to write in: es, pt or en. */
   preferredLanguage?: 'es' | 'pt' | 'en' | null;
-  /** At most 50000 characters. */
+  /** What the agency should know of the person. At most 50000 characters. */
   summary?: string | null;
-  /** At most 100 entries. Default: `[]`. */
+  /** Labels of the agency; the list of customers can be filtered by one. Default: `[]`. At most 100 entries. */
   tags?: string[];
 };
 
 export type CustomerList = {
+  /** The records of this page, in the order of the list. */
   data: Customer[];
   pagination: Pagination;
 };
@@ -370,51 +410,52 @@ export type CustomerList = {
 export type CustomerUpdate = {
   /** Replaces the whole list; a contact that stays keeps its id. At least 1, at most 50 entries. */
   contacts?: CustomerContactCreate[];
-  /** At most 255 characters. */
+  /** Given name; null while the person has not said it. At most 255 characters. */
   firstName?: string | null;
-  /** At most 255 characters. */
+  /** Family name; null while the person has not said it. At most 255 characters. */
   lastName?: string | null;
-  /** At most 255 characters. */
+  /** Where the person lives, as it was written. At most 255 characters. */
   city?: string | null;
-  /** At most 255 characters. */
+  /** The country that the person lives in, as it was written. At most 255 characters. */
   country?: string | null;
+  /** The language to write in: es, pt or en. */
   preferredLanguage?: 'es' | 'pt' | 'en' | null;
-  /** At most 50000 characters. */
+  /** What the agency should know of the person. At most 50000 characters. */
   summary?: string | null;
-  /** At most 100 entries. */
+  /** Labels of the agency; the list of customers can be filtered by one. At most 100 entries. */
   tags?: string[];
 };
 
 export type Opportunity = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `Patagonia, familia Peña`. */
+  /** What the lead is about, for people. Example: `Patagonia, familia Peña`. */
   title: string | null;
   /** The agency's short reference for people. Example: `OP-1042`. */
   shortRef: string | null;
-  /** Example: `Bariloche`. */
+  /** Where the customer wants to go, as it was written. Example: `Bariloche`. */
   destination: string | null;
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** The customer who asks; null while nobody is known. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   customerId: string | null;
-  /** Example: `Ana Peña`. */
+  /** The name of the customer, also of an archived one. Example: `Ana Peña`. */
   customerName: string | null;
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** The team member who sells; null while nobody is assigned. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   sellerMemberId: string | null;
-  /** Example: `Lucía Romero`. */
+  /** The name of the team member who sells. Example: `Lucía Romero`. */
   sellerName: string | null;
-  /** Example: `2500`. */
+  /** The least that the customer wants to spend, in `budgetCurrency`. Example: `2500`. */
   budgetMin: number | null;
-  /** Example: `4000`. */
+  /** The most that the customer wants to spend, in `budgetCurrency`. Example: `4000`. */
   budgetMax: number | null;
-  /** Example: `USD`. */
+  /** The currency of the budget, three characters. Example: `USD`. */
   budgetCurrency: string | null;
   /** Text as the agency wrote it; what we suggest is a calendar date such as 2027-01-15. Example: `2027-01-15`. */
   checkInDate: string | null;
-  /** Example: `7`. */
+  /** How many nights the trip takes. Example: `7`. */
   nights: number | null;
-  /** Example: `4`. */
+  /** How many people travel. Example: `4`. */
   passengerCount: number | null;
-  /** Example: `qualified`. */
+  /** How far the sale is. The agency chooses the values; new ones can appear. Example: `qualified`. */
   salesStage: string;
   /** Key of the pipeline column; agencies rename columns, so branch on this. Example: `negotiation`. */
   stage: string | null;
@@ -424,105 +465,110 @@ export type Opportunity = {
   temperature: 'hot' | 'warm' | 'cold' | 'unknown' | 'discarded' | null;
   /** null: it never entered the pipeline. Example: `2026-11-21T08:25:00.123Z`. */
   qualifiedAt: string | null;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When something last happened, such as a message. Example: `2026-11-21T08:25:00.123Z`. */
   lastActivityAt: string | null;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was created. Example: `2026-11-21T08:25:00.123Z`. */
   createdAt: string;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was last changed; the list is in this order, the newest first. Example: `2026-11-21T08:25:00.123Z`. */
   updatedAt: string;
 };
 
 export type OpportunityList = {
+  /** The records of this page, in the order of the list. */
   data: Opportunity[];
   pagination: Pagination;
 };
 
 /** Another page exists while offset plus limit is below total. */
 export type Pagination = {
-  /** At least 1. Example: `25`. */
+  /** The limit that this page was cut with; the last page may hold fewer records. At least 1. Example: `25`. */
   limit: number;
-  /** At least 0. */
+  /** The offset of this page: how many records come before it. At least 0. */
   offset: number;
   /** Count of all records for the filters sent. At least 0. Example: `60`. */
   total: number;
 };
 
 export type Quote = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** The opportunity that the quote is made for. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   opportunityId: string;
-  /** Example: `Patagonia en familia`. */
+  /** What the quote offers, for people. Example: `Patagonia en familia`. */
   title: string;
+  /** Not finished: `draft`; open to the customer: `published`; withdrawn: `disabled`. */
   status: 'draft' | 'published' | 'disabled';
-  /** Example: `Bariloche`. */
+  /** Where the trip leads, as it was written. Example: `Bariloche`. */
   destination: string | null;
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** The customer who gets it; null while nobody is known. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   customerId: string | null;
-  /** Example: `Ana Peña`. */
+  /** The name of the customer, also of an archived one. Example: `Ana Peña`. */
   customerName: string | null;
-  /** Example: `3650`. */
+  /** The whole price, in `currency`; null while it is open. Example: `3650`. */
   price: number | null;
-  /** Example: `USD`. */
+  /** The currency of the price, three characters. Example: `USD`. */
   currency: string | null;
   /** Of the public quote link; builds the URL that the customer sees. Example: `7hG2kQ9xZ4mN1pR8sT5vW3yB`. */
   token: string;
   /** Times the customer opened it; 0 means never seen. Example: `2`. */
   openCount: number;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When the customer first opened it; null means never. Example: `2026-11-21T08:25:00.123Z`. */
   firstOpenedAt: string | null;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When the customer last opened it; null means never. Example: `2026-11-21T08:25:00.123Z`. */
   lastOpenedAt: string | null;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was opened to the customer; null means never. Example: `2026-11-21T08:25:00.123Z`. */
   publishedAt: string | null;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was created. Example: `2026-11-21T08:25:00.123Z`. */
   createdAt: string;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was last changed; the list is in this order, the newest first. Example: `2026-11-21T08:25:00.123Z`. */
   updatedAt: string;
 };
 
 export type QuoteAttachment = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; text without a meaning of its own. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `cotizacion.pdf`. */
+  /** The name to save the file under. Example: `cotizacion.pdf`. */
   fileName: string;
-  /** Example: `itinerary`. */
+  /** What the file is for, such as itinerary; new values can appear. Example: `itinerary`. */
   kind: string;
-  /** Example: `application/pdf`. */
+  /** The media type of the file. Example: `application/pdf`. */
   mimeType: string;
-  /** At least 0. Example: `18432`. */
+  /** The size of the file in bytes. At least 0. Example: `18432`. */
   sizeBytes: number;
   /** Signed and short-lived: fetch the file on receipt, do not store the link. Example: `https://api.example.com/files/AZ4t7pKx`. */
   url: string;
 };
 
 export type QuoteAttachmentList = {
+  /** All files of the quote; there are no pages. */
   data: QuoteAttachment[];
 };
 
 export type QuoteList = {
+  /** The records of this page, in the order of the list. */
   data: Quote[];
   pagination: Pagination;
 };
 
 export type TeamMember = {
-  /** Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
+  /** Never changes; `sellerMemberId` of an opportunity refers to it. Example: `01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17`. */
   id: string;
-  /** Example: `usr_1042`. */
+  /** The id of the user behind the member, in the system of users. Example: `usr_1042`. */
   userId: string;
-  /** Example: `Lucía Romero`. */
+  /** First and last name, as colleagues see it. Example: `Lucía Romero`. */
   name: string;
-  /** Example: `lucia@example.com`. */
+  /** The address that the member works with. Example: `lucia@example.com`. */
   email: string;
   /** One base role and optional add-ons. */
   roles: string[];
   /** Whether the member takes part in automatic assignment of opportunities. */
   isAssignable: boolean;
-  /** Example: `2026-11-21T08:25:00.123Z`. */
+  /** When the member joined; the list is in this order, the oldest first. Example: `2026-11-21T08:25:00.123Z`. */
   createdAt: string;
 };
 
 export type TeamMemberList = {
+  /** The records of this page, in the order of the list. */
   data: TeamMember[];
   pagination: Pagination;
 };

@@ -32,7 +32,8 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         operationId: 'listCatalogProducts',
         tags,
         summary: 'List products',
-        description: 'Products that are not archived, most recently updated first, with their variants.',
+        description:
+          'Products that are not archived, most recently updated first, with their variants. Use it to find a product by text, kind, price class or your own code, and to walk through the catalog.',
         querystring: CatalogProductListQuery,
         response: responses({ status: 200, schema: CatalogProductList, description: 'A page of products.' }),
       },
@@ -47,7 +48,8 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         operationId: 'createCatalogProduct',
         tags,
         summary: 'Create a product',
-        description: 'Creates a product with its variants, all or nothing. Variants are set here only.',
+        description:
+          'Creates a product with its variants, all or nothing. Variants are set here only. Use it to put a trip into the catalog.',
         body: CatalogProductCreate,
         response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }),
       },
@@ -62,7 +64,8 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         operationId: 'getCatalogProduct',
         tags,
         summary: 'Get a product',
-        description: 'One product with its variants.',
+        description:
+          'One product with its variants. Use it to read a product whose id you know, and to take its `ETag` before you change it.',
         params: CatalogProductParams,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product.' },
@@ -81,7 +84,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         tags,
         summary: 'Update a product',
         description:
-          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. `variants` cannot be changed after creation: it has no effect here, and is refused under strict handling.',
+          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. `variants` cannot be changed after creation: it has no effect here, and is refused under strict handling. Use it to change prices, texts or the status of a product.',
         params: CatalogProductParams,
         body: CatalogProductUpdate,
         response: responses(
@@ -109,7 +112,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         tags,
         summary: 'Archive a product',
         description:
-          'The product leaves the catalog. The dashboard can restore it within 30 days; after that it is purged.',
+          'The product leaves the catalog. The dashboard can restore it within 30 days; after that it is purged. Use it to take a product out of the catalog for good; to stop selling it for a time, set its status to `paused`.',
         params: CatalogProductParams,
         response: responses(
           {

@@ -21,7 +21,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         tags,
         summary: 'List conversations',
         description:
-          'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread.',
+          'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread. Use it to find the threads of a customer or of a telephone number, and those that wait for an answer.',
         querystring: ConversationListQuery,
         response: responses({
           status: 200,
@@ -41,7 +41,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         tags,
         summary: 'Get the transcript of a conversation',
         description:
-          'The newest `limit` messages, oldest first, of all the threads that were joined by rotation. There is no offset: ask for as many as needed.',
+          'The newest `limit` messages, oldest first, of all the threads that were joined by rotation. There is no offset: ask for as many as needed. Use it to read what was said.',
         params: ConversationParams,
         querystring: ConversationTranscriptQuery,
         response: responses(

@@ -1,39 +1,61 @@
 import { z } from 'zod';
-import { dateTime, id, limit, page, pageQuery, textFilter } from '../http/fields.ts';
+import { dateTime, described, id, limit, page, pageQuery, textFilter } from '../http/fields.ts';
+
+/** Of conversations and of their messages. */
+const MEANINGS = {
+  id: 'Never changes; text without a meaning of its own.',
+  channel: 'The messaging channel, such as whatsapp; new ones can appear.',
+  contactName: 'The name that the contact has on the channel.',
+  customerId: 'The customer who writes; null while nobody is known.',
+  customerName: 'The name of the customer, also of an archived one.',
+  activityState: 'Whose turn it is, in words of the agency; new ones can appear.',
+  language: 'The language that is written in.',
+  lastMessageAt: 'When the newest message came; the list is in this order, the newest first.',
+  content: 'The text of the message.',
+  direction: 'Who wrote: `inbound` is the contact. New values can appear.',
+  messageType: 'What the message holds, such as text; new values can appear.',
+  senderName: 'Who wrote, by name, where it is known.',
+  createdAt: 'When it began or was written.',
+};
 
 export const Conversation = z
-  .object({
-    id: id(),
-    channel: z.string().meta({ examples: ['whatsapp'] }),
-    contact: z
-      .string()
-      .describe('Identifier on its channel: phone number, handle.')
-      .meta({ examples: ['+5215512345678'] }),
-    contactName: z
-      .string()
-      .nullable()
-      .meta({ examples: ['Ana'] }),
-    customerId: id().nullable(),
-    customerName: z
-      .string()
-      .nullable()
-      .meta({ examples: ['Ana Peña'] }),
-    activityState: z
-      .string()
-      .nullable()
-      .meta({ examples: ['waiting_for_agency'] }),
-    controlledBy: z
-      .string()
-      .nullable()
-      .describe('Who holds the thread: the agent, or a team member who took over.')
-      .meta({ examples: ['agent'] }),
-    language: z
-      .string()
-      .nullable()
-      .meta({ examples: ['es'] }),
-    lastMessageAt: dateTime().nullable(),
-    createdAt: dateTime(),
-  })
+  .object(
+    described(
+      {
+        id: id(),
+        channel: z.string().meta({ examples: ['whatsapp'] }),
+        contact: z
+          .string()
+          .describe('Identifier on its channel: phone number, handle.')
+          .meta({ examples: ['+5215512345678'] }),
+        contactName: z
+          .string()
+          .nullable()
+          .meta({ examples: ['Ana'] }),
+        customerId: id().nullable(),
+        customerName: z
+          .string()
+          .nullable()
+          .meta({ examples: ['Ana Peña'] }),
+        activityState: z
+          .string()
+          .nullable()
+          .meta({ examples: ['waiting_for_agency'] }),
+        controlledBy: z
+          .string()
+          .nullable()
+          .describe('Who holds the thread: the agent, or a team member who took over.')
+          .meta({ examples: ['agent'] }),
+        language: z
+          .string()
+          .nullable()
+          .meta({ examples: ['es'] }),
+        lastMessageAt: dateTime().nullable(),
+        createdAt: dateTime(),
+      },
+      MEANINGS,
+    ),
+  )
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
 
@@ -48,24 +70,31 @@ export const ConversationListQuery = z.object({
 });
 
 export const ConversationMessage = z
-  .object({
-    id: id(),
-    conversationId: id().describe('The thread that the message came from; a transcript can join several.'),
-    content: z.string().meta({ examples: ['Hola, ¿tienen salidas en enero?'] }),
-    createdAt: dateTime(),
-    direction: z.string().meta({ examples: ['inbound'] }),
-    messageType: z.string().meta({ examples: ['text'] }),
-    senderName: z
-      .string()
-      .nullable()
-      .meta({ examples: ['Ana'] }),
-  })
+  .object(
+    described(
+      {
+        id: id(),
+        conversationId: id().describe(
+          'The thread that the message came from; a transcript can join several.',
+        ),
+        content: z.string().meta({ examples: ['Hola, ¿tienen salidas en enero?'] }),
+        createdAt: dateTime(),
+        direction: z.string().meta({ examples: ['inbound'] }),
+        messageType: z.string().meta({ examples: ['text'] }),
+        senderName: z
+          .string()
+          .nullable()
+          .meta({ examples: ['Ana'] }),
+      },
+      MEANINGS,
+    ),
+  )
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
 
 export const ConversationTranscript = z
   .object({
-    data: z.array(ConversationMessage).describe('Oldest first.'),
+    data: z.array(ConversationMessage).describe('The messages, oldest first.'),
     total: z
       .int()
       .min(0)

@@ -31,7 +31,8 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         operationId: 'listCustomers',
         tags,
         summary: 'List customers',
-        description: 'Customers that are not archived, most recently updated first, with their contacts.',
+        description:
+          'Customers that are not archived, most recently updated first, with their contacts. Use it to find a customer by name, telephone number, email address or tag.',
         querystring: CustomerListQuery,
         response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
       },
@@ -47,7 +48,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         tags,
         summary: 'Create a customer',
         description:
-          'Creates a person or an anonymous lead with one or more contacts. A contact belongs to one customer of the organization: 409 `CUSTOMER_CONTACT_CONFLICT` names the customer that has it.',
+          'Creates a person or an anonymous lead with one or more contacts. A contact belongs to one customer of the organization: 409 `CUSTOMER_CONTACT_CONFLICT` names the customer that has it. Use it to add a lead, after you have looked for its contact.',
         body: CustomerCreate,
         response: responses(
           { status: 201, schema: Customer, description: 'The customer.' },
@@ -65,7 +66,8 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         operationId: 'getCustomer',
         tags,
         summary: 'Get a customer',
-        description: 'One customer with its contacts.',
+        description:
+          'One customer with its contacts. Use it to read a customer whose id you know, and to take its `ETag` before you change it.',
         params: CustomerParams,
         response: responses(
           { status: 200, schema: Customer, description: 'The customer.' },
@@ -84,7 +86,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         tags,
         summary: 'Update a customer',
         description:
-          'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. Values equal to the stored ones change nothing, `updatedAt` included.',
+          'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. Values equal to the stored ones change nothing, `updatedAt` included. Use it to add a contact, a tag or what was learned of the person.',
         params: CustomerParams,
         body: CustomerUpdate,
         response: responses(
@@ -111,7 +113,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         tags,
         summary: 'Archive a customer',
         description:
-          'The customer leaves the active book and its contacts are free again; its history is kept.',
+          'The customer leaves the active book and its contacts are free again; its history is kept. Use it to remove a customer from the book.',
         params: CustomerParams,
         response: responses(
           {

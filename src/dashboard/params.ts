@@ -16,7 +16,9 @@ export const knownParams = <const Name extends string>(name: Name, description: 
 export const uuidParams = <const Name extends string>(...names: Name[]) =>
   z.object({
     organizationId: organizationId(),
-    ...Object.fromEntries(names.map((name) => [name, uuid()])),
+    ...Object.fromEntries(
+      names.map((name) => [name, uuid().describe('A UUID that the caller makes, once for each record.')]),
+    ),
   } as { organizationId: z.ZodString } & Record<Name, z.ZodString>);
 
 /** A body that may be left out. */

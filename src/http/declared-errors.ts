@@ -130,7 +130,7 @@ export function exampleOfError(code: ErrorCode): ErrorBody {
 }
 
 const DetailSchema = z.object({
-  path: z.string(),
+  path: z.string().describe('Where it is: `body.contacts[0].identifierValue`, `query.limit`.'),
   message: z.string().optional().describe('What is wrong there (VALIDATION_FAILED).'),
   customerId: z
     .string()
@@ -140,13 +140,15 @@ const DetailSchema = z.object({
 
 const ApiErrorBody = z
   .object({
-    error: z.object({
-      code: z
-        .enum(errorCodes)
-        .describe('Stable: branch on this. Each status of an operation says which of these it can have.'),
-      message: z.string().describe('For people; may change.'),
-      details: z.array(DetailSchema).optional().describe('Every fault of the request, at most 20.'),
-    }),
+    error: z
+      .object({
+        code: z
+          .enum(errorCodes)
+          .describe('Stable: branch on this. Each status of an operation says which of these it can have.'),
+        message: z.string().describe('For people; may change.'),
+        details: z.array(DetailSchema).optional().describe('Every fault of the request, at most 20.'),
+      })
+      .describe('What went wrong.'),
   })
   .meta({
     id: 'ApiError',

@@ -119,6 +119,18 @@ const offset = () => {
     .describe('How many records to skip. Empty or `null` means 0.');
 };
 
+/** The shape with what each field means, where the texts say it; elsewhere a field says it itself. */
+export const described = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+  texts: Readonly<Record<string, string>>,
+): Shape =>
+  Object.fromEntries(
+    Object.entries(shape).map(([name, field]) => {
+      const text = texts[name];
+      return [name, text === undefined ? field : (field as z.ZodType).describe(text)];
+    }),
+  ) as Shape;
+
 /** The query of every list with pages. */
 export const pageQuery = () => ({ limit: limit(MAX_LIMIT, 25), offset: offset() });
 
@@ -131,8 +143,9 @@ const Pagination = z
     limit: z
       .int32()
       .min(1)
+      .describe('The limit that this page was cut with; the last page may hold fewer records.')
       .meta({ examples: [25] }),
-    offset: z.int32().min(0),
+    offset: z.int32().min(0).describe('The offset of this page: how many records come before it.'),
     total: z
       .int()
       .min(0)
@@ -144,6 +157,6 @@ const Pagination = z
 
 export const page = <Item extends z.ZodType>(item: Item) =>
   z.object({
-    data: z.array(item),
+    data: z.array(item).describe('The records of this page, in the order of the list.'),
     pagination: Pagination,
   });

@@ -193,7 +193,9 @@ function withHeaders(document: OpenApiDocument): OpenApiDocument {
       }
     }
   }
-  return { ...document, components: { ...document.components, headers: HEADERS } };
+  const used = JSON.stringify(document.paths);
+  const headers = Object.entries(HEADERS).filter(([name]) => used.includes(`#/components/headers/${name}"`));
+  return { ...document, components: { ...document.components, headers: Object.fromEntries(headers) } };
 }
 
 /** An example of a schema, made of the examples of its fields. A field without one gives null or a placeholder. */
@@ -246,7 +248,20 @@ function withExamples(document: OpenApiDocument): OpenApiDocument {
   return document;
 }
 
+/**
+ * The default of a body's field in words. As `default`, generators of clients take it for a field that is always there,
+ * and ask for it in requests too.
+ */
+function defaultInWords(schema: Schema): Schema {
+  const { default: preset, description, ...rest } = schema;
+  if (preset === undefined) return schema;
+  const said = `Default: \`${JSON.stringify(preset).replaceAll('"', '')}\`.`;
+  return { ...rest, description: description === undefined ? said : `${description} ${said}` };
+}
+
 export function tidyDocument(document: OpenApiDocument): OpenApiDocument {
   const schemasTidied = rewrite(document, (object) => quiet(nullable(object))) as OpenApiDocument;
+  const { schemas } = schemasTidied.components;
+  schemasTidied.components.schemas = rewrite(schemas, defaultInWords) as typeof schemas;
   return withExamples(withHeaders(untwin(schemasTidied)));
 }

@@ -14,7 +14,8 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         operationId: 'listOpportunities',
         tags,
         summary: 'List opportunities',
-        description: 'Opportunities that are not archived, most recently updated first.',
+        description:
+          'Opportunities that are not archived, most recently updated first. Use it to see what is in the pipeline, by sales stage or column, and to find a lead by its short reference.',
         querystring: OpportunityListQuery,
         response: responses({
           status: 200,
@@ -33,7 +34,8 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         operationId: 'getOpportunity',
         tags,
         summary: 'Get an opportunity',
-        description: 'One opportunity, with the names of its customer and seller.',
+        description:
+          'One opportunity, with the names of its customer and seller. Use it to read an opportunity whose id you know.',
         params: OpportunityParams,
         response: responses(
           { status: 200, schema: Opportunity, description: 'The opportunity.' },

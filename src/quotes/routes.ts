@@ -15,7 +15,8 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         operationId: 'listQuotes',
         tags,
         summary: 'List quotes',
-        description: 'Quotes that are not archived, most recently updated first.',
+        description:
+          'Quotes that are not archived, most recently updated first. Use it to find the quotes of an opportunity, and to see which of them the customer has opened.',
         querystring: QuoteListQuery,
         response: responses({ status: 200, schema: QuoteList, description: 'A page of quotes.' }),
       },
@@ -32,7 +33,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         tags,
         summary: 'List the attachments of a quote',
         description:
-          'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential.',
+          'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential. Use it to fetch the files of a quote.',
         params: QuoteParams,
         response: responses(
           { status: 200, schema: QuoteAttachmentList, description: 'The attachments.' },

@@ -12,7 +12,8 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
         operationId: 'listTeamMembers',
         tags: ['Team'],
         summary: 'List team members',
-        description: 'The members of the organization, those who joined first first.',
+        description:
+          'The members of the organization, those who joined first first. Use it to learn who sells, and whom `sellerMemberId` of an opportunity means.',
         querystring: TeamMemberListQuery,
         response: responses({ status: 200, schema: TeamMemberList, description: 'A page of team members.' }),
       },

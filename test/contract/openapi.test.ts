@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { createClient } from '../../client/src/index.ts';
 import { statusOf } from '../../src/errors.ts';
 import { describedApp, generatedDocuments } from '../../src/http/documents.ts';
 import {
@@ -182,6 +183,23 @@ describe('the document', () => {
         expect(schema?.examples, `${name}.${field}`).not.toEqual([]);
       }
     }
+  });
+
+  test('says of every field more than its name', () => {
+    const said = objectsIn(whole.components.schemas).flatMap(([path, { properties }]) =>
+      Object.entries((properties ?? {}) as Record<string, Record<string, unknown>>).map(
+        ([name, field]) => [`${path}.${name}`, field] as const,
+      ),
+    );
+    expect(said.length).toBeGreaterThan(150);
+    for (const [path, { description, $ref }] of said) {
+      if ($ref !== undefined) continue;
+      expect(description, path).toMatch(/(\S+\s+){2,}\S+/);
+    }
+  });
+
+  test('says what each operation is for', () => {
+    for (const { operation } of operations) expect(operation.description).toMatch(/ Use it to [a-z].+\.$/);
   });
 
   test('says what each header means', () => {
@@ -363,10 +381,14 @@ describe('the reference page', () => {
   });
 
   test('shows the committed document, with the guide and samples of the client', async () => {
+    const client = createClient({ apiKey: 'tcrm_', baseUrl: 'http://localhost:3000' });
     const shown = await documentOf();
     for (const operation of Object.values(shown.paths).flatMap((path) => Object.values(path as object))) {
       const [{ lang, source }] = operation['x-codeSamples'];
       expect(lang).toBe('JavaScript');
+      const [, resource, method] = /crm\.(\w+)\.(\w+)\(/.exec(source) ?? [];
+      const operations = Object(client[resource as 'team']);
+      expect(operations[method as 'list'], source).toBeTypeOf('function');
       // An import is a statement of modules only; the rest must be what a function can hold.
       const body = source.replace(/^import .*;$/m, '');
       expect(() => new Function(`return async () => {${body}}`), operation.operationId).not.toThrow();
