@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { CatalogProductCreate, CustomerCreate } from '../../client/src/types.ts';
+import { breakingChanges } from '../support/document-checks.ts';
+
+/** The gate of `npm run verify`: it stops what would break a client, and nothing else. */
+
+const text = readFileSync(new URL('../../openapi/v1.0.0.json', import.meta.url), 'utf8');
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is changed in one place, as somebody would by mistake.
+type Document = any;
+
+const changed = (change: (document: Document) => void): Document => {
+  const document = JSON.parse(text);
+  change(document);
+  return document;
+};
+const products = ({ paths }: Document) => paths['/v1/catalog/products'].get;
+const parameter = (document: Document, name: string) =>
+  products(document).parameters.find((one: { name: string }) => one.name === name);
+const schema = ({ components }: Document, name: string) => components.schemas[name];
+const without = (list: string[], entry: string) => list.filter((one) => one !== entry);
+
+const BREAKING: Record<string, (document: Document) => void> = {
+  'an operation is gone': ({ paths }) => delete paths['/v1/team'],
+  'an operation has another name': ({ paths }) => {
+    paths['/v1/team'].get.operationId = 'listMembers';
+  },
+  'a parameter is gone': (document) => {
+    const list = products(document);
+    list.parameters = list.parameters.filter((one: { name: string }) => one.name !== 'type');
+  },
+  'a parameter is required': (document) => {
+    parameter(document, 'type').required = true;
+  },
+  'a parameter takes fewer values': (document) => parameter(document, 'type').schema.enum.pop(),
+  'a field of an answer is gone': (document) => {
+    const customer = schema(document, 'Customer');
+    delete customer.properties.city;
+    customer.required = without(customer.required, 'city');
+  },
+  'a field of an answer can be missing': (document) => {
+    const customer = schema(document, 'Customer');
+    customer.required = without(customer.required, 'city');
+  },
+  'a field of an answer can be null': (document) => {
+    schema(document, 'CatalogProduct').properties.title.type = ['string', 'null'];
+  },
+  'a field of an answer has another type': (document) => {
+    schema(document, 'CatalogProduct').properties.title.type = 'integer';
+  },
+  'a closed list of an answer has a new value': (document) =>
+    schema(document, 'CatalogProduct').properties.status.enum.push('sold_out'),
+  'a body needs another field': (document) => {
+    schema(document, 'CustomerCreate').properties.age = { type: 'integer' };
+    schema(document, 'CustomerCreate').required.push('age');
+  },
+  'a body takes a field no more': (document) => delete schema(document, 'CustomerCreate').properties.city,
+  'a body takes shorter text': (document) => {
+    schema(document, 'CustomerCreate').properties.city.maxLength = 10;
+  },
+  'a body takes null no more': (document) => {
+    schema(document, 'CustomerCreate').properties.city.type = 'string';
+  },
+  'a status is gone': ({ paths }) => delete paths['/v1/team'].get.responses[429],
+  'a header is gone': ({ paths }) => delete paths['/v1/team'].get.responses[200].headers.RateLimit,
+  'a way to send the key is gone': (document) => document.security.pop(),
+};
+
+const HARMLESS: Record<string, (document: Document) => void> = {
+  nothing: () => undefined,
+  'a new operation': ({ paths }) => {
+    paths['/v1/tags'] = { get: { ...paths['/v1/team'].get, operationId: 'listTags' } };
+  },
+  'a new parameter': (document) =>
+    products(document).parameters.push({ ...parameter(document, 'type'), name: 'operator' }),
+  'a parameter takes more values': (document) => parameter(document, 'type').schema.enum.push('cruise'),
+  'an answer has a new field': (document) => {
+    schema(document, 'Customer').properties.age = { type: 'integer' };
+    schema(document, 'Customer').required.push('age');
+  },
+  'a body takes a new field': (document) => {
+    schema(document, 'CustomerCreate').properties.age = { type: 'integer' };
+  },
+  'a body takes longer text': (document) => {
+    schema(document, 'CustomerCreate').properties.city.maxLength = 1_000;
+  },
+  'a new error code': (document) =>
+    schema(document, 'ApiError').properties.error.properties.code.enum.push('TOO_EARLY'),
+  'a default is said in words': (document) =>
+    delete schema(document, 'CatalogProductCreate').properties.status.default,
+  'other words': (document) => {
+    schema(document, 'Customer').properties.city.description = 'Where they live.';
+  },
+};
+
+describe('the gate stops', () => {
+  test.each(Object.entries(BREAKING))('%s', (_name, change) => {
+    expect(breakingChanges(JSON.parse(text), changed(change))).not.toEqual([]);
+  });
+});
+
+describe('the gate lets pass', () => {
+  test.each(Object.entries(HARMLESS))('%s', (_name, change) => {
+    expect(breakingChanges(JSON.parse(text), changed(change))).toEqual([]);
+  });
+});
+
+describe('a client made from the document', () => {
+  const { components } = JSON.parse(
+    readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8'),
+  );
+
+  test('may leave out of a body what has a default: no generator takes it for a field that must be there', () => {
+    const bodies = Object.entries(components.schemas).filter(([name]) => /(Create|Update)$/.test(name));
+    expect(bodies.length).toBeGreaterThan(5);
+    for (const [name, body] of bodies) expect(JSON.stringify(body), name).not.toContain('"default":');
+    expect(components.schemas.CatalogProductCreate.properties.status.description).toContain(
+      'Default: `active`.',
+    );
+  });
+
+  test('compiles with the shortest bodies that are valid', () => {
+    // The types are the assertion: `npm run verify` compiles this.
+    const product: CatalogProductCreate = { title: 'Oaxaca' };
+    const customer: CustomerCreate = {
+      contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }],
+    };
+    expect(components.schemas.CatalogProductCreate.required).toEqual(Object.keys(product));
+    expect(components.schemas.CustomerCreate.required).toEqual(Object.keys(customer));
+  });
+});
