@@ -13,6 +13,7 @@ import { refuseUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
 import type { KeyCache } from './keys/cache.ts';
+import { mcpRoutes } from './mcp/routes.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { quoteRoutes } from './quotes/routes.ts';
 import { teamRoutes } from './team/routes.ts';
@@ -33,6 +34,8 @@ export type AppOptions = {
   /** Refuses requests while the process is short of memory or time. */
   watchProcess?: boolean;
   publisher?: Publisher;
+  /** What agents may do over /mcp. */
+  mcp?: 'off' | 'read' | 'write';
 };
 
 const DOCUMENT: DocumentOptions = {
@@ -80,6 +83,7 @@ export async function buildApp(options: AppOptions) {
     watchProcess = false,
     leaving,
     publisher = {},
+    mcp = 'read',
   } = options;
   const app = createHttpServer({ logger, trustProxy, metrics, leaving });
   if (watchProcess) await refuseUnderPressure(app);
@@ -100,6 +104,14 @@ export async function buildApp(options: AppOptions) {
     },
     { prefix: '/v1' },
   );
+  if (mcp !== 'off')
+    app.register((agents, _options, done) => {
+      setCacheControl(agents, 'data');
+      authenticate(agents, { db, keys });
+      limitRate(agents, rateLimit);
+      agents.register(mcpRoutes, { app, canWrite: mcp === 'write' });
+      done();
+    });
   if (files) app.register(fileRoutes, { db, ...files });
   await app.ready();
   return app;

@@ -102,6 +102,10 @@ export const Environment = z.object({
     .describe(
       'How long the service still answers after SIGTERM, while `/readyz` is 503, so that a load balancer can turn away. Default: `2000`; with the embedded database `0`.',
     ),
+  MCP: z
+    .enum(['off', 'read', 'write'], 'must be off, read or write')
+    .default('read')
+    .describe('What agents may do over `/mcp`: nothing, read, or write too.'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level or silent')
     .default('info')

@@ -101,6 +101,7 @@ async function start(config: Config): Promise<void> {
     metrics,
     leaving: leaving.signal,
     watchProcess: true,
+    mcp: config.MCP,
     publisher: { publicUrl: config.PUBLIC_URL, contact: config.SUPPORT_CONTACT },
   });
   // Both end together: neither waits for the other's clients.

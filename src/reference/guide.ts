@@ -14,6 +14,7 @@ const CHAPTERS = [
   'importing',
   'limits',
   'attachments',
+  'agents',
 ];
 
 /** Where the guide's examples find the service. */

@@ -38,6 +38,8 @@ export type Client = {
 export type Agency = Client & { id: string; scope: OrganizationScope };
 
 export type ServiceOptions = {
+  /** What agents may do over /mcp. */
+  mcp?: 'off' | 'read' | 'write';
   requestsPerMinute?: number;
   /** Where log lines go; silent without it. */
   logTo?: { write: (line: string) => void };
@@ -100,6 +102,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     links: ownLinks({ secrets: SECRETS, publicUrl: 'http://localhost:3000', ttlSeconds: 300, now }),
     files: { root: dataDir, secrets: SECRETS, now },
     logger,
+    ...(options.mcp && { mcp: options.mcp }),
   });
   const client = clientOf(app);
   return {

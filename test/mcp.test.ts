@@ -1,0 +1,229 @@
+import type { AddressInfo } from 'node:net';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { parseJson } from '../src/db/json.ts';
+import { errorCodes } from '../src/errors.ts';
+import { issueApiKey } from '../src/keys/repository.ts';
+import { operationsOf, readDocument } from './support/contract.ts';
+import { type Service, startService } from './support/service.ts';
+
+/** Agents over the Model Context Protocol, with the client of the official SDK over a real connection. */
+
+const lines: Record<string, unknown>[] = [];
+let service: Service;
+let base: string;
+
+const listen = async ({ app }: Service): Promise<string> => {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+};
+
+beforeAll(async () => {
+  service = await startService({ mcp: 'write', logTo: { write: (line) => lines.push(JSON.parse(line)) } });
+  base = await listen(service);
+});
+afterAll(() => service?.close());
+
+async function connect(key: string, at = base): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  const transport = new StreamableHTTPClientTransport(new URL('/mcp', at), {
+    requestInit: { headers: { authorization: `Bearer ${key}` } },
+  });
+  await client.connect(transport as Transport);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** The answer of a tool, as its JSON. */
+async function call(client: Client, name: string, given: Record<string, unknown> = {}) {
+  const { content, isError } = await client.callTool({ name, arguments: given });
+  const [{ text }] = content as [{ text: string }];
+  return { isError, body: JSON.parse(text) };
+}
+
+const operations = operationsOf(readDocument('openapi/openapi.json'));
+const reads = operations.filter(({ method }) => method === 'GET');
+
+describe('the tools', () => {
+  test('are the operations of /v1, one to one, each with what it takes and whether it changes something', async () => {
+    const { key } = await service.agency();
+    const { tools } = await (await connect(key)).listTools();
+    expect(tools.map(({ name }) => name)).toEqual(operations.map(({ operation }) => operation.operationId));
+    for (const [index, tool] of tools.entries()) {
+      const { method, operation } = operations[index] as (typeof operations)[number];
+      expect(tool.title).toBe(operation.summary);
+      expect(tool.description).toMatch(/ Use it to /);
+      expect(tool.annotations).toMatchObject({
+        readOnlyHint: method === 'GET',
+        destructiveHint: method === 'PATCH' || method === 'DELETE',
+      });
+      const taken = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
+      const names = Object.keys(tool.inputSchema.properties ?? {});
+      expect(names).toEqual(expect.arrayContaining(taken.map(({ name }) => name)));
+      if (operation.requestBody === undefined) expect(names).toHaveLength(taken.length);
+      // Many models follow no reference.
+      expect(JSON.stringify(tool.inputSchema)).not.toContain('$ref');
+    }
+    const [create] = tools.filter(({ name }) => name === 'createCustomer');
+    expect(create?.inputSchema.required).toEqual(['contacts']);
+    expect(JSON.stringify(create?.inputSchema)).toContain('whatsapp');
+  });
+
+  test('only read unless the service says otherwise, and are not there when it says so', async () => {
+    const { key } = await service.agency();
+    const reading = await startService({ beside: service, mcp: 'read' });
+    onTestFinished(reading.close);
+    const client = await connect(key, await listen(reading));
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(reads.map(({ operation }) => operation.operationId));
+    await expect(
+      client.callTool({ name: 'createCatalogProduct', arguments: { title: 'x' } }),
+    ).rejects.toThrow('There is no tool createCatalogProduct');
+    const off = await startService({ beside: service, mcp: 'off' });
+    onTestFinished(off.close);
+    const { status, body } = await off.client(key).post('/mcp', {});
+    expect([status, body.error.code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+  });
+});
+
+describe('a call', () => {
+  test('creates, finds, changes and archives, as the route does', async () => {
+    const agency = await service.agency();
+    const client = await connect(agency.key);
+    const { body: made } = await call(client, 'createCustomer', {
+      firstName: 'Ana',
+      contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }],
+    });
+    expect((await agency.get(`/v1/customers/${made.id}`)).body).toEqual(made);
+    const found = await call(client, 'listCustomers', { query: 'ANA@', limit: 1 });
+    expect(found.body).toEqual({ data: [made], pagination: { limit: 1, offset: 0, total: 1 } });
+    const { body: changed } = await call(client, 'updateCustomer', { customerId: made.id, city: 'Quito' });
+    expect(changed).toMatchObject({ id: made.id, city: 'Quito' });
+    const archived = await call(client, 'archiveCustomer', { customerId: made.id });
+    expect(archived).toEqual({ isError: false, body: { id: made.id, archived: true } });
+    expect((await agency.get(`/v1/customers/${made.id}`)).status).toBe(404);
+  });
+
+  test('that is wrong gets the error of the route, unknown names included', async () => {
+    const agency = await service.agency();
+    const client = await connect(agency.key);
+    for (const [name, given, code, path] of [
+      ['listCustomers', { limit: 500 }, 'VALIDATION_FAILED', 'query.limit'],
+      ['listCustomers', { nombre: 'Ana' }, 'VALIDATION_FAILED', 'query.nombre'],
+      ['createCatalogProduct', { titel: 'x', title: 'x' }, 'VALIDATION_FAILED', 'body.titel'],
+      ['getCustomer', {}, 'CUSTOMER_NOT_FOUND', undefined],
+      ['getCustomer', { customerId: '..' }, 'CUSTOMER_NOT_FOUND', undefined],
+      ['getCustomer', { customerId: '../team' }, 'CUSTOMER_NOT_FOUND', undefined],
+      ['getConversationTranscript', { conversationId: '..' }, 'CONVERSATION_NOT_FOUND', undefined],
+    ] as const) {
+      const { isError, body } = await call(client, name, given);
+      expect([isError, body.error.code, body.error.details?.[0].path]).toEqual([true, code, path]);
+    }
+  });
+
+  test('counts against the limit of the key, and is in the log with the id of its request', async () => {
+    const { scope, id } = await service.agency();
+    const limited = await startService({ beside: service, requestsPerMinute: 3 });
+    onTestFinished(limited.close);
+    const { key } = parseJson(await issueApiKey(scope, { name: 'agent' }));
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listTeamMembers' } };
+    const accept = 'application/json, text/event-stream';
+    const send = () => limited.client(key).post('/mcp', message, { headers: { accept } });
+    const codeIn = (text: string) => JSON.parse(text).error?.code;
+    // A call is two requests: the message, and the operation.
+    expect((await send()).body.result.isError).toBe(false);
+    expect(codeIn((await send()).body.result.content[0].text)).toBe('RATE_LIMIT_EXCEEDED');
+    const { status, headers } = await send();
+    expect([status, Number(headers['retry-after'])]).toEqual([429, expect.any(Number)]);
+
+    const other = parseJson(await issueApiKey(scope, { name: 'logged' }));
+    lines.length = 0;
+    await call(await connect(other.key), 'listQuotes');
+    const inner = lines.find((line) => JSON.stringify(line).includes('/v1/quotes'));
+    const outer = lines.filter((line) => JSON.stringify(line).includes('"/mcp"'));
+    expect(JSON.stringify(inner)).toContain(id);
+    expect(outer.map(({ requestId }) => requestId)).toContain(inner?.requestId);
+  });
+});
+
+describe('nobody gets in', () => {
+  test.each([
+    ['without a key', {}],
+    ['with a key that does not exist', { authorization: 'Bearer tcrm_wrong' }],
+  ])('%s', async (_how, headers) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const { status, body } = await service.client('').post('/mcp', message, { key: null, headers });
+    expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
+  });
+
+  test('of another organization: no tool shows its records or changes them', async () => {
+    const theirs = await service.agency();
+    const { body: product } = await theirs.post('/v1/catalog/products', { title: 'secreto' });
+    const { body: customer } = await theirs.post('/v1/customers', {
+      contacts: [{ identifierType: 'web', identifierValue: 'secreto' }],
+    });
+    const ids = [product.id, customer.id];
+    const client = await connect((await service.agency()).key);
+    for (const { method, path, operation } of operations) {
+      const [, place] = /\{(\w+)\}/.exec(path) ?? [];
+      for (const id of place === undefined ? [undefined] : ids) {
+        if (method === 'POST') continue;
+        const given = place === undefined ? {} : { [place]: id };
+        const { isError, body } = await call(client, operation.operationId, given);
+        if (place === undefined) expect(body.data, operation.operationId).toEqual([]);
+        else
+          expect([isError, body.error.code], operation.operationId).toEqual([
+            true,
+            expect.stringMatching(/_NOT_FOUND$/),
+          ]);
+      }
+    }
+    expect((await theirs.get(`/v1/catalog/products/${product.id}`)).body).toEqual(product);
+    expect((await theirs.get(`/v1/customers/${customer.id}`)).body).toEqual(customer);
+  });
+});
+
+test('any arguments get an answer of the service, and no fault of it', async () => {
+  const client = await connect((await service.agency()).key);
+  const names = operations.map(({ operation }) => operation.operationId);
+  const known = [
+    ...new Set(operations.flatMap(({ operation }) => (operation.parameters ?? []).map(({ name }) => name))),
+    'title',
+    'contacts',
+    'variants',
+    'tags',
+  ];
+  const given = fc.dictionary(
+    fc.oneof(fc.constantFrom(...known), fc.string({ maxLength: 8 })),
+    fc.jsonValue(),
+    {
+      maxKeys: 4,
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...names), given, async (name, given) => {
+      const { isError, body } = await call(client, name, given);
+      if (!isError) return;
+      expect(errorCodes).toContain(body.error.code);
+      expect(body.error.code).not.toBe('INTERNAL_ERROR');
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a message that is none of the protocol is refused, and there is neither stream nor session', async () => {
+  const agency = await service.agency();
+  const accept = 'application/json, text/event-stream';
+  const unknown = await agency.post(
+    '/mcp',
+    { jsonrpc: '2.0', id: 1, method: 'x/y' },
+    { headers: { accept } },
+  );
+  expect(unknown.body).toMatchObject({ id: 1, error: { code: -32_601 } });
+  expect((await agency.post('/mcp', { hello: 1 })).body.error.code).toBe('VALIDATION_FAILED');
+  expect((await agency.get('/mcp')).status).toBe(405);
+  expect((await agency.delete('/mcp')).headers.allow).toBe('POST');
+});
