@@ -3,7 +3,7 @@ import pg from 'pg';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { LruMap } from 'toad-cache';
 import { ApiError } from '../errors.ts';
-import type { KnownKey } from '../keys/repository.ts';
+import { type KnownKey, nameOf } from '../keys/repository.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -165,7 +165,7 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
       const reset = tell(reply, limit, count);
       done(count.consumedPoints > limit ? exceeded(limit, reset) : undefined);
     };
-    limiter.penalty(key.id).then(counted, done);
+    limiter.penalty(nameOf(key)).then(counted, done);
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -182,7 +182,7 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
       done(null, payload);
     };
     limiter
-      .reward(key.id)
+      .reward(nameOf(key))
       .then(uncounted, failed)
       .catch((error: Error) => reply.raw.destroy(error));
   });

@@ -7,7 +7,7 @@ import type { Queries } from '../db/client.ts';
 import { REFUSALS } from '../db/scheduler.ts';
 import { atEndOfTick } from '../wire/tick.ts';
 import { hashKey, isWellFormedKey } from './api-key.ts';
-import { findKeys, KEY_CHANNEL, type KnownKey, saveKeyUsage, sendBeat } from './repository.ts';
+import { findKeys, KEY_CHANNEL, type KnownKey, nameOf, saveKeyUsage, sendBeat } from './repository.ts';
 
 /** Answers whose key it is, from memory where that is safe. */
 export type KeyCache = {
@@ -185,12 +185,12 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
       await saveKeyUsage(db, batch);
     } catch (error) {
       logger.warn({ err: error }, 'key usage was not saved; it will be with the next');
-      for (const entry of batch) if (!usage.has(entry.key.id)) usage.set(entry.key.id, entry);
+      for (const entry of batch) if (!usage.has(nameOf(entry.key))) usage.set(nameOf(entry.key), entry);
     }
   }
 
   function used(key: KnownKey, at: number): KnownKey {
-    usage.set(key.id, { key, at });
+    usage.set(nameOf(key), { key, at });
     return key;
   }
 

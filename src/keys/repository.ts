@@ -28,6 +28,9 @@ export type KnownKey = {
   expiresAt: number | null;
 };
 
+/** What a key is counted under: two organizations may have the same ids. */
+export const nameOf = ({ organizationId, id }: KnownKey): string => `${organizationId} ${id}`;
+
 const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 
 const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly string[] }>) =>
