@@ -108,7 +108,7 @@ beforeAll(async () => {
   Object.assign(holder, { database, client });
   await client.connect();
   await loadDataSet(client, [LARGE, ...Array.from({ length: NEIGHBOURS }, () => NEIGHBOUR)]);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await holder.client?.end();
   await holder.database?.drop();

@@ -270,7 +270,7 @@ describe('when the database cannot be reached', () => {
 
   test('a server that is frozen is given up, and no connection to it is used again', async () => {
     const agency = await service.agency();
-    const { proxy, send, db } = await behindProxy(agency, { statementTimeout: 100 });
+    const { proxy, send, db } = await behindProxy(agency, { statementTimeout: 1_000 });
     expect((await send('GET', '/v1/team')).status).toBe(200);
     proxy.freeze();
     expectUnavailable(await send('GET', '/v1/team'));
