@@ -76,11 +76,16 @@ export const Environment = z.object({
     .default(6_000)
     .describe('Requests per minute of a key that has no limit of its own; 0 switches the limit off.'),
   RATE_LIMIT_STORE: z
-    .enum(['memory', 'postgres'], 'must be memory or postgres')
-    .default('memory')
+    .enum(['memory', 'postgres', 'redis'], 'must be memory, postgres or redis')
+    .optional()
     .describe(
-      'Where requests are counted: `memory` for each instance, `postgres` for all instances together.',
+      'Where requests are counted: `memory` for each instance, `postgres` or `redis` for all instances together. Default: `redis` with `REDIS_URL`, else `memory`.',
     ),
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// URL')
+    .optional()
+    .describe('Redis that counts requests.'),
   FILE_STORAGE: fileStorage()
     .default('disk')
     .describe(
@@ -135,7 +140,12 @@ export class ConfigError extends Error {}
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
   const given = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
   const result = Environment.safeParse(Object.fromEntries(given));
-  if (result.success) return result.data;
+  if (result.success) {
+    const { RATE_LIMIT_STORE, REDIS_URL } = result.data;
+    if (RATE_LIMIT_STORE === 'redis' && !REDIS_URL)
+      throw new ConfigError('RATE_LIMIT_STORE=redis needs REDIS_URL.');
+    return result.data;
+  }
   const faults = result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
   throw new ConfigError(`${faults.join('; ')}.`);
 }

@@ -15,7 +15,7 @@ import { persistedSecret } from './files/secret.ts';
 import { listen } from './http/connections.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
-import { memoryLimiter, sharedLimiter } from './http/rate-limit.ts';
+import { type Limiter, memoryLimiter, sharedLimiter } from './http/rate-limit.ts';
 import { startJobs } from './jobs/schedule.ts';
 import { randomBase62 } from './keys/api-key.ts';
 import { openKeyCache } from './keys/cache.ts';
@@ -91,7 +91,7 @@ async function start(config: Config): Promise<void> {
     db,
     keys,
     rateLimit: {
-      limiter: limiterOf(config, url, logger),
+      limiter: await limiterOf(config, url, logger),
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
     },
     links,
@@ -136,12 +136,20 @@ async function start(config: Config): Promise<void> {
 const ownDashboardToken = (config: Config): Promise<string> =>
   persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32));
 
-function limiterOf(config: Config, url: string, logger: FastifyBaseLogger) {
-  if (config.RATE_LIMIT_STORE === 'memory') return memoryLimiter();
+async function limiterOf(
+  { RATE_LIMIT_STORE: store, REDIS_URL: redisUrl }: Config,
+  url: string,
+  logger: FastifyBaseLogger,
+): Promise<Limiter> {
+  if (store === 'memory' || (!store && !redisUrl)) return memoryLimiter();
   const failures = everySecond((failed) =>
     logger.warn({ failed }, 'the rate limit store failed: counted in memory'),
   );
-  const shared = sharedLimiter(url, ({ message }) => failures.count(message));
+  const onError = ({ message }: Error) => failures.count(message);
+  const shared =
+    redisUrl !== undefined && store !== 'postgres'
+      ? (await import('./http/redis-limiter.ts')).redisLimiter(redisUrl, onError)
+      : sharedLimiter(url, onError);
   closing(shared.close);
   return shared.limiter;
 }

@@ -7,6 +7,7 @@ import { ownLinks } from '../src/files/links.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Limiter } from '../src/http/rate-limit.ts';
 import { insured, memoryLimiter, sharedLimiter } from '../src/http/rate-limit.ts';
+import { redisLimiter } from '../src/http/redis-limiter.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { administer } from './support/databases.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
@@ -154,9 +155,17 @@ const shared = () => {
   return limiter;
 };
 
+/** Nobody listens on port 1. */
+const lostRedis = () => {
+  const { limiter, close } = redisLimiter('redis://127.0.0.1:1', () => undefined);
+  onTestFinished(close);
+  return limiter;
+};
+
 describe.each([
   ['memory', memoryLimiter],
   ['postgres', shared],
+  ['memory, for Redis is out of reach', lostRedis],
 ])('counted in %s', (_store, limiterOf) => {
   test('exactly as many requests pass as the limit says, however many come at once', async () => {
     const { key } = await service.agency();
@@ -324,6 +333,13 @@ test('when the store fails at an unchanged answer, it is sent, stays counted, an
       err: { message: 'out of reach' },
     },
   ]);
+});
+
+test('to count in Redis needs to know where it is', () => {
+  expect(() => readConfig({ RATE_LIMIT_STORE: 'redis' })).toThrow('RATE_LIMIT_STORE=redis needs REDIS_URL.');
+  expect(() => readConfig({ REDIS_URL: 'http://redis' })).toThrow(
+    'REDIS_URL must be a redis:// or rediss:// URL.',
+  );
 });
 
 test('a limit that nobody set is 6,000 a minute', () => {

@@ -13,7 +13,7 @@ declare module 'fastify' {
 }
 
 /** Length of a window in seconds. Limits are per minute. */
-const WINDOW_SECONDS = 60;
+export const WINDOW_SECONDS = 60;
 
 /** What was counted in the window, and when it ends. */
 type Counted = { consumedPoints: number; msBeforeNext: number };
