@@ -9,6 +9,7 @@ import { openDatabase } from './db/client.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
 import { isDatabaseFault, sqlState } from './db/faults.ts';
 import { MigrationError, migrateDatabase } from './db/migrate.ts';
+import { checkPooler } from './db/pooler.ts';
 import { checkDatabase } from './db/readiness.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
@@ -55,6 +56,7 @@ async function start(config: Config): Promise<void> {
   const url = config.DATABASE_URL ?? embedded?.url ?? '';
   const directUrl = config.DATABASE_DIRECT_URL ?? url;
   await migrateDatabase(directUrl);
+  await checkPooler(url);
 
   const onConnectionError = (error: Error) => logger.warn({ err: error }, 'a database connection broke');
   const db = openDatabase({

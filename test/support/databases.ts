@@ -30,6 +30,13 @@ export const serviceRole = (() => {
 export const asService = (url: string): string =>
   url.replace(/^([a-z]+:\/\/)[^/@]*@/, `$1crm_service:${PASSWORD}@`);
 
+/** The same database by way of the pooler, where there is one. */
+export function pooled(url: string, poolerUrl: string | undefined): string {
+  if (poolerUrl === undefined) return url;
+  const { database } = new pg.Client({ connectionString: url });
+  return asService(withDatabase(poolerUrl, database ?? ''));
+}
+
 /** Runs statements on the server's own database. */
 export async function administer<Result>(
   serverUrl: string,

@@ -8,8 +8,8 @@ import { migrateDatabase } from '../../src/db/migrate.ts';
 import { administer, EMPTY_TEMPLATE, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
 
 /**
- * The server of a test run: embedded, or with TEST_POSTGRES=container one in a container. It holds one migrated template;
- * every test file clones a database of its own from it.
+ * The server of a test run: embedded, with TEST_POSTGRES=container one in a container, with TEST_POSTGRES=pooler one that
+ * runs already. It holds one migrated template; every test file clones a database of its own from it.
  */
 let server: Server | undefined;
 
@@ -19,25 +19,45 @@ export async function setup(project: TestProject): Promise<void> {
   await admin.connect();
   // In the encoding that the service needs, whatever the server was initialised with.
   const utf8 = `encoding 'UTF8' locale 'C.UTF-8' template template0`;
-  await admin.query(`create database ${EMPTY_TEMPLATE} ${utf8}`);
-  await admin.query(`create database ${TEMPLATE} ${utf8}`);
-  await admin.query(serviceRole.role);
+  for (const template of [EMPTY_TEMPLATE, TEMPLATE]) {
+    // One that runs already may have been used before.
+    await admin.query(`drop database if exists ${template} with (force)`);
+    await admin.query(`create database ${template} ${utf8}`);
+  }
+  const { rowCount: hasRole } = await admin.query(`select from pg_roles where rolname = 'crm_service'`);
+  if (!hasRole) await admin.query(serviceRole.role);
   await admin.end();
   const template = withDatabase(server.url, TEMPLATE);
   await administer(template, (client) => client.query(serviceRole.rights));
   await migrateDatabase(template);
   project.provide('serverUrl', server.url);
+  project.provide('poolerUrl', server.poolerUrl);
 }
 
 export const teardown = (): Promise<unknown> | undefined => server?.stop();
 
-type Server = { url: string; stop: () => Promise<unknown> };
+type Server = {
+  url: string;
+  /** The same server, for all that the service does in transactions. */
+  poolerUrl?: string;
+  stop: () => Promise<unknown>;
+};
 
 /** Durability costs time and protects nothing here. */
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
 
 function startServer(): Promise<Server> {
+  if (process.env.TEST_POSTGRES === 'pooler') return useRunning();
   return process.env.TEST_POSTGRES === 'container' ? startContainer() : startEmbedded();
+}
+
+async function useRunning(): Promise<Server> {
+  const { TEST_POSTGRES_URL: url, TEST_POOLER_URL: poolerUrl } = process.env;
+  if (!url || !poolerUrl)
+    throw new Error(
+      'npm run test:pooler needs TEST_POOLER_URL, a pooler that leads to any database of a PostgreSQL (test/support/pgbouncer.ini), and TEST_POSTGRES_URL, the same PostgreSQL as a superuser and without the pooler.',
+    );
+  return { url, poolerUrl, stop: async () => undefined };
 }
 
 async function startEmbedded(): Promise<Server> {
@@ -70,5 +90,6 @@ async function startContainer(): Promise<Server> {
 declare module 'vitest' {
   export interface ProvidedContext {
     serverUrl: string;
+    poolerUrl: string | undefined;
   }
 }

@@ -16,7 +16,7 @@ import { type KeyCache, openKeyCache } from '../../src/keys/cache.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { contractOf, readDocument } from './contract.ts';
-import { createTestDatabase } from './databases.ts';
+import { createTestDatabase, pooled } from './databases.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are asserted against, field by field.
 type Body = any;
@@ -85,7 +85,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     : await createTestDatabase(inject('serverUrl'));
   const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
   const logger = createLogger(options.logTo ? (options.logLevel ?? 'info') : 'silent', options.logTo);
-  const db = openDatabase({ url: database.url, poolSize: 10, maxWaiting: 500, statementTimeout: 10_000 });
+  const db = openDatabase({
+    url: pooled(database.url, inject('poolerUrl')),
+    poolSize: 10,
+    maxWaiting: 500,
+    statementTimeout: 10_000,
+  });
   const keys = openKeyCache({
     db,
     url: options.keyChannel ?? database.url,
