@@ -90,6 +90,14 @@ export const serviceUnavailable = (cause?: unknown): ApiError =>
     cause,
   });
 
+/** 503 for a write that may have been done. */
+export const outcomeUnknown = (cause: unknown): ApiError =>
+  new ApiError(
+    'SERVICE_UNAVAILABLE',
+    'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
+    { headers: { 'retry-after': '1' }, cause },
+  );
+
 /** 404 for a record that is archived, belongs to another organization, or never existed. */
 export const notFound = (code: ErrorCode, what: string, id: string): ApiError =>
   new ApiError(code, `The ${what} ${JSON.stringify(id.slice(0, 64))} does not exist.`);

@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseFault } from '../db/faults.ts';
+import { isCertainlyUndone, isDatabaseFault, isSafeToRepeat } from '../db/faults.ts';
 import { Refusal, type RefusalReason } from '../db/scheduler.ts';
-import { ApiError, errorBody, serviceUnavailable, validationFailed } from '../errors.ts';
+import { ApiError, errorBody, outcomeUnknown, serviceUnavailable, validationFailed } from '../errors.ts';
 import { everyAnswer } from './headers.ts';
 import { everySecond } from './logging.ts';
 import { faultsOf, ValidationError } from './validation.ts';
@@ -48,7 +48,10 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
   // When a client breaks off its request, the error has the same code as a broken database connection.
   if (request.raw.errored === error)
     return new ApiError('VALIDATION_FAILED', 'The request was broken off.', { cause: error });
-  if (isDatabaseFault(error)) return serviceUnavailable(error);
+  if (isDatabaseFault(error)) {
+    const isKnown = request.method === 'GET' || isCertainlyUndone(error) || isSafeToRepeat(error);
+    return isKnown ? serviceUnavailable(error) : outcomeUnknown(error);
+  }
   const known = 'code' in error ? FRAMEWORK[error.code] : undefined;
   if (known) return known();
   const status = (error as Partial<FastifyError>).statusCode;

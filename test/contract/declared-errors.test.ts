@@ -155,7 +155,9 @@ const failing = (error: Error): Database =>
 
 const faults = {
   broken: failing(new TypeError('a fault of our own')),
-  unreachable: failing(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })),
+  unreachable: failing(
+    Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }),
+  ),
 };
 
 const publicApp = (db: Database) =>
