@@ -13,11 +13,14 @@ export type DatabaseProxy = {
   holdCommit: () => { committed: Promise<void>; letThrough: () => void };
   /** Lets new connections through again. */
   mend: () => void;
+  /** Breaks every connection and leads new ones to another server. */
+  lead: (databaseUrl: string) => void;
   close: () => Promise<void>;
 };
 
 export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
-  const { host, port, user, password, database } = new pg.Client({ connectionString: databaseUrl });
+  const { user, password, database } = new pg.Client({ connectionString: databaseUrl });
+  let target = new pg.Client({ connectionString: databaseUrl });
   let state: 'open' | 'frozen' | 'cut' = 'open';
   let onCommit: ((letThrough: () => void) => void) | undefined;
   const sockets = new Set<Socket>();
@@ -30,6 +33,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
     track(client);
     if (state === 'cut') client.destroy();
     if (state !== 'open') return;
+    const { host, port } = target;
     const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
     track(upstream);
     client.on('close', () => upstream.destroy());
@@ -72,6 +76,10 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
     },
     mend: () => {
       state = 'open';
+      breakAll();
+    },
+    lead: (url) => {
+      target = new pg.Client({ connectionString: url });
       breakAll();
     },
     close: async () => {

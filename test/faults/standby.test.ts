@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { administer, asService, serviceRole } from '../support/databases.ts';
+import { startProxy } from '../support/proxy.ts';
+import { openAgency, openClient, openInstance, type Send, TOKEN } from './instance.ts';
+import { compare, failures } from './ledger.ts';
+import { startPair } from './pair.ts';
+import { startTraffic } from './traffic.ts';
+
+/** The primary dies under load, its synchronous standby takes over behind the same address. */
+
+const CLIENTS = 8;
+
+/** Creates customers with an Idempotency-Key until told to stop; what it was not told of, it asks again. */
+async function createUntil(stop: AbortSignal, port: number, key: string) {
+  const unknown: { contact: string; idempotencyKey: string; message: string }[] = [];
+  let created = 0;
+  const post = async (contact: string, idempotencyKey: string) => {
+    const client = openClient(port, { 'x-api-key': key, 'idempotency-key': idempotencyKey });
+    const contacts = [{ identifierType: 'web', identifierValue: contact }];
+    const answer = await client.send('POST', '/v1/customers', { firstName: 'Ana', contacts });
+    client.close();
+    return answer;
+  };
+  while (!stop.aborted) {
+    const [contact, idempotencyKey] = [`once-${randomUUID()}`, randomUUID()];
+    const { status, body } = await post(contact, idempotencyKey);
+    if (status === 201) created += 1;
+    else unknown.push({ contact, idempotencyKey, message: body.error.message });
+  }
+  return {
+    unknown,
+    created,
+    settle: () => Promise.all(unknown.map(({ contact, idempotencyKey }) => post(contact, idempotencyKey))),
+  };
+}
+
+async function issueAndRevoke(send: Send, organization: string): Promise<string> {
+  const path = `/dashboard/v1/organizations/${organization}/api-keys`;
+  const issued = await send('POST', path, { name: 'revoked' });
+  expect(issued.status).toBe(201);
+  const { status } = await send('DELETE', `${path}/${issued.body.id}`);
+  expect([200, 204]).toContain(status);
+  return issued.body.key;
+}
+
+test('a standby that takes over has every acknowledged write, and the service goes on by itself', async () => {
+  const pair = await startPair();
+  onTestFinished(pair.close);
+  const folder = await mkdtemp(join(tmpdir(), 'crm-standby-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await administer(pair.primaryUrl, (client) => client.query(`${serviceRole.role}; ${serviceRole.rights}`));
+  await migrateDatabase(pair.primaryUrl);
+  const address = await startProxy(asService(pair.primaryUrl));
+  onTestFinished(address.close);
+  const [agency, watched] = [await openAgency(address.url), await openAgency(address.url)];
+  const instance = await openInstance({ DATABASE_URL: address.url, DATA_DIR: folder });
+  const { child, ended } = instance.process();
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const dashboard = openClient(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
+  onTestFinished(dashboard.close);
+  const statusOf = async (key: string): Promise<number> => {
+    const client = openClient(instance.port, { 'x-api-key': key });
+    const { status } = await client.send('GET', '/v1/team');
+    client.close();
+    return status;
+  };
+
+  const traffic = startTraffic(instance.port, agency.key, CLIENTS);
+  onTestFinished(traffic.stop);
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const creating = createUntil(stop.signal, instance.port, watched.key);
+  await traffic.progress(200);
+  const revoked = await issueAndRevoke(dashboard.send, agency.id);
+  expect(await statusOf(revoked)).toBe(401);
+
+  await pair.killPrimary();
+  await pair.promote();
+  address.lead(asService(pair.standbyUrl));
+  await traffic.progress(200);
+  stop.abort();
+  const { unknown, created, settle } = await creating;
+  await traffic.stop();
+
+  expect(child.exitCode).toBeNull();
+  expect(failures(traffic.ledger).map(([status]) => status)).toEqual([503]);
+  await compare(traffic.ledger, agency, pair.standbyUrl, instance.port);
+  expect(await statusOf(revoked)).toBe(401);
+  expect(await statusOf(await issueAndRevoke(dashboard.send, agency.id))).toBe(401);
+
+  // What nobody knew is settled by the same key: written once, whether it was there before or not.
+  expect((await settle()).map(({ status }) => status)).toEqual(unknown.map(() => 201));
+  const { rowCount } = await administer(pair.standbyUrl, (client) =>
+    client.query('select from customers where organization_id = $1', [watched.id]),
+  );
+  expect(rowCount).toBe(created + unknown.length);
+  expect(unknown.map(({ message }) => message)).toContain(
+    'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
+  );
+  process.stdout.write(
+    `A standby took over: ${traffic.ledger.acknowledged + created} writes acknowledged, 0 lost; ${unknown.length} of unknown outcome settled; answers ${JSON.stringify([...traffic.ledger.answers])}\n`,
+  );
+});
