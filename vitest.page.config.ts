@@ -5,7 +5,9 @@ export default defineConfig({
   test: {
     include: ['test/page/**/*.page.ts'],
     globalSetup: ['test/support/postgres.ts'],
-    testTimeout: 60_000,
+    // A browser on a busy machine is slow.
+    testTimeout: 180_000,
+    expect: { poll: { timeout: 15_000 } },
     hookTimeout: 120_000,
   },
 });
