@@ -24,6 +24,7 @@ beforeAll(async () => {
   await mkdir(installed, { recursive: true });
   await run('npm', ['pack', '-w', 'client', '--pack-destination', folder], { cwd: root });
   const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
   await run('tar', ['-xzf', String(tarball), '-C', installed, '--strip-components=1'], { cwd: folder });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -71,7 +72,6 @@ describe('the package', () => {
       exactOptionalPropertyTypes: true,
       skipLibCheck: false,
     };
-    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
     const compiled = await run(process.execPath, [TSC, '-p', folder]).catch((error) => error);
     expect(compiled.stdout).toBe('');
