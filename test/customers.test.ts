@@ -48,7 +48,8 @@ const storedContacts = (customerId: string) =>
 /** Contacts of live customers that more than one of them has: the promise of one person, one record. */
 const sharedContacts = (organizationId: string) =>
   service.query(
-    `select identifier_type, contact_key from customer_contacts join customers on customers.id = customer_id
+    `select identifier_type, contact_key from customer_contacts join customers
+        on customers.organization_id = customer_contacts.organization_id and customers.id = customer_id
       where customers.organization_id = $1 and customers.archived_at is null
       group by 1, 2 having count(distinct customer_id) > 1`,
     [organizationId],

@@ -75,7 +75,7 @@ with
           )::bigint as amount
       ) change
     where
-      change.amount <> 0
+      change.amount is distinct from 0
     on conflict (organization_id, resource, slot) do update
     set
       live = live_counts.live + excluded.live
@@ -138,39 +138,6 @@ with
       customer_contacts.organization_id = $2
       and customer_contacts.archived_at is null
   ),
-  customer_contacts as (
-    insert into
-      customer_contacts (
-        organization_id,
-        customer_id,
-        id,
-        position,
-        identifier_type,
-        identifier_value,
-        contact_key,
-        phone_number
-      )
-    select
-      $2::uuid,
-      $3::uuid,
-      input.id,
-      input.position,
-      input.identifier_type,
-      input.identifier_value,
-      input.contact_key,
-      input.phone_number
-    from
-      input
-    where
-      not exists (
-        select
-        from
-          taken
-      )
-    on conflict do nothing
-    returning
-      *
-  ),
   customers as (
     insert into
       customers (
@@ -199,12 +166,44 @@ with
     from
       jsonb_populate_record(null::customers, $4::jsonb) input
     where
-      (
+      not exists (
         select
-          count(*)
         from
-          customer_contacts
-      ) = jsonb_array_length($1::jsonb)
+          taken
+      )
+    returning
+      *
+  ),
+  customer_contacts as (
+    insert into
+      customer_contacts (
+        organization_id,
+        customer_id,
+        id,
+        position,
+        identifier_type,
+        identifier_value,
+        contact_key,
+        phone_number
+      )
+    select
+      $2::uuid,
+      $3::uuid,
+      input.id,
+      input.position,
+      input.identifier_type,
+      input.identifier_value,
+      input.contact_key,
+      input.phone_number
+    from
+      input
+    where
+      exists (
+        select
+        from
+          customers
+      )
+    on conflict do nothing
     returning
       *
   ),
@@ -221,13 +220,27 @@ with
         select
           (
             select
-              count(*)
+              case
+                when customers.made = 0 then 0
+                when contacts.made = jsonb_array_length($1::jsonb) then 1
+              end
             from
-              customers
+              (
+                select
+                  count(*) as made
+                from
+                  customers
+              ) customers,
+              (
+                select
+                  count(*) as made
+                from
+                  customer_contacts
+              ) contacts
           )::bigint as amount
       ) change
     where
-      change.amount <> 0
+      change.amount is distinct from 0
     on conflict (organization_id, resource, slot) do update
     set
       live = live_counts.live + excluded.live

@@ -45,7 +45,7 @@ set
   body = excluded.body,
   created_at = excluded.created_at
 where
-  not (idempotency_keys.created_at > now() - interval '24 hours')
+  idempotency_keys.created_at at time zone 'UTC' <= excluded.created_at at time zone 'UTC' - interval '24 hours'
 returning
   true as kept;
 

@@ -20,9 +20,7 @@ insert into
 values
   ($1, $2, default)
 returning
-  id as id,
-  name as name,
-  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt";
+  created_at as "createdAt";
 
 -- organizations.find
 -- $1 id

@@ -34,7 +34,7 @@ with
           )::bigint as amount
       ) change
     where
-      change.amount <> 0
+      change.amount is distinct from 0
     on conflict (organization_id, resource, slot) do update
     set
       live = live_counts.live + excluded.live
@@ -174,7 +174,7 @@ with
           )::bigint as amount
       ) change
     where
-      change.amount <> 0
+      change.amount is distinct from 0
     on conflict (organization_id, resource, slot) do update
     set
       live = live_counts.live + excluded.live

@@ -34,7 +34,7 @@ with
           )::bigint as amount
       ) change
     where
-      change.amount <> 0
+      change.amount is distinct from 0
     on conflict (organization_id, resource, slot) do update
     set
       live = live_counts.live + excluded.live
@@ -92,8 +92,7 @@ where
   and quote_attachments.id = $2
   and quote_attachments.quote_id = $3
 returning
-  id as id,
-  to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "deletedAt";
+  id as id;
 
 -- quotes.find
 -- $1 organizationId, $2 id

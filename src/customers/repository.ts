@@ -6,7 +6,7 @@ import { defineGet, defineLockedGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { contains, defineList, hasEntry, newestFirst } from '../db/list.ts';
-import { countLive } from '../db/live-count.ts';
+import { countLive, LIVE_COUNT_MISSING } from '../db/live-count.ts';
 import { patchStatement } from '../db/patch.ts';
 import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
 import { inPlaceOf, missing, organizationParam, type RecordKey, recordOf } from '../db/resource.ts';
@@ -147,9 +147,9 @@ export const getCustomer = defineGet(customerView);
 export const lockCustomer = defineLockedGet(customerView, getCustomer);
 
 /**
- * Inserts the contacts first. A contact that another customer has makes no row, and then no customer is made either.
- * When two requests claim one contact at the same moment, the foreign key refuses the second. A violation of the
- * unique index would write the contact into PostgreSQL's log.
+ * Makes nothing when another customer has one of the contacts. When two requests claim one contact at the same moment,
+ * the second misses a contact, has no number to count, and fails. A violation of the unique index would write the
+ * contact into PostgreSQL's log. A cluster runs the parts one after another: in this order each finds what it refers to.
  */
 const createStatement = rendered(
   'customers.create',
@@ -160,24 +160,27 @@ const createStatement = rendered(
         and ${customerContacts.contactKey} = input.contact_key
       where ${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.archivedAt} is null),
     ${inPlaceOf(
-      customerContacts,
-      sql`insert into ${customerContacts} (organization_id, customer_id, ${columnList(contactColumns)})
-        select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', contactColumns)}
-        from input where not exists (select from taken)
-        on conflict do nothing
-        returning *`,
-    )},
-    ${inPlaceOf(
       customers,
       sql`insert into ${customers} (organization_id, id, ${columnList(customerColumns)})
         select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', customerColumns)}
-        from ${recordFrom(customers, $.customer)} input
-        where (select count(*) from customer_contacts) = jsonb_array_length(${$.contacts}::jsonb)
+        from ${recordFrom(customers, $.customer)} input where not exists (select from taken)
         returning *`,
     )},
-    counted as (${countLive(liveCustomers, sql`select count(*) from customers`)})
+    ${inPlaceOf(
+      customerContacts,
+      sql`insert into ${customerContacts} (organization_id, customer_id, ${columnList(contactColumns)})
+        select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', contactColumns)}
+        from input where exists (select from customers)
+        on conflict do nothing
+        returning *`,
+    )},
+    counted as (${countLive(
+      liveCustomers,
+      sql`select case when customers.made = 0 then 0 when contacts.made = jsonb_array_length(${$.contacts}::jsonb) then 1 end
+        from (select count(*) as made from customers) customers, (select count(*) as made from customer_contacts) contacts`,
+    )})
     ${renderAndKeep(customerView, sql`from customers`, sql`true`)}`,
-  { racesOn: 'customer_contacts_customer_fkey' },
+  { racesOn: LIVE_COUNT_MISSING },
 );
 
 /** A contact can be taken at the first attempt and free at the second. */

@@ -54,7 +54,7 @@ const keepStatement = prepared(
       ${$.headers}::jsonb, ${$.body}::bytea)
     on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash,
       status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at
-    where not (${isKept})
+    where ${idempotencyKeys.createdAt} at time zone 'UTC' <= excluded.created_at at time zone 'UTC' - interval '${sql.raw(String(KEPT_HOURS))} hours'
     returning true as kept`,
 );
 

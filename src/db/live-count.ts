@@ -27,14 +27,17 @@ const addTo = (rows: SQL): SQL =>
   sql`insert into ${liveCounts} (${key}, ${live}) ${rows}
     on conflict (${key}) do update set ${live} = ${liveCounts.live} + excluded.${live}`;
 
+/** What a statement violates whose change is null. */
+export const LIVE_COUNT_MISSING = 'live_counts.live';
+
 /**
  * The part of a writing statement that keeps the count right.
- * @param change a query that gives one integer. It must read the CTEs that can fail or wait: the count's row is then
+ * @param change a query that gives one integer, or null to fail. It must read the CTEs that can fail or wait: the count's row is then
  * locked last.
  */
 export const countLive = (resource: Resource, change: SQL): SQL =>
   addTo(sql`select ${organizationParam}::uuid, ${literal(resource)}, ${slot}, change.amount
-    from (select (${change})::bigint as amount) change where change.amount <> 0`);
+    from (select (${change})::bigint as amount) change where change.amount is distinct from 0`);
 
 const addStatement = prepared(
   'live_counts.add',

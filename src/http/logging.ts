@@ -1,19 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
-import { sqlState } from '../db/faults.ts';
+import { sqlState, violatedConstraint } from '../db/faults.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 
 /**
  * What a log line may have of an error. The message of a data error quotes the data, so the code and the constraint
  * must do.
  */
-function serializeError(error: Error & { constraint?: string }): Record<string, unknown> {
+function serializeError(error: Error): Record<string, unknown> {
   const state = sqlState(error);
   const quotesData = state !== undefined && /^2[23]/.test(state);
   return {
     type: error.name,
     message: quotesData ? `PostgreSQL error ${state}` : error.message,
-    ...(state !== undefined && { sqlState: state, constraint: error.constraint }),
+    ...(state !== undefined && { sqlState: state, constraint: violatedConstraint(error) }),
     stack: error.stack
       ?.split('\n')
       .filter((line) => line.startsWith('    at '))

@@ -13,17 +13,19 @@ import { Organization } from './schema.ts';
 
 const fields = fieldsOf(Organization, organizations);
 const columns = named({ id: organizations.id, name: organizations.name, createdAt: organizations.createdAt });
+/** As it is stored: what returns a row of a reference table of a cluster must not format. */
+const createdAt = sql<Date>`${organizations.createdAt}`.as('createdAt');
 
 const organizationNotFound = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
 
 const createStatement = prepared('organizations.create', ($: Params<{ id: string; name: string }>) =>
-  builder.insert(organizations).values({ id: $.id, name: $.name }).returning(columns),
+  builder.insert(organizations).values({ id: $.id, name: $.name }).returning({ createdAt }),
 );
 
 export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
   const [row] = await db.write(createStatement, { id, name });
   if (!row) throw new Error('Creating an organization returned no row.');
-  return row;
+  return { id, name, createdAt: row.createdAt.toISOString() };
 }
 
 const getStatement = rendered('organizations.get', ($: Params<{ id: string }>) =>

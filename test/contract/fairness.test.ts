@@ -61,12 +61,15 @@ async function instance(options: Partial<DatabaseOptions> = {}) {
 }
 
 /** Holds the row until it is let go. */
-async function lockCustomer(id: string): Promise<() => Promise<void>> {
+async function lockCustomer({ id: organizationId }: Agency, id: string): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const holding = administer(service.url, async (client) => {
     await client.query('begin');
-    await client.query('select from customers where id = $1 for update', [id]);
+    await client.query('select from customers where organization_id = $1 and id = $2 for update', [
+      organizationId,
+      id,
+    ]);
     held.resolve();
     await release.promise;
     await client.query('rollback');
@@ -103,7 +106,7 @@ describe('while writes of one organization wait for a locked row', () => {
     const id = await customerOf(locked);
     const otherId = await customerOf(other);
     const { send, db } = await instance();
-    const letGo = await lockCustomer(id);
+    const letGo = await lockCustomer(locked, id);
     const patches = Array.from({ length: 12 }, (_, index) =>
       send(locked, 'PATCH', `/v1/customers/${id}`, { firstName: `Ana ${index}` }),
     );
@@ -184,7 +187,7 @@ describe('a client that goes', () => {
     const agency = await service.agency();
     const id = await customerOf(agency);
     const { port } = await instance();
-    const letGo = await lockCustomer(id);
+    const letGo = await lockCustomer(agency, id);
     const body = '{"firstName":"Written"}';
     const head = `PATCH /v1/customers/${id} HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\nContent-Type: application/json`;
     await hangUp(port, `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, () =>
@@ -206,7 +209,7 @@ describe('what takes too long', () => {
       url: `${service.url}${separator}options=${encodeURIComponent(unlimited)}`,
       statementTimeout: 300,
     });
-    const letGo = await lockCustomer(id);
+    const letGo = await lockCustomer(agency, id);
     expect(await send(agency, 'PATCH', `/v1/customers/${id}`, { firstName: 'Late' })).toBe(503);
     await expect.poll(() => atWork('Lock')).toBe(0);
     await expect.poll(() => db.stats().running).toBe(0);

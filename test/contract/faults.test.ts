@@ -170,8 +170,9 @@ describe('while connections are killed', () => {
 
     const stored = await service.query<{ id: string; name: string | null; contacts: string[] }>(
       `select c.id, first_name as name, array_agg(identifier_value order by position) as contacts
-        from customers c left join customer_contacts k on k.customer_id = c.id
-        where c.organization_id = $1 group by c.id, first_name`,
+        from customers c left join customer_contacts k
+          on k.organization_id = c.organization_id and k.customer_id = c.id
+        where c.organization_id = $1 group by c.organization_id, c.id`,
       [agency.id],
     );
     const byId = new Map(stored.map((row) => [row.id, row]));

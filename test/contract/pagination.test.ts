@@ -97,7 +97,8 @@ describe.each(LISTS)('$path', ({ path, table, orderedBy, make, filter }) => {
     for (let index = 0; index < COUNT; index += 1) await make(agency, index);
     // Few moments for many rows: the order must come from the ids as well.
     await service.query(
-      `update ${table} set ${orderedBy} = date_trunc('day', ${orderedBy}) + ascii(right(id::text, 1)) % 3 * interval '1 hour'
+      `update ${table} set ${orderedBy} = 
+          (date_trunc('day', ${orderedBy} at time zone 'UTC') + ascii(right(id::text, 1)) % 3 * interval '1 hour') at time zone 'UTC'
         where organization_id = $1`,
       [agency.id],
     );

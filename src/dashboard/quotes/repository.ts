@@ -5,7 +5,7 @@ import { builder, named } from '../../db/builder.ts';
 import { columnsOf } from '../../db/fields.ts';
 import { defineGet, defineLockedGet } from '../../db/get.ts';
 import { isId, newId } from '../../db/ids.ts';
-import { isoTime, type Json } from '../../db/json.ts';
+import type { Json } from '../../db/json.ts';
 import { definePut } from '../../db/put.ts';
 import { missing, type RecordKey, recordOf, rowOf } from '../../db/resource.ts';
 import {
@@ -154,10 +154,7 @@ const deleteAttachmentStatement = prepared(
         sql`${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = ${$.id}
           and ${quoteAttachments.quoteId} = ${$.quoteId}`,
       )
-      .returning({
-        ...named({ id: quoteAttachments.id }),
-        deletedAt: isoTime(sql`now()`).as('deletedAt'),
-      }),
+      .returning(named({ id: quoteAttachments.id })),
 );
 
 const attachmentNotFound = (id: string) => notFound('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment', id);
@@ -178,7 +175,7 @@ export const deleteAttachment = (
       ? await within.db.write(deleteAttachmentStatement, { organizationId, quoteId, id })
       : [];
     if (!row) throw attachmentNotFound(id);
-    return row;
+    return { id, deletedAt: new Date().toISOString() };
   });
 
 const lockAttachmentStatement = prepared(
