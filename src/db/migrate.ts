@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { distributeNewTable } from './distributed-table.ts';
 import { isLockTimeout, sqlState } from './faults.ts';
 
 /**
@@ -62,6 +63,8 @@ export async function migrateDatabase(url: string, migrations = readMigrations()
     await checkServer(client);
     if ((await pendingOf(client, migrations)).length === 0) return;
     await client.query('set statement_timeout = 0');
+    // On a Citus cluster, keys between distributed tables can only be made so. Elsewhere it is a name without meaning.
+    await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
     await takeLock(client);
     const [first, ...others] = await pendingOf(client, migrations);
     if (!first) return;
@@ -74,6 +77,23 @@ export async function migrateDatabase(url: string, migrations = readMigrations()
     for (const migration of [first, ...others]) await explained(migration, () => apply(client, migration));
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * Works while no instance migrates.
+ * @param work gets the migrations that the database lacks
+ */
+export async function withMigrationLock<Result>(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  work: (pending: readonly Migration[]) => Promise<Result>,
+): Promise<Result> {
+  await takeLock(client);
+  try {
+    return await work(await pendingOf(client, migrations));
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
   }
 }
 
@@ -168,7 +188,10 @@ async function applyAtOnce(client: pg.Client, migration: Migration): Promise<voi
   for (let attempt = 1; ; attempt += 1) {
     try {
       await client.query('begin');
-      for (const statement of migration.statements) await client.query(statement);
+      for (const statement of migration.statements) {
+        await client.query(statement);
+        await distributeNewTable(client, statement);
+      }
       await record(client, migration);
       await client.query('commit');
       return;

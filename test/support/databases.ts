@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
+import { inject } from 'vitest';
 
 /** Migrated, without rows. */
 export const TEMPLATE = 'crm_template';
@@ -59,17 +60,40 @@ export type TestDatabase = {
   drop: () => Promise<void>;
 };
 
-/** A database of its own, as the template is. */
+/** Citus can have begun to commit on a node for a client that was ended, and has processes of its own that come back. */
+async function dropDatabase(node: string, name: string): Promise<void> {
+  const begun = 'select gid from pg_prepared_xacts where database = current_database()';
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await administer(node, (client) => client.query(`drop database if exists ${name} with (force)`));
+      return;
+    } catch (error) {
+      if (inject('workerUrls').length === 0 || attempt === 20) throw error;
+      await administer(withDatabase(node, name), async (client) => {
+        const { rows } = await client.query<{ gid: string }>(begun);
+        for (const { gid } of rows) await client.query(`rollback prepared '${gid}'`);
+      });
+    }
+  }
+}
+
+/** A database of its own, as the template is; on a cluster one on every node. */
 export async function createTestDatabase(serverUrl: string, template = TEMPLATE): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(serverUrl, (client) => client.query(`create database ${name} template ${template}`));
+  const nodes = [serverUrl, ...inject('workerUrls')];
+  // Citus keeps a process of its own in the template, which is in the way.
+  const endAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${template.split(' ')[0]}'`;
+  for (const node of nodes)
+    await administer(node, async (client) => {
+      if (nodes.length > 1) await client.query(endAll);
+      await client.query(`create database ${name} template ${template}`);
+    });
   const ownerUrl = withDatabase(serverUrl, name);
   return {
     url: asService(ownerUrl),
     ownerUrl,
-    drop: () =>
-      administer(serverUrl, async (client) => {
-        await client.query(`drop database if exists ${name} with (force)`);
-      }),
+    drop: async () => {
+      for (const node of nodes) await dropDatabase(node, name);
+    },
   };
 }

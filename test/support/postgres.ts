@@ -3,33 +3,40 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { distributeDatabase } from '../../src/db/distribute.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { administer, EMPTY_TEMPLATE, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
 
 /**
- * The server of a test run: embedded, with TEST_POSTGRES=container one in a container, with TEST_POSTGRES=pooler one that
- * runs already. It holds one migrated template; every test file clones a database of its own from it.
+ * The server of a test run: embedded, with TEST_POSTGRES=container one in a container, with TEST_POSTGRES=pooler or citus
+ * one that runs already. It holds one migrated template; every test file clones a database of its own from it.
  */
 let server: Server | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
   server = await startServer();
-  const admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
+  const { url, workers = [] } = server;
   // In the encoding that the service needs, whatever the server was initialised with.
   const utf8 = `encoding 'UTF8' locale 'C.UTF-8' template template0`;
-  for (const template of [EMPTY_TEMPLATE, TEMPLATE]) {
-    // One that runs already may have been used before.
-    await admin.query(`drop database if exists ${template} with (force)`);
-    await admin.query(`create database ${template} ${utf8}`);
-  }
-  const { rowCount: hasRole } = await admin.query(`select from pg_roles where rolname = 'crm_service'`);
-  if (!hasRole) await admin.query(serviceRole.role);
-  await admin.end();
-  const template = withDatabase(server.url, TEMPLATE);
+  for (const node of [url, ...workers])
+    await administer(node, async (client) => {
+      for (const template of [EMPTY_TEMPLATE, TEMPLATE]) {
+        // One that runs already may have been used before.
+        await client.query(`drop database if exists ${template} with (force)`);
+        await client.query(`create database ${template} ${utf8}`);
+      }
+    });
+  await administer(url, async (client) => {
+    const { rowCount: hasRole } = await client.query(`select from pg_roles where rolname = 'crm_service'`);
+    if (!hasRole) await client.query(serviceRole.role);
+  });
+  const template = withDatabase(url, TEMPLATE);
+  if (workers.length > 0) await formCluster([url, ...workers].map((node) => withDatabase(node, TEMPLATE)));
   await administer(template, (client) => client.query(serviceRole.rights));
   await migrateDatabase(template);
+  if (workers.length > 0) await distributeDatabase(template);
+  project.provide('workerUrls', workers);
   project.provide('serverUrl', server.url);
   project.provide('poolerUrl', server.poolerUrl);
 }
@@ -40,6 +47,8 @@ type Server = {
   url: string;
   /** The same server, for all that the service does in transactions. */
   poolerUrl?: string;
+  /** The workers of a Citus cluster. */
+  workers?: string[];
   stop: () => Promise<unknown>;
 };
 
@@ -48,6 +57,7 @@ const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'o
 
 function startServer(): Promise<Server> {
   if (process.env.TEST_POSTGRES === 'pooler') return useRunning();
+  if (process.env.TEST_POSTGRES === 'citus') return useCluster();
   return process.env.TEST_POSTGRES === 'container' ? startContainer() : startEmbedded();
 }
 
@@ -58,6 +68,42 @@ async function useRunning(): Promise<Server> {
       'npm run test:pooler needs TEST_POOLER_URL, a pooler that leads to any database of a PostgreSQL (test/support/pgbouncer.ini), and TEST_POSTGRES_URL, the same PostgreSQL as a superuser and without the pooler.',
     );
   return { url, poolerUrl, stop: async () => undefined };
+}
+
+const addressOf = (host: string, port: number, url: string): string =>
+  url.replace(/@[^/]*\//, `@${host}:${port}/`);
+
+async function useCluster(): Promise<Server> {
+  const url = process.env.TEST_CITUS_URL;
+  const nodes = url
+    ? await administer(url, (client) =>
+        client.query<{ host: string; port: number }>(
+          'select nodename as host, nodeport as port from pg_dist_node where groupid <> 0 order by groupid',
+        ),
+      ).catch(() => undefined)
+    : undefined;
+  if (!url || !nodes || nodes.rows.length < 2)
+    throw new Error(
+      'npm run test:citus needs TEST_CITUS_URL: a database on the coordinator of a Citus cluster with two workers at least, as a superuser who needs no password among the nodes.',
+    );
+  const workers = nodes.rows.map(({ host, port }) => addressOf(host, port, url));
+  return { url, workers, stop: async () => undefined };
+}
+
+/** Makes the databases, of the coordinator first, those of one cluster. */
+async function formCluster([coordinator = '', ...workers]: string[]): Promise<void> {
+  for (const node of [coordinator, ...workers])
+    await administer(node, (client) => client.query('create extension citus'));
+  await administer(coordinator, async (client) => {
+    const add = async (node: string, statement: string) => {
+      const { host, port } = new pg.Client({ connectionString: node });
+      await client.query(statement, [host, port]);
+    };
+    await add(coordinator, 'select citus_set_coordinator_host($1, $2)');
+    for (const worker of workers) await add(worker, 'select citus_add_node($1, $2)');
+    // Enough to have some on each; every database of the tests has them all.
+    await client.query(`alter database ${TEMPLATE} set citus.shard_count = 4`);
+  });
 }
 
 async function startEmbedded(): Promise<Server> {
@@ -91,5 +137,6 @@ declare module 'vitest' {
   export interface ProvidedContext {
     serverUrl: string;
     poolerUrl: string | undefined;
+    workerUrls: string[];
   }
 }

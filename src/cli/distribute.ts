@@ -1,0 +1,15 @@
+import { readConfig } from '../config.ts';
+import { distributeDatabase } from '../db/distribute.ts';
+
+/** Spreads the tables over the workers of a Citus cluster. It says what moved, or in one line why nothing did. */
+try {
+  const { DATABASE_DIRECT_URL, DATABASE_URL } = readConfig();
+  const url = DATABASE_DIRECT_URL ?? DATABASE_URL;
+  if (!url) throw new Error('Set DATABASE_DIRECT_URL to the coordinator of the cluster.');
+  const moved = await distributeDatabase(url);
+  for (const { table, rows } of moved) console.log(`${table}: ${rows} rows`);
+  if (moved.length === 0) console.log('Every table is distributed already.');
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}

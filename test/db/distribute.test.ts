@@ -1,0 +1,152 @@
+import pg from 'pg';
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+// Both APIs compose their statements.
+import '../../src/dashboard/app.ts';
+import { ClusterError, distributeDatabase, distributedTables } from '../../src/db/distribute.ts';
+import { migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
+import { allStatements } from '../../src/db/statement.ts';
+import { administer, createTestDatabase } from '../support/databases.ts';
+import { useService } from '../support/service.ts';
+
+/** With npm run test:citus every database of the tests is distributed. */
+
+const service = useService();
+const onCluster = describe.runIf(inject('workerUrls').length > 0);
+
+test('every table of organizations is distributed, but for the keys', async () => {
+  const rows = await service.query<{ name: string }>(
+    `select table_name as name from information_schema.columns
+      where table_schema = 'public' and column_name = 'organization_id' and table_name <> 'api_keys'`,
+  );
+  expect(distributedTables.toSorted()).toEqual(rows.map(({ name }) => name).sort());
+  expect(distributedTables[0]).toBe('customers');
+});
+
+test.runIf(inject('workerUrls').length === 0)('a database without Citus is refused in one line', async () => {
+  await expect(distributeDatabase(service.ownerUrl)).rejects.toThrow(
+    new ClusterError('The database has no extension citus: create it on every node first.'),
+  );
+});
+
+test('a migration that makes a table of organizations needs no word of a cluster', async () => {
+  const database = await createTestDatabase(inject('serverUrl'));
+  onTestFinished(database.drop);
+  const statements = [
+    `create table "reviews" ("organization_id" uuid not null, "id" uuid not null, "customer_id" uuid not null,
+      constraint "reviews_pkey" primary key ("organization_id", "id"))`,
+    `alter table "reviews" add constraint "reviews_customer_fkey" foreign key ("organization_id", "customer_id")
+      references "public"."customers" ("organization_id", "id")`,
+  ];
+  const added = { tag: '9999_reviews', when: Date.parse('2100-01-01'), hash: 'a'.repeat(64), statements };
+  await migrateDatabase(database.ownerUrl, [...readMigrations(), added]);
+  const isDistributed = await administer(database.ownerUrl, async (client) => {
+    const { rows } = await client.query<{ isCluster: boolean }>(
+      `select to_regclass('pg_dist_partition') is not null as "isCluster"`,
+    );
+    if (!rows[0]?.isCluster) return undefined;
+    const { rowCount } = await client.query(
+      `select from pg_dist_partition where logicalrelid = 'reviews'::regclass and partmethod = 'h'`,
+    );
+    return rowCount === 1;
+  });
+  expect(isDistributed).toBe(inject('workerUrls').length > 0 ? true : undefined);
+});
+
+onCluster('a distributed database', () => {
+  test('with a migration pending is not distributed further', async () => {
+    const added = { tag: '9999_later', when: Date.parse('2100-01-01'), hash: 'a'.repeat(64), statements: [] };
+    await expect(distributeDatabase(service.ownerUrl, [...readMigrations(), added])).rejects.toThrow(
+      'Migration 9999_later is not applied: run npm run migrate first.',
+    );
+  });
+
+  test('is distributed, and a second time changes nothing', async () => {
+    const read = () =>
+      service.query<{ name: string; type: string }>(
+        'select table_name::text as name, citus_table_type as type from citus_tables order by 1',
+      );
+    const before = await read();
+    const ofType = (wanted: string) => before.filter(({ type }) => type === wanted).map(({ name }) => name);
+    expect(ofType('distributed')).toEqual(distributedTables.toSorted());
+    expect(ofType('reference')).toEqual(['organizations']);
+    expect(await distributeDatabase(service.ownerUrl)).toEqual([]);
+    expect(await read()).toEqual(before);
+  });
+});
+
+/** A value of the type, with which a statement can be planned. */
+const SAMPLES: Record<string, string> = {
+  uuid: `'018438db-3180-7fd0-aa68-9f1147b3735d'`,
+  'uuid[]': `array['018438db-3180-7fd0-aa68-9f1147b3735d']::uuid[]`,
+  jsonb: `'{}'`,
+  bytea: `'\\x00'`,
+  boolean: 'true',
+  integer: '1',
+  smallint: '1',
+  bigint: '1',
+  text: `'ab'`,
+  'timestamp with time zone': 'now()',
+};
+
+/** What is not one task on one shard. Reads of `/v1` never stand here. */
+const OTHERWISE: ReadonlySet<string> = new Set([
+  // They read no table of organizations.
+  'idempotency_keys.lock',
+  'api_keys.beat',
+  'api_keys.notify',
+  'api_keys.issue',
+  'conversations.lock_chains',
+  // They look for what is due in all organizations.
+  'idempotency_keys.due_for_sweep',
+  'products.due_for_purge',
+  // Citus runs the parts of such a write one by one: a change in a CTE, an insert of what a function returns.
+  // The kept body of a record is one: a PATCH of the other resources is one task.
+  'products.update',
+  'products.update_media',
+  'customers.update',
+  'products.create',
+  'products.archive',
+  'customers.create',
+  'customers.archive',
+  'customers.add_contacts',
+  'opportunities.archive',
+  'quotes.archive',
+  'channel_messages.insert',
+  'whatsapp_messages.insert',
+  'pipeline_stages.put_references',
+  'team_members.put_references',
+]);
+
+onCluster('planned on a cluster, one task on one shard', () => {
+  let client: pg.Client;
+  beforeAll(async () => {
+    client = new pg.Client({ connectionString: service.ownerUrl });
+    await client.connect();
+    return () => client.end();
+  });
+
+  async function planOf(text: string, parameters: readonly string[]): Promise<string> {
+    await client.query(`prepare walked as ${text}`);
+    onTestFinished(() => client.query('deallocate walked').then(() => undefined));
+    const { rows } = await client.query<{ types: string[] }>(
+      `select parameter_types::text[] as types from pg_prepared_statements where name = 'walked'`,
+    );
+    const values = (rows[0]?.types ?? []).map((type, index) =>
+      parameters[index] === 'contacts' ? `'[]'` : (SAMPLES[type] ?? 'null'),
+    );
+    const list = values.length === 0 ? '' : `(${values.join(', ')})`;
+    const plan = await client.query<{ 'QUERY PLAN': string }>(`explain execute walked${list}`);
+    return plan.rows.map((row) => row['QUERY PLAN']).join('\n');
+  }
+
+  const isOne = (plan: string): boolean =>
+    !plan.includes('Subplan') && (plan.match(/Task Count: \d+/g) ?? []).join() === 'Task Count: 1';
+  const walked = allStatements().filter(({ name, isVariant }) => !isVariant && !/^test\.|_test\./.test(name));
+
+  test.each(walked.map((statement) => [statement.name, statement] as const))(
+    '%s',
+    async (name, { text, parameters }) => {
+      expect(isOne(await planOf(text, parameters))).toBe(!OTHERWISE.has(name));
+    },
+  );
+});
