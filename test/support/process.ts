@@ -47,14 +47,20 @@ export function startProcess(
   return { child, output: () => text, until, ended };
 }
 
-/** A port that was free a moment ago. */
-export const freePort = (): Promise<string> =>
-  new Promise((done, fail) => {
+const given = new Set<string>();
+
+/** A port that was free a moment ago, and that nobody else got from here. */
+export const freePort = async (): Promise<string> => {
+  const port = await new Promise<string>((done, fail) => {
     const server = createServer().on('error', fail);
     server.listen(0, '127.0.0.1', () => {
       const { port } = server.address() as { port: number };
       server.close(() => done(String(port)));
     });
   });
+  if (given.has(port)) return freePort();
+  given.add(port);
+  return port;
+};
 
 export { MAIN };
