@@ -33,7 +33,8 @@ const run = { port: 0, big: '', small: '' };
 beforeAll(async () => {
   const database = await createTestDatabase(inject('serverUrl'));
   holder.database = database;
-  const client = new pg.Client({ connectionString: database.url });
+  const client = new pg.Client({ connectionString: database.ownerUrl });
+  client.on('error', () => undefined);
   await client.connect();
   await loadDataSet(client, [SIZES, { ...SIZES, customers: 1_000 }], () => undefined);
   await client.end();
@@ -49,6 +50,7 @@ beforeAll(async () => {
   run.port = Number(port);
   holder.service = startProcess({
     DATABASE_URL: database.url,
+    DATABASE_DIRECT_URL: database.ownerUrl,
     HOST: '127.0.0.1',
     PORT: port,
     DASHBOARD_PORT: '0',
