@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type ApiError, serviceUnavailable, validationFailed } from '../errors.ts';
+import { REFUSALS } from '../db/scheduler.ts';
+import { type ApiError, validationFailed } from '../errors.ts';
 import { createPlaces } from './places.ts';
 
 /** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */
@@ -122,7 +123,7 @@ function readFewAtOnce(app: FastifyInstance): void {
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (!isLarge(request)) return done(null, payload);
     const leave = places.take(organizationOf(request), (hasPlace) => {
-      done(hasPlace ? null : serviceUnavailable(), payload);
+      done(hasPlace ? null : REFUSALS.waited, payload);
     });
     reply.raw.once('finish', leave).once('close', leave);
   });
