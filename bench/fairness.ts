@@ -124,7 +124,7 @@ async function scenarios(
       const seen = await inProcess({
         kind: 'open',
         port,
-        request: small === '' ? '' : product,
+        request,
         rate,
         seconds: 4,
       }).seen;

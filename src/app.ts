@@ -5,6 +5,7 @@ import { customerRoutes } from './customers/routes.ts';
 import type { Database } from './db/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { fileRoutes } from './files/routes.ts';
+import { refuseFloods } from './http/admission.ts';
 import { authenticate } from './http/authentication.ts';
 import { setCacheControl } from './http/headers.ts';
 import type { Metrics } from './http/metrics.ts';
@@ -94,6 +95,7 @@ export async function buildApp(options: AppOptions) {
       setCacheControl(v1, 'data');
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
+      refuseFloods(v1, db);
       v1.register(catalogRoutes);
       v1.register(customerRoutes);
       v1.register(opportunityRoutes);

@@ -4,7 +4,7 @@ import { type Column, queryRendered } from '../wire/rendered-query.ts';
 import { DatabaseTimeout, LostRace, violatedConstraint } from './faults.ts';
 import { type Limit, openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
-import { createScheduler, REFUSALS, type Scheduler } from './scheduler.ts';
+import { createScheduler, REFUSALS, type Refusal, type Scheduler } from './scheduler.ts';
 import { bind, type Statement } from './statement.ts';
 
 /** The three verbs that repositories speak, on the pool and inside a transaction alike. */
@@ -17,8 +17,13 @@ export type Queries = {
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
 };
 
-/** Who waits for an answer: a request. Its signal is looked at only where there is something to end. */
-export type Caller = { readonly signal: AbortSignal };
+/** Who waits for an answer: a request. */
+export type Caller = {
+  /** Aborted when it has gone. It is looked at only where there is something to end. */
+  readonly signal: AbortSignal;
+  /** Why it could not be given an answer now, if so: asked when it is its turn, before a read begins. */
+  refusal: () => Refusal | undefined;
+};
 
 /**
  * The database. Its own verbs are the service's: for keys, jobs and commands, over a few connections of their own. What is
@@ -27,6 +32,8 @@ export type Caller = { readonly signal: AbortSignal };
 export type Database = Queries & {
   /** The verbs for one organization. Reads that the caller has gone from are ended; writes only before they begin. */
   for: (organizationId: string, caller?: Caller) => Queries;
+  /** Why a request of the organization would be refused now, if it would: before anything is done for it. */
+  refusal: (organizationId: string, kind: 'reads' | 'writes') => Refusal | undefined;
   stats: () => { total: number; idle: number } & ReturnType<Scheduler['stats']>;
   close: () => Promise<void>;
 };
@@ -122,7 +129,15 @@ export function openDatabase(options: DatabaseOptions): Database {
       limit: Limit,
     ): Promise<Row[]> {
       const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
-        turn(reads, () => pool.withClient(work, limit), limit);
+        turn(
+          reads,
+          async () => {
+            const refusal = caller?.refusal();
+            if (refusal) throw refusal;
+            return pool.withClient(work, limit);
+          },
+          limit,
+        );
       if (statement.kind === 'rows') return withClient((client) => run(client, statement, values));
       const lookupOf = statement.kind === 'lookup' ? reads : undefined;
       return readBody({ query: bind(statement, values), lookupOf, withClient }).then(bodyRows<Row>);
@@ -152,6 +167,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     ...verbs(own, (_flow, work) => work(), OWN_TRANSACTION_MS, 'service'),
     for: (organizationId, caller) => verbs(shared, scheduler.run, statementTimeout, organizationId, caller),
+    refusal: (organizationId, kind) => scheduler.refusal(`${organizationId} ${kind}`),
     stats: () => ({ ...shared.stats(), ...scheduler.stats() }),
     close: async () => {
       await Promise.all([shared.close(), own.close()]);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CALM_LINE, createScheduler, REFUSALS, type Scheduler } from '../../src/db/scheduler.ts';
+import { CALM_LINE, createScheduler, FLOOD_LINE, REFUSALS, type Scheduler } from '../../src/db/scheduler.ts';
 
 /** Work whose end the test decides, and the order in which it began. */
 function work(scheduler: Scheduler) {
@@ -122,20 +122,59 @@ describe('a line', () => {
 
   test('that is a flood is served from its new end; its old end is refused within 100 ms', async () => {
     const { add, began, end, refused } = work(createScheduler({ capacity: 1, places: 1_000 }));
-    for (const name of many('a', 301)) add(name);
+    const names = many('a', CALM_LINE + 2);
+    for (const name of names) add(name);
     await end('a0');
-    expect(began).toEqual(['a0', 'a300']);
+    expect(began).toEqual(['a0', names.at(-1)]);
     expect(refused.size).toBe(0);
     await vi.advanceTimersByTimeAsync(100);
-    expect([...refused.keys()]).toEqual(many('a', 300).slice(1, 300 - CALM_LINE));
+    expect([...refused.keys()]).toEqual(names.slice(1, -1));
     expect(new Set(refused.values())).toEqual(new Set([REFUSALS.waited]));
   });
 
-  test('that is a full flood gives the oldest place to the newest', () => {
-    const scheduler = createScheduler({ capacity: 1, places: 400 });
-    const { add } = work(scheduler);
-    for (const name of many('a', 1_000)) add(name);
-    expect(scheduler.stats().waiting).toBe(200);
+  test('that is a flood takes more only while it is short, and says so before anything is done', async () => {
+    const scheduler = createScheduler({ capacity: 1, places: 1_000 });
+    const { add, refused } = work(scheduler);
+    const names = many('a', CALM_LINE + 1);
+    for (const name of names) add(name);
+    expect(scheduler.refusal('a')).toBeUndefined();
+    add('flood', 'a');
+    expect(scheduler.refusal('a')).toBe(REFUSALS.full);
+    expect(scheduler.refusal('b')).toBeUndefined();
+    add('more', 'a');
+    await vi.advanceTimersByTimeAsync(0);
+    expect([...refused]).toEqual([['more', REFUSALS.full]]);
+  });
+
+  test('that is a short flood is filled up again', async () => {
+    const scheduler = createScheduler({ capacity: 1, places: 1_000 });
+    const { add, end, runs } = work(scheduler);
+    const names = many('a', CALM_LINE + 2);
+    for (const name of names) add(name);
+    for (const name of ['a0', ...names.slice(FLOOD_LINE).toReversed()]) await end(name);
+    expect(scheduler.stats().waiting).toBe(FLOOD_LINE - 2);
+    for (const name of many('b', 5)) add(name, 'a');
+    expect(scheduler.stats().waiting).toBe(FLOOD_LINE);
+    expect(runs('b')).toBe(0);
+  });
+
+  test('that was a flood is calm again 200 ms after the last refusal', async () => {
+    const scheduler = createScheduler({ capacity: 1, places: 1_000 });
+    const { add, began, end, refused } = work(scheduler);
+    for (const name of many('a', CALM_LINE + 2)) add(name);
+    await vi.advanceTimersByTimeAsync(60);
+    expect(scheduler.refusal('a')).toBe(REFUSALS.full);
+    await vi.advanceTimersByTimeAsync(199);
+    for (const name of many('b', FLOOD_LINE + 1)) add(name, 'a');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refused.get(`b${FLOOD_LINE}`)).toBe(REFUSALS.full);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(scheduler.stats().waiting).toBe(0);
+    const calm = many('c', FLOOD_LINE + 2);
+    for (const name of calm) add(name, 'a');
+    expect(scheduler.refusal('a')).toBeUndefined();
+    for (const name of ['a0', ...calm]) await end(name);
+    expect(began).toEqual(['a0', ...calm]);
   });
 
   test('under steady overload answers what just came: the accepted wait next to nothing', async () => {
