@@ -128,7 +128,10 @@ async function storm(port: number, request: Buffer, connections: number): Promis
   return tally(statuses);
 }
 
-async function measure(port: number, pid: number, good: string, bad: string, calm: LoadProcess) {
+type Scenario = { port: number; pid: number; good: string; bad: string; calm: LoadProcess };
+
+/** The other one alone, and how its figures beside something are told. */
+async function otherOne({ port, pid, good, calm }: Scenario) {
   const created = await fetch(`http://127.0.0.1:${port}/v1/catalog/products`, {
     method: 'POST',
     headers: { 'x-api-key': good, 'content-type': 'application/json' },
@@ -145,15 +148,26 @@ async function measure(port: number, pid: number, good: string, bad: string, cal
     print(
       `${name.padEnd(34)} p50 + ${(median - alone).toFixed(1).padStart(6)} ms  memory ${most.toFixed(0).padStart(4)} MiB  ${more}`,
     );
+  return { other, told };
+}
 
+async function measureBodies(scenario: Scenario): Promise<void> {
+  const { port, pid, bad } = scenario;
+  const { other, told } = await otherOne(scenario);
   for (const [name, body] of BODIES.filter(([name]) => name.includes(values.only))) {
     const most = watchMemory(pid);
     const request = Buffer.from(post('/v1/catalog/products', bad, body));
     const [counts, { median }] = await Promise.all([storm(port, request, CONNECTIONS), other()]);
     told(name, median, most(), counts);
   }
+}
 
-  // The products that were created last make the largest first page that there can be.
+/** A first page of the largest products that there can be, for clients that do not read it. */
+async function measureReaders(scenario: Scenario): Promise<void> {
+  const { port, pid, bad } = scenario;
+  const request = Buffer.from(post('/v1/catalog/products', bad, largeProduct));
+  for (let product = 0; product < 100; product += 1) await sent(port, request);
+  const { other, told } = await otherOne(scenario);
   const most = watchMemory(pid);
   const readers = Array.from({ length: SLOW_READERS }, () =>
     slowReader(port, get('/v1/catalog/products?limit=100', bad)),
@@ -185,15 +199,17 @@ const calm = startLoad();
 try {
   await migrateDatabase(postgres.url);
   const [good, bad] = [await agency(postgres.url, 'Good'), await agency(postgres.url, 'Bad')];
-  const server = await startServer({
-    flags: productionFlags,
-    script: new URL('../src/main.js', import.meta.url),
-    environment: { DATABASE_URL: postgres.url, DATA_DIR: directory, DASHBOARD_PORT: '0' },
-    log: join(directory, 'service.log'),
-    probe: '/v1/team',
-    key: good,
-  });
-  await measure(server.port, server.pid, good, bad, calm).finally(server.stop);
+  for (const measure of [measureBodies, measureReaders]) {
+    const server = await startServer({
+      flags: productionFlags,
+      script: new URL('../src/main.js', import.meta.url),
+      environment: { DATABASE_URL: postgres.url, DATA_DIR: directory, DASHBOARD_PORT: '0' },
+      log: join(directory, 'service.log'),
+      probe: '/v1/team',
+      key: good,
+    });
+    await measure({ port: server.port, pid: server.pid, good, bad, calm }).finally(server.stop);
+  }
 } finally {
   await calm.stop();
   await postgres.stop();

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../db/client.ts';
+import { REFUSALS } from '../db/scheduler.ts';
 
 function whenGone({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): AbortSignal {
   const gone = new AbortController();
@@ -22,5 +23,6 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
       signal ??= whenGone(request, reply);
       return signal;
     },
+    refusal: () => (request.server.hasRoomFor(request) ? undefined : REFUSALS.unsent),
   };
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { REFUSALS } from '../db/scheduler.ts';
+import { isRead } from './admission.ts';
 
 /**
  * Answers that wait until their clients take them. Their bytes are counted, for each organization and in all, from the
@@ -8,6 +9,10 @@ import { REFUSALS } from '../db/scheduler.ts';
  */
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** False while so much waits for clients that the request's organization, or nobody, can be answered. */
+    hasRoomFor: (request: FastifyRequest) => boolean;
+  }
   interface FastifyRequest {
     /** Bytes of the answer that are counted as unsent. */
     unsentBytes: number;
@@ -21,36 +26,38 @@ export type UnsentLimits = { all: number; each: number };
 /** A page of products can take 25 MiB: one such answer of an organization, and of two organizations. */
 const LIMITS: UnsentLimits = { all: 64 * MIB, each: 32 * MIB };
 
+/** What waits of an organization: its bytes, and how large the answers were, by route, that found no room beside them. */
+type Unsent = { bytes: number; tooLarge: Map<string | undefined, number> };
+
 /** A client that neither takes nor sends anything for so long, in milliseconds, is cut off. */
 const IDLE_LIMIT = 30_000;
 
 const organizationOf = (request: FastifyRequest): string =>
   (request.scope as FastifyRequest['scope'] | undefined)?.organizationId ?? '';
 
-const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
-
 /**
  * Refuses (503) the requests of an organization, or of all, while too much waits for their clients: before any work, and a
- * read again when its answer is made. Streams do not count: they are read as they are taken.
+ * read again at its turn in the database and when its answer is made. Streams do not count: they are read as they are taken.
  */
 export function boundUnsent(app: FastifyInstance, limits: UnsentLimits = LIMITS): void {
   let all = 0;
-  const byOwner = new Map<string, number>();
+  const byOwner = new Map<string, Unsent>();
   /** The requests whose answers wait, by connection: those behind the one that is being sent hear of no end of theirs. */
   const bySocket = new WeakMap<Socket, Set<FastifyRequest>>();
 
   /** An answer is never too large while nothing else waits. */
   const fits = (owner: string, bytes: number): boolean => {
-    const own = byOwner.get(owner) ?? 0;
+    const own = byOwner.get(owner)?.bytes ?? 0;
     return (own === 0 || own + bytes <= limits.each) && (all === 0 || all + bytes <= limits.all);
   };
 
   function count(request: FastifyRequest, bytes: number): void {
     const owner = organizationOf(request);
-    const own = (byOwner.get(owner) ?? 0) + bytes - request.unsentBytes;
+    const own = byOwner.get(owner) ?? { bytes: 0, tooLarge: new Map() };
+    own.bytes += bytes - request.unsentBytes;
     all += bytes - request.unsentBytes;
     request.unsentBytes = bytes;
-    if (own === 0) byOwner.delete(owner);
+    if (own.bytes === 0) byOwner.delete(owner);
     else byOwner.set(owner, own);
   }
 
@@ -70,8 +77,14 @@ export function boundUnsent(app: FastifyInstance, limits: UnsentLimits = LIMITS)
 
   app.server.setTimeout(IDLE_LIMIT);
   app.decorateRequest('unsentBytes', 0);
+  /** Asked before an answer is made: one of a kind that just did not fit is not made in vain. */
+  function hasRoomFor(request: FastifyRequest): boolean {
+    const owner = organizationOf(request);
+    return fits(owner, byOwner.get(owner)?.tooLarge.get(request.routeOptions.url) ?? 0);
+  }
+  app.decorate('hasRoomFor', hasRoomFor);
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    if (fits(organizationOf(request), 0)) done(null, payload);
+    if (hasRoomFor(request)) done(null, payload);
     else done(REFUSALS.unsent);
   });
 
@@ -79,7 +92,11 @@ export function boundUnsent(app: FastifyInstance, limits: UnsentLimits = LIMITS)
   function hasRoom(request: FastifyRequest, isSuccess: boolean, bytes: number): boolean {
     const { socket } = request.raw;
     if (bytes === 0 || socket.destroyed) return true;
-    if (isSuccess && isRead(request) && !fits(organizationOf(request), bytes)) return false;
+    const owner = organizationOf(request);
+    if (isSuccess && isRead(request) && !fits(owner, bytes)) {
+      byOwner.get(owner)?.tooLarge.set(request.routeOptions.url, bytes);
+      return false;
+    }
     waitingOn(socket).add(request);
     count(request, bytes);
     return true;
