@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openConnection } from '../../bench/connection.ts';
@@ -150,6 +151,30 @@ describe('a flood of one organization', () => {
     expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
     const metric = (await metrics.text()).matchAll(/^requests_refused_total\{reason="\w+"\} (\d+)$/gm);
     expect([...metric].reduce((sum, [, count]) => sum + Number(count), 0)).toBe(refused);
+  });
+
+  test('is refused before its requests are read; its writes and the others are answered', async () => {
+    const [flooding, other] = [await service.agency(), await service.agency()];
+    const id = await customerOf(flooding);
+    const { send } = await instance();
+    await administer(service.url, async (client) => {
+      await client.query('begin; lock table team_members in access exclusive mode');
+      const reads: Promise<number>[] = [];
+      // Without the flood, the limit that is no number is 400. Each look begins a new flood, however slow the machine is.
+      const invalid = async (): Promise<number> => {
+        reads.push(...Array.from({ length: 200 }, () => send(flooding, 'GET', '/v1/team')));
+        await nextTick();
+        await nextTick();
+        return send(flooding, 'GET', '/v1/customers?limit=none');
+      };
+      await expect.poll(invalid).toBe(503);
+      expect(await send(flooding, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' })).toBe(200);
+      expect(await send(other, 'GET', '/v1/customers')).toBe(200);
+      await client.query('rollback');
+      const answers = await Promise.all(reads);
+      expect(new Set(answers)).toEqual(new Set([200, 503]));
+    });
+    await expect.poll(() => send(flooding, 'GET', '/v1/customers')).toBe(200);
   });
 });
 

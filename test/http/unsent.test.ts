@@ -72,6 +72,17 @@ test('an organization has so many bytes waiting; beyond them its answers are ref
   expect((await ask(port, 'b', '/big')).status).toBe(200);
 });
 
+test('an answer of a kind that found no room is not made again, until what waits has gone', async () => {
+  const { port, made } = await serve();
+  const { socket } = await ask(port, 'a', '/big');
+  for (let count = 0; count < 3; count += 1)
+    expect((await exchange(port, get('a', '/big')))?.status).toBe(503);
+  expect(made).toEqual(['a /big', 'a /big']);
+  expect([await small(port, 'a'), await small(port, 'b')]).toEqual([200, 200]);
+  socket.destroy();
+  await expect.poll(async () => (await ask(port, 'a', '/big')).status).toBe(200);
+});
+
 test('all organizations together have so many', async () => {
   const { port } = await serve({ all: 30 * MIB, each: 30 * MIB });
   expect((await ask(port, 'a', '/big')).status).toBe(200);
