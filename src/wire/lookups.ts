@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { QueryConfig } from 'pg';
 import { spoilsConnection, sqlState } from '../db/faults.ts';
-import { type Column, canShare, queryRendered } from './rendered-query.ts';
+import { type Column, queryRendered } from './rendered-query.ts';
 import { atEndOfTick } from './tick.ts';
 
 type Read = {
@@ -36,12 +36,7 @@ export function gatherReads(): (read: Read) => Promise<Column> {
     if (!first) return;
     const queries = reads.map(({ query }) => query);
     try {
-      const columns = await first.withClient(async (client) => {
-        if (canShare(client, queries)) return queryRendered(client, queries);
-        const alone: Column[] = [];
-        for (const query of queries) alone.push(...(await queryRendered(client, [query])));
-        return alone;
-      });
+      const columns = await first.withClient((client) => queryRendered(client, queries));
       for (const [index, { done }] of reads.entries()) done(columns[index]);
     } catch (error) {
       // What the server says of one query is not the others' fault: they are asked again one by one. A broken or silent

@@ -94,17 +94,8 @@ const SYNC = serialize.sync();
 export type Column = Buffer | null | undefined;
 type Done = (error: Error | null, columns?: Column[]) => void;
 
-const isPrepared = (connection: Connection, { name }: QueryConfig): boolean =>
-  name !== undefined && (connection as RenderingConnection).parsedStatements[name] !== undefined;
-
-/**
- * Runs queries with pg's `client.query`: one of any kind, or several that are prepared. Each returns one row with one
- * column of text.
- */
+/** Runs queries with pg's `client.query`. Each returns one row with one column of text. */
 class RenderedQuery implements Submittable {
-  /** Set for one query that may not be prepared yet. pg remembers by them that it is. */
-  readonly name: string | undefined;
-  readonly text: string | undefined;
   readonly #queries: readonly QueryConfig[];
   readonly #columns: Column[];
   #current = 0;
@@ -112,24 +103,32 @@ class RenderedQuery implements Submittable {
   callback: Done;
 
   constructor(queries: readonly QueryConfig[], callback: Done) {
-    const [only, ...others] = queries;
-    if (only && others.length === 0) ({ name: this.name, text: this.text } = only);
     this.#queries = queries;
     this.#columns = new Array(queries.length);
     this.callback = callback;
+  }
+
+  /** Of the query whose answers come now. By these two pg remembers what is prepared. */
+  get name(): string | undefined {
+    return this.#queries[this.#current]?.name;
+  }
+
+  get text(): string | undefined {
+    return this.#queries[this.#current]?.text;
   }
 
   submit(plain: Connection): void {
     const connection = plain as RenderingConnection;
     connection.rendered = this;
     const messages: Buffer[] = [];
-    for (const query of this.#queries) {
-      const { name = '', text, values = [] } = query;
-      if (!isPrepared(connection, query)) messages.push(serialize.parse({ name, text }));
+    const parsed = new Set<string>();
+    for (const { name = '', text, values = [] } of this.#queries) {
+      const isPrepared = name !== '' && (connection.parsedStatements[name] !== undefined || parsed.has(name));
+      if (!isPrepared) messages.push(serialize.parse({ name, text }));
+      parsed.add(name);
       messages.push(serialize.bind({ statement: name, values, valueMapper: asText }), EXECUTE);
     }
     messages.push(SYNC);
-    // One write, because each write may have to wake the server.
     connection.stream.write(Buffer.concat(messages));
   }
 
@@ -175,10 +174,6 @@ export class RenderingClient extends pg.Client {
     };
   }
 }
-
-/** True when the client can run these queries together. */
-export const canShare = ({ connection }: pg.Client, queries: readonly QueryConfig[]): boolean =>
-  queries.length === 1 || queries.every((query) => isPrepared(connection, query));
 
 /**
  * Runs the queries one after the other, in one round trip and one transaction. When one fails, all fail.

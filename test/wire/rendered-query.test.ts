@@ -6,7 +6,7 @@ import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
 import { lookup, type Params } from '../../src/db/statement.ts';
-import { canShare, queryRendered, RenderingClient, readRows } from '../../src/wire/rendered-query.ts';
+import { queryRendered, RenderingClient, readRows } from '../../src/wire/rendered-query.ts';
 import { administer } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
 
@@ -132,25 +132,45 @@ describe('rendered queries', () => {
     ]);
   });
 
-  test('share a round trip once they are prepared, each with its own answer', async () => {
+  test('share a round trip, each with its own answer, and each statement is prepared once', async () => {
     const some = (n: number): QueryConfig => ({
       name: 'odd',
       text: `select nullif($1::int, 3)::text as body where $1::int % 2 = 1`,
       values: [n],
     });
     const other: QueryConfig = { name: 'other', text: 'select repeat($1, 100000)', values: ['é'] };
-    const together = [some(1), some(2), other, some(3), some(5)];
-    expect(canShare(connected(), together)).toBe(false);
-    await ask(some(1));
-    await ask(other);
-    expect(canShare(connected(), together)).toBe(true);
-    const answers = await queryRendered(connected(), together);
-    expect(answers.map((column) => (column instanceof Buffer ? column.toString() : column))).toEqual([
-      '1',
-      undefined,
-      'é'.repeat(100_000),
-      null,
-      '5',
+    const unnamed: QueryConfig = { text: 'select $1::text', values: ['unnamed'] };
+    for (let round = 0; round < 3; round += 1) {
+      const together = [some(1), some(2), other, unnamed, some(3), unnamed, some(5)];
+      const answers = await queryRendered(connected(), together);
+      expect(answers.map((column) => (column instanceof Buffer ? column.toString() : column))).toEqual([
+        '1',
+        undefined,
+        'é'.repeat(100_000),
+        'unnamed',
+        null,
+        'unnamed',
+        '5',
+      ]);
+    }
+  });
+
+  test('that fail together leave the connection knowing what is prepared on it', async () => {
+    const divide = (n: number): QueryConfig => ({
+      name: 'divide_hundred',
+      text: 'select (100 / $1::int)::text',
+      values: [n],
+    });
+    const after: QueryConfig = { name: 'after_the_fault', text: 'select $1::text', values: ['after'] };
+    for (let round = 0; round < 3; round += 1) {
+      const together = queryRendered(connected(), [divide(4), divide(0), after]);
+      await expect(together).rejects.toMatchObject({ code: '22012' });
+      expect((await queryRendered(connected(), [divide(5), divide(4)])).map(String)).toEqual(['20', '25']);
+    }
+    expect((await queryRendered(connected(), [after, divide(2), after])).map(String)).toEqual([
+      'after',
+      '50',
+      'after',
     ]);
   });
 });
