@@ -21,8 +21,11 @@ export type Queries = {
 export type Caller = {
   /** Aborted when it has gone. It is looked at only where there is something to end. */
   readonly signal: AbortSignal;
-  /** Why it could not be given an answer now, if so: asked when it is its turn, before a read begins. */
-  refusal: () => Refusal | undefined;
+  /**
+   * Why it could not be given an answer now, if so. Asked when it is its turn, before a read begins, and with the size of
+   * a large answer before memory is taken for it.
+   */
+  refusal: (bytes?: number) => Refusal | undefined;
 };
 
 /**
@@ -140,7 +143,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         );
       if (statement.kind === 'rows') return withClient((client) => run(client, statement, values));
       const lookupOf = statement.kind === 'lookup' ? reads : undefined;
-      return readBody({ query: bind(statement, values), lookupOf, withClient }).then(bodyRows<Row>);
+      const query = { ...bind(statement, values), refusal: caller?.refusal };
+      return readBody({ query, lookupOf, withClient }).then(bodyRows<Row>);
     }
 
     return {

@@ -23,6 +23,6 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
       signal ??= whenGone(request, reply);
       return signal;
     },
-    refusal: () => (request.server.hasRoomFor(request) ? undefined : REFUSALS.unsent),
+    refusal: (bytes) => (request.server.hasRoomFor(request, bytes) ? undefined : REFUSALS.unsent),
   };
 }

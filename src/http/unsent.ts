@@ -10,8 +10,8 @@ import { isRead } from './admission.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** False while so much waits for clients that the request's organization, or nobody, can be answered. */
-    hasRoomFor: (request: FastifyRequest) => boolean;
+    /** False while too much waits for clients to answer this request. With the size of the answer, room is kept for it. */
+    hasRoomFor: (request: FastifyRequest, bytes?: number) => boolean;
   }
   interface FastifyRequest {
     /** Bytes of the answer that are counted as unsent. */
@@ -26,8 +26,8 @@ export type UnsentLimits = { all: number; each: number };
 /** A page of products can take 25 MiB: one such answer of an organization, and of two organizations. */
 const LIMITS: UnsentLimits = { all: 64 * MIB, each: 32 * MIB };
 
-/** What waits of an organization: its bytes, and how large the answers were, by route, that found no room beside them. */
-type Unsent = { bytes: number; tooLarge: Map<string | undefined, number> };
+/** What waits of an organization: its bytes, and how large the last answer was that was made meanwhile, by route. */
+type Unsent = { bytes: number; last: Map<string | undefined, number> };
 
 /** A client that neither takes nor sends anything for so long, in milliseconds, is cut off. */
 const IDLE_LIMIT = 30_000;
@@ -37,7 +37,7 @@ const organizationOf = (request: FastifyRequest): string =>
 
 /**
  * Refuses (503) the requests of an organization, or of all, while too much waits for their clients: before any work, and a
- * read again at its turn in the database and when its answer is made. Streams do not count: they are read as they are taken.
+ * read again at its turn in the database, when PostgreSQL says how long a large answer is, and when it is made. Streams do not count: they are read as they are taken.
  */
 export function boundUnsent(app: FastifyInstance, limits: UnsentLimits = LIMITS): void {
   let all = 0;
@@ -45,15 +45,16 @@ export function boundUnsent(app: FastifyInstance, limits: UnsentLimits = LIMITS)
   /** The requests whose answers wait, by connection: those behind the one that is being sent hear of no end of theirs. */
   const bySocket = new WeakMap<Socket, Set<FastifyRequest>>();
 
-  /** An answer is never too large while nothing else waits. */
-  const fits = (owner: string, bytes: number): boolean => {
-    const own = byOwner.get(owner)?.bytes ?? 0;
-    return (own === 0 || own + bytes <= limits.each) && (all === 0 || all + bytes <= limits.all);
-  };
+  /** An answer is never too large while no other waits. */
+  function fits(request: FastifyRequest, bytes: number): boolean {
+    const own = (byOwner.get(organizationOf(request))?.bytes ?? 0) - request.unsentBytes;
+    const others = all - request.unsentBytes;
+    return (own === 0 || own + bytes <= limits.each) && (others === 0 || others + bytes <= limits.all);
+  }
 
   function count(request: FastifyRequest, bytes: number): void {
     const owner = organizationOf(request);
-    const own = byOwner.get(owner) ?? { bytes: 0, tooLarge: new Map() };
+    const own = byOwner.get(owner) ?? { bytes: 0, last: new Map() };
     own.bytes += bytes - request.unsentBytes;
     all += bytes - request.unsentBytes;
     request.unsentBytes = bytes;
@@ -75,13 +76,27 @@ export function boundUnsent(app: FastifyInstance, limits: UnsentLimits = LIMITS)
     return waiting;
   }
 
+  function keep(request: FastifyRequest, bytes: number): void {
+    waitingOn(request.raw.socket).add(request);
+    count(request, bytes);
+  }
+
+  /** Keeps room for the answer of a read, if there is any. */
+  function reserve(request: FastifyRequest, bytes: number): boolean {
+    const hasRoom = fits(request, bytes);
+    if (hasRoom) keep(request, bytes);
+    byOwner.get(organizationOf(request))?.last.set(request.routeOptions.url, bytes);
+    return hasRoom;
+  }
+
+  /** Without a size, an answer is taken to be as large as the last of its route: so none is made in vain. */
+  function hasRoomFor(request: FastifyRequest, bytes?: number): boolean {
+    if (bytes !== undefined) return !request.raw.socket.destroyed && reserve(request, bytes);
+    return fits(request, byOwner.get(organizationOf(request))?.last.get(request.routeOptions.url) ?? 0);
+  }
+
   app.server.setTimeout(IDLE_LIMIT);
   app.decorateRequest('unsentBytes', 0);
-  /** Asked before an answer is made: one of a kind that just did not fit is not made in vain. */
-  function hasRoomFor(request: FastifyRequest): boolean {
-    const owner = organizationOf(request);
-    return fits(owner, byOwner.get(owner)?.tooLarge.get(request.routeOptions.url) ?? 0);
-  }
   app.decorate('hasRoomFor', hasRoomFor);
   app.addHook('preParsing', (request, _reply, payload, done) => {
     if (hasRoomFor(request)) done(null, payload);
@@ -89,23 +104,16 @@ export function boundUnsent(app: FastifyInstance, limits: UnsentLimits = LIMITS)
   });
 
   /** Counts the answer, unless there is no room for it. */
-  function hasRoom(request: FastifyRequest, isSuccess: boolean, bytes: number): boolean {
-    const { socket } = request.raw;
-    if (bytes === 0 || socket.destroyed) return true;
-    const owner = organizationOf(request);
-    if (isSuccess && isRead(request) && !fits(owner, bytes)) {
-      byOwner.get(owner)?.tooLarge.set(request.routeOptions.url, bytes);
-      return false;
-    }
-    waitingOn(socket).add(request);
-    count(request, bytes);
+  function isCounted(request: FastifyRequest, isSuccess: boolean, bytes: number): boolean {
+    if (bytes === 0 || request.raw.socket.destroyed) return true;
+    if (isSuccess && isRead(request)) return reserve(request, bytes);
+    keep(request, bytes);
     return true;
   }
 
   app.addHook('onSend', (request, reply, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
-    const isCounted = hasRoom(request, reply.statusCode < 400, bytes);
-    if (isCounted) return done(null, payload);
+    if (isCounted(request, reply.statusCode < 400, bytes)) return done(null, payload);
     // The tag was of what is not sent.
     reply.removeHeader('etag');
     done(REFUSALS.unsent);

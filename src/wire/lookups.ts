@@ -1,11 +1,10 @@
 import type pg from 'pg';
-import type { QueryConfig } from 'pg';
 import { spoilsConnection, sqlState } from '../db/faults.ts';
-import { type Column, queryRendered } from './rendered-query.ts';
+import { type Column, queryRendered, type RenderedQueryConfig } from './rendered-query.ts';
 import { atEndOfTick } from './tick.ts';
 
 type Read = {
-  query: QueryConfig;
+  query: RenderedQueryConfig;
   /** Of a lookup, with which others it may share a round trip. */
   lookupOf: string | undefined;
   /** Runs work on a connection, when it is this read's turn. */

@@ -18,6 +18,8 @@ const NOTHING: Buffer = Buffer.alloc(0);
 type Receiver = {
   /** True while rows are wanted as bytes. Any other row is passed on. */
   wants: () => boolean;
+  /** Asked before memory is taken for a row that comes in pieces. Without room it is read, and not taken. */
+  hasRoom: (bytes: number) => boolean;
   /** The first column of a row. */
   take: (column: Buffer | null) => void;
   /** Everything else, in its order. */
@@ -25,11 +27,11 @@ type Receiver = {
 };
 
 /** Makes the function that reads what the server sends, in chunks of any length. */
-export function readRows({ wants, take, pass }: Receiver): (chunk: Buffer) => void {
+export function readRows({ wants, hasRoom, take, pass }: Receiver): (chunk: Buffer) => void {
   /** The beginning of a message whose header is not complete yet. */
   let held = NOTHING;
   /** A row that is not complete yet. */
-  let row: { column: Buffer; filled: number } | undefined;
+  let row: { column: Buffer | undefined; missing: number } | undefined;
   /** How many bytes are still to come of a message that is passed on. */
   let passing = 0;
 
@@ -38,12 +40,13 @@ export function readRows({ wants, take, pass }: Receiver): (chunk: Buffer) => vo
     held = NOTHING;
     let at = 0;
     if (row) {
-      at = data.copy(row.column, row.filled);
-      row.filled += at;
-      if (row.filled < row.column.length) return;
-      const { column } = row;
+      const { column, missing } = row;
+      at = Math.min(missing, data.length);
+      if (column) data.copy(column, column.length - missing, 0, at);
+      row.missing -= at;
+      if (row.missing > 0) return;
       row = undefined;
-      take(column);
+      if (column) take(column);
     }
     let passed = at;
     const passUpTo = (end: number): void => {
@@ -62,8 +65,9 @@ export function readRows({ wants, take, pass }: Receiver): (chunk: Buffer) => vo
       const length = data.readInt32BE(at + HEADER + 2);
       at += ROW_HEADER;
       if (length > data.length - at) {
-        const column = Buffer.allocUnsafeSlow(length);
-        row = { column, filled: data.copy(column, 0, at) };
+        const column = hasRoom(length) ? Buffer.allocUnsafeSlow(length) : undefined;
+        if (column) data.copy(column, 0, at);
+        row = { column, missing: length - (data.length - at) };
         passing = 0;
         return;
       }
@@ -92,17 +96,22 @@ const EXECUTE = serialize.execute();
 const SYNC = serialize.sync();
 
 export type Column = Buffer | null | undefined;
+/** A query, and why a row of so many bytes could not be taken, if so: asked for long rows only. */
+export type RenderedQueryConfig = QueryConfig & {
+  refusal?: ((bytes: number) => Error | undefined) | undefined;
+};
 type Done = (error: Error | null, columns?: Column[]) => void;
 
 /** Runs queries with pg's `client.query`. Each returns one row with one column of text. */
 class RenderedQuery implements Submittable {
-  readonly #queries: readonly QueryConfig[];
+  readonly #queries: readonly RenderedQueryConfig[];
   readonly #columns: Column[];
   #current = 0;
+  #refusal: Error | undefined;
   /** pg replaces it, to add its timeout. */
   callback: Done;
 
-  constructor(queries: readonly QueryConfig[], callback: Done) {
+  constructor(queries: readonly RenderedQueryConfig[], callback: Done) {
     this.#queries = queries;
     this.#columns = new Array(queries.length);
     this.callback = callback;
@@ -132,6 +141,11 @@ class RenderedQuery implements Submittable {
     connection.stream.write(Buffer.concat(messages));
   }
 
+  hasRoom(bytes: number): boolean {
+    this.#refusal = this.#queries[this.#current]?.refusal?.(bytes);
+    return this.#refusal === undefined;
+  }
+
   take(column: Buffer | null): void {
     this.#columns[this.#current] = column;
   }
@@ -147,7 +161,7 @@ class RenderedQuery implements Submittable {
 
   handleReadyForQuery(connection: RenderingConnection): void {
     connection.rendered = undefined;
-    this.callback(null, this.#columns);
+    this.callback(this.#refusal ?? null, this.#columns);
   }
 
   /** For a query that was given up: nobody waits for its row. */
@@ -167,6 +181,7 @@ export class RenderingClient extends pg.Client {
         'data',
         readRows({
           wants: () => connection.rendered !== undefined,
+          hasRoom: (bytes) => connection.rendered?.hasRoom(bytes) ?? true,
           take: (column) => connection.rendered?.take(column),
           pass: (bytes) => passed.emit('data', bytes),
         }),
@@ -180,7 +195,10 @@ export class RenderingClient extends pg.Client {
  * @param client one of a pool of `RenderingClient`
  * @returns one column for each query, as bytes; null where it is null, undefined without a row
  */
-export const queryRendered = (client: pg.Client, queries: readonly QueryConfig[]): Promise<Column[]> =>
+export const queryRendered = (
+  client: pg.Client,
+  queries: readonly RenderedQueryConfig[],
+): Promise<Column[]> =>
   new Promise((done, fail) => {
     client.query(new RenderedQuery(queries, (error, columns = []) => (error ? fail(error) : done(columns))));
   });

@@ -47,6 +47,7 @@ describe('reading rows', () => {
         const passed: Buffer[] = [];
         const read = readRows({
           wants: () => true,
+          hasRoom: () => true,
           take: (column) => taken.push(column && Buffer.from(column)),
           pass: (part) => passed.push(Buffer.from(part)),
         });
@@ -63,12 +64,39 @@ describe('reading rows', () => {
     );
   });
 
+  test('reads over a row that there is no room for, and nothing else', () => {
+    fc.assert(
+      fc.property(messages, cuts, (sent, places) => {
+        const taken: number[] = [];
+        const refused: number[] = [];
+        const passed: Buffer[] = [];
+        const read = readRows({
+          wants: () => true,
+          hasRoom: (bytes) => {
+            refused.push(bytes);
+            return false;
+          },
+          take: (column) => taken.push(column?.length ?? -1),
+          pass: (part) => passed.push(Buffer.from(part)),
+        });
+        for (const piece of pieces(Buffer.concat(sent.map(encode)), places)) read(piece);
+        const rows = sent.filter(({ type }) => type === 'D').map(({ content }) => content.readInt32BE(2));
+        expect([...taken, ...refused].toSorted()).toEqual(rows.toSorted());
+        expect(Buffer.concat(passed)).toEqual(
+          Buffer.concat(sent.filter(({ type }) => type !== 'D').map(encode)),
+        );
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   test('passes everything on while no row is wanted', () => {
     fc.assert(
       fc.property(messages, cuts, (sent, places) => {
         const passed: Buffer[] = [];
         const read = readRows({
           wants: () => false,
+          hasRoom: () => true,
           take: () => expect.unreachable(),
           pass: (part) => passed.push(Buffer.from(part)),
         });
@@ -118,6 +146,22 @@ describe('rendered queries', () => {
     await expect(ask({ text: 'select no_such_column' })).rejects.toMatchObject({ code: '42703' });
     expect(await ask({ ...divide, values: [1] })).toBe('1');
     expect((await connected().query('select 2 as n')).rows).toEqual([{ n: 2 }]);
+  });
+
+  test('are refused a long row that nobody has room for; a short one is not asked about', async () => {
+    const asked: number[] = [];
+    const refusal = (bytes: number) => {
+      asked.push(bytes);
+      return new Error('no room');
+    };
+    const text = "select repeat('x', $1::int)";
+    await expect(queryRendered(connected(), [{ text, values: [300_000], refusal }])).rejects.toThrow(
+      'no room',
+    );
+    expect(asked).toEqual([300_000]);
+    const [short] = await queryRendered(connected(), [{ text, values: [3], refusal }]);
+    expect(short?.toString()).toBe('xxx');
+    expect(asked).toHaveLength(1);
   });
 
   test('are told of a connection that ends while they wait', async () => {
