@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
+import { sendTogether } from '../wire/answers.ts';
 import { answerConditionally } from './conditional.ts';
 import { endConnections, PATIENCE, type Patience, slowClientLimits } from './connections.ts';
 import {
@@ -84,6 +85,7 @@ export function createHttpServer(options: HttpServerOptions) {
   answerConditionally(app);
   endConnections(app, leaving);
   boundUnsent(app);
+  sendTogether(app);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);
   readJsonBodies(app);
