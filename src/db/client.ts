@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { gatherReads } from '../wire/lookups.ts';
+import { gatherLookups } from '../wire/lookups.ts';
 import { type Column, queryRendered } from '../wire/rendered-query.ts';
 import { DatabaseTimeout, LostRace, violatedConstraint } from './faults.ts';
 import { type Limit, openPool, type PoolOptions } from './pool.ts';
@@ -117,7 +117,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const shared = openPool(options);
   const own = openPool({ ...options, poolSize: OWN_CONNECTIONS });
   const scheduler = createScheduler({ capacity: poolSize, places: maxWaiting });
-  const readBody = gatherReads();
+  const lookUp = gatherLookups();
 
   type Pool = typeof shared;
   type Turn = <Result>(flow: string, work: () => Promise<Result>, limit: Limit) => Promise<Result>;
@@ -142,9 +142,9 @@ export function openDatabase(options: DatabaseOptions): Database {
           limit,
         );
       if (statement.kind === 'rows') return withClient((client) => run(client, statement, values));
-      const lookupOf = statement.kind === 'lookup' ? reads : undefined;
       const query = { ...bind(statement, values), refusal: caller?.refusal };
-      return readBody({ query, lookupOf, withClient }).then(bodyRows<Row>);
+      if (statement.kind === 'lookup') return lookUp({ flow: reads, query, withClient }).then(bodyRows<Row>);
+      return withClient((client) => queryRendered(client, [query])).then(([body]) => bodyRows<Row>(body));
     }
 
     return {

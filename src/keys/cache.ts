@@ -5,7 +5,6 @@ import pg from 'pg';
 import { LruMap } from 'toad-cache';
 import type { Queries } from '../db/client.ts';
 import { REFUSALS } from '../db/scheduler.ts';
-import { atEndOfTick } from '../wire/tick.ts';
 import { hashKey, isWellFormedKey } from './api-key.ts';
 import { findKeys, KEY_CHANNEL, type KnownKey, nameOf, saveKeyUsage, sendBeat } from './repository.ts';
 
@@ -77,7 +76,7 @@ function askTogether(find: (hashes: string[]) => Promise<Map<string, KnownKey>>)
       asked.set(hash, answer);
       if (asking < MAX_ASKING) {
         asking += 1;
-        atEndOfTick(ask);
+        setImmediate(ask);
       }
     }
     return answer.promise;

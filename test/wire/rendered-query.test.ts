@@ -5,7 +5,9 @@ import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
+import { openPool } from '../../src/db/pool.ts';
 import { lookup, type Params } from '../../src/db/statement.ts';
+import { gatherLookups } from '../../src/wire/lookups.ts';
 import { queryRendered, RenderingClient, readRows } from '../../src/wire/rendered-query.ts';
 import { administer } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -281,6 +283,40 @@ describe('lookups', () => {
         answers.map((_, n) => (n % 3 === 0 ? [String(n * n)] : n % 2 === 1 ? [String(n)] : [])),
       );
     }
+  });
+
+  test('of one flow share round trips, four at most, while they come several at a time', async () => {
+    const pool = openPool({ url: inject('serverUrl'), poolSize: 3, statementTimeout: 5_000 });
+    onTestFinished(() => pool.close());
+    const lookUp = gatherLookups();
+    let trips: string[] = [];
+    const ask = async (flow: string, n: number): Promise<string> => {
+      const query = { name: 'echo_text', text: 'select $1::text', values: [n] };
+      const withClient = <Result>(work: (client: pg.Client) => Promise<Result>) => {
+        trips.push(flow);
+        return pool.withClient(work, {});
+      };
+      return String(await lookUp({ flow, query, withClient }));
+    };
+    const askMany = async (): Promise<string[]> => {
+      trips = [];
+      const asked = ['a', 'a', 'b', 'a', 'a', 'b', 'a', 'a', 'a', 'a'].map(ask);
+      expect(await Promise.all(asked)).toEqual(asked.map((_, n) => String(n)));
+      return trips.toSorted();
+    };
+    const goesAtOnce = async (): Promise<boolean> => {
+      trips = [];
+      const answer = ask('a', 1);
+      const began = trips.length === 1;
+      expect(await answer).toBe('1');
+      return began;
+    };
+    expect(await goesAtOnce()).toBe(true);
+    // The first of them comes alone, as far as anybody knows.
+    expect(await askMany()).toEqual(['a', 'a', 'a', 'b']);
+    expect(await askMany()).toEqual(['a', 'a', 'b']);
+    expect(await goesAtOnce()).toBe(false);
+    expect(await goesAtOnce()).toBe(true);
   });
 
   test('fail alone: those that shared their round trip are answered', async () => {
