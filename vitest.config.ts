@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -13,8 +14,8 @@ export default defineConfig({
     pool: 'forks',
     // Loading the modules takes longer than most files: a worker loads them once for all of its files.
     isolate: false,
-    // A worker waits for PostgreSQL half of the time: one for every core keeps them busy.
-    maxWorkers: '100%',
+    // A worker waits half of the time, for PostgreSQL, programs and clocks: one more than cores keeps them busy.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -10,6 +10,7 @@ import { QuotePut } from '../src/dashboard/quotes/schema.ts';
 import { newId } from '../src/db/ids.ts';
 import { findDrift, mendDrift } from '../src/db/recount.ts';
 import { ApiError } from '../src/errors.ts';
+import { PROGRAM } from './support/process.ts';
 import { conversation } from './support/records.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 
@@ -178,7 +179,7 @@ describe('npm run recount', () => {
     const { error, stdout } = await promisify(execFile)(
       process.execPath,
       ['src/cli/recount.ts', ...options],
-      { env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, PATH: process.env.PATH } },
+      { env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, ...PROGRAM } },
     ).then(
       ({ stdout }) => ({ error: undefined, stdout }),
       (failure: Error & { stdout: string }) => ({ error: failure, stdout: failure.stdout }),

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/process.ts';
 import { useService } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
 
@@ -78,7 +79,7 @@ describe('the package', () => {
 
     const agency = await service.agency();
     await agency.post('/v1/catalog/products', { title: 'Patagonia Norte', fromPrice: 1450 });
-    const env = { CRM_API_KEY: agency.key, CRM_URL: (await listen(service)).origin };
+    const env = { ...PROGRAM, CRM_API_KEY: agency.key, CRM_URL: (await listen(service)).origin };
     const example = join(folder, `example${blocks.findIndex(({ isRun }) => isRun)}.js`);
     const first = await run(process.execPath, [example], { env });
     expect(first.stdout).toBe('New customer Ana\nPatagonia Norte 1450\n');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { PROGRAM } from '../support/process.ts';
 import type { Agency, Service } from '../support/service.ts';
 
 const MAIN = fileURLToPath(new URL('../../crm/src/main.ts', import.meta.url));
@@ -17,6 +18,7 @@ export type Started = { child: ChildProcess; ended: Promise<Ended> };
 export function startCrm(args: readonly string[], at: { url?: string; key?: string } = {}): Started {
   const child = spawn(process.execPath, ['--conditions=travel-agency-crm-source', MAIN, ...args], {
     env: {
+      ...PROGRAM,
       ...(at.url !== undefined && { CRM_URL: at.url }),
       ...(at.key !== undefined && { CRM_API_KEY: at.key }),
     },

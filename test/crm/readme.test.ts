@@ -3,6 +3,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { PROGRAM } from '../support/process.ts';
 import { useService } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
 import { useFolder } from './command.ts';
@@ -33,7 +34,8 @@ test('what the README of crm shows works', async () => {
   const { stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: file('.'),
     env: {
-      PATH: `${file('.')}:${process.env.PATH}`,
+      ...PROGRAM,
+      PATH: `${file('.')}:${PROGRAM.PATH}`,
       CRM_URL: (await listen(service)).origin,
       CRM_API_KEY: agency.key,
     },

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/process.ts';
 import { conversation, customer, message, opportunity } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
@@ -25,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const environment = ({ key }: Agency, more: Record<string, string> = {}) => ({
-  PATH: process.env.PATH,
+  ...PROGRAM,
   CRM_URL: url,
   CRM_API_KEY: key,
   ...more,

@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import { newId } from '../../src/db/ids.ts';
 import { diskStorage, storageKey } from '../../src/files/storage.ts';
 import { JOB_LOCKS, withJobLock } from '../../src/jobs/lock.ts';
+import { PROGRAM } from '../support/process.ts';
 import { useService } from '../support/service.ts';
 import { collect } from '../support/storages.ts';
 
@@ -19,7 +20,7 @@ async function run(command: string): Promise<string[]> {
     process.execPath,
     ['--import', './src/runtime.js', `src/cli/${command}.ts`],
     {
-      env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, PATH: process.env.PATH },
+      env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, ...PROGRAM },
     },
   );
   return stdout.trim().split('\n');
@@ -52,7 +53,7 @@ test('npm run keys refuses a bad option in the words of the API', async () => {
       process.execPath,
       ['--import', './src/runtime.js', 'src/cli/keys.ts', 'issue', '--organization', 'x', ...options],
       {
-        env: { DATABASE_URL: service.url, PATH: process.env.PATH },
+        env: { DATABASE_URL: service.url, ...PROGRAM },
       },
     );
   for (const [options, words] of [

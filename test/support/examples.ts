@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
+import { PROGRAM } from './process.ts';
 
 /**
  * The examples of a Markdown document: a block of shell marked `sh example`, and what it prints in a block marked
@@ -107,7 +108,7 @@ export async function runExample(
 ): Promise<void> {
   const script = replaceAll(command, learned).replaceAll('http://localhost:3000', base);
   const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { ...PROGRAM, ...environment },
   });
   const { stdout } = await run;
   if (!answer) {

@@ -13,8 +13,12 @@ import { administer, EMPTY_TEMPLATE, serviceRole, TEMPLATE, withDatabase } from 
  * one that runs already. It holds one migrated template; every test file clones a database of its own from it.
  */
 let server: Server | undefined;
+/** Node keeps there what it compiled: each of the programs that the tests start is started many times. */
+let compiled: string | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
+  compiled = await mkdtemp(join(tmpdir(), 'crm-compiled-'));
+  process.env.NODE_COMPILE_CACHE = compiled;
   server = await startServer();
   const { url, workers = [] } = server;
   // In the encoding that the service needs, whatever the server was initialised with.
@@ -41,7 +45,10 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide('poolerUrl', server.poolerUrl);
 }
 
-export const teardown = (): Promise<unknown> | undefined => server?.stop();
+export async function teardown(): Promise<void> {
+  await server?.stop();
+  if (compiled !== undefined) await rm(compiled, { recursive: true, force: true });
+}
 
 type Server = {
   url: string;

@@ -14,14 +14,20 @@ export type ServiceProcess = {
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
-/** Starts the service with nothing but these variables (and PATH, for setpriv). */
+/** What every program needs: PATH (for setpriv), and the compiled code of those started before it. */
+export const PROGRAM = {
+  PATH: process.env.PATH,
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+};
+
+/** Starts the service with nothing but these variables. */
 export function startProcess(
   environment: Record<string, string>,
   args: string[] = [MAIN],
   command = process.execPath,
 ): ServiceProcess {
   const child = spawn(command, args, {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { ...PROGRAM, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';
