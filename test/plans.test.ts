@@ -19,13 +19,13 @@ const AGENCY = 1;
 const LIMIT = 25;
 
 const LARGE = {
-  customers: 20_000,
-  products: 20_000,
-  opportunities: 20_000,
-  conversations: 6_000,
-  quotes: 20_000,
+  customers: 8_000,
+  products: 8_000,
+  opportunities: 8_000,
+  conversations: 2_400,
+  quotes: 8_000,
 };
-const NEIGHBOUR = { customers: 50, products: 400, opportunities: 50, conversations: 50, quotes: 50 };
+const NEIGHBOUR = { customers: 50, products: 160, opportunities: 50, conversations: 50, quotes: 50 };
 /** So many that reading a whole table is never right: not the team's, nor the products' for filters that most of them pass. */
 const NEIGHBOURS = 100;
 
