@@ -35,6 +35,14 @@ test('every script of package.json that runs the TypeScript gets the runtime of 
     expect(command).toMatch(/ (--import \.\/src\/runtime\.js src\/cli\/|src\/main\.js$)/);
 });
 
+test('a signal to npm reaches what works on the database: its shell becomes the program', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const names = 'start keys migrate db:distribute purge sweep-files sweep-idempotency-keys recount'.split(
+    ' ',
+  );
+  for (const name of names) expect(scripts[name], name).toMatch(/^exec node [^&|;]+$/);
+});
+
 test('the runtime of the service loads Drizzle as CommonJS', async () => {
   const script = `
     import { createRequire } from 'node:module';
