@@ -10,7 +10,7 @@ import { authenticate } from './http/authentication.ts';
 import { setCacheControl } from './http/headers.ts';
 import type { Metrics } from './http/metrics.ts';
 import { type DocumentOptions, documentApi, type Publisher } from './http/openapi.ts';
-import { refuseUnderPressure } from './http/pressure.ts';
+import { type PressureLimits, refuseUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
 import type { KeyCache } from './keys/cache.ts';
@@ -32,8 +32,8 @@ export type AppOptions = {
   metrics?: Pick<Metrics, 'answered'>;
   /** Aborted when the service is about to end. */
   leaving?: AbortSignal;
-  /** Refuses requests while the process is short of memory or time. */
-  watchProcess?: boolean;
+  /** Past them the process is short of memory or time, and requests are refused. */
+  pressure?: PressureLimits;
   publisher?: Publisher;
   /** What agents may do over /mcp. */
   mcp?: 'off' | 'read' | 'write';
@@ -81,13 +81,13 @@ export async function buildApp(options: AppOptions) {
     logger,
     trustProxy = false,
     metrics,
-    watchProcess = false,
+    pressure,
     leaving,
     publisher = {},
     mcp = 'read',
   } = options;
   const app = createHttpServer({ logger, trustProxy, metrics, leaving });
-  if (watchProcess) await refuseUnderPressure(app);
+  if (pressure) await refuseUnderPressure(app, pressure);
   await documentApi(app, DOCUMENT, publisher);
 
   app.register(

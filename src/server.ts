@@ -16,6 +16,7 @@ import { persistedSecret } from './files/secret.ts';
 import { listen } from './http/connections.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
+import { pressureLimits } from './http/pressure.ts';
 import { type Limiter, memoryLimiter, sharedLimiter } from './http/rate-limit.ts';
 import { startJobs } from './jobs/schedule.ts';
 import { randomBase62 } from './keys/api-key.ts';
@@ -102,7 +103,7 @@ async function start(config: Config): Promise<void> {
     trustProxy: config.TRUST_PROXY,
     metrics,
     leaving: leaving.signal,
-    watchProcess: true,
+    pressure: pressureLimits(),
     mcp: config.MCP,
     publisher: { publicUrl: config.PUBLIC_URL, contact: config.SUPPORT_CONTACT },
   });
