@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { CALM_LINE, createScheduler, FLOOD_LINE, REFUSALS, type Scheduler } from '../../src/db/scheduler.ts';
 
@@ -70,6 +72,18 @@ describe('capacity', () => {
     expect(began.filter((name) => name.startsWith('good'))).toHaveLength(50);
   });
 
+  test('of which a flow has all that it may is not given to it when somebody else ends', async () => {
+    const scheduler = createScheduler({ capacity: 4, places: 1_000 });
+    const { add, began, end } = work(scheduler);
+    for (const name of ['a0', 'a1', 'a2', 'b0']) add(name);
+    expect(began).toEqual(['a0', 'a1', 'b0']);
+    await end('b0');
+    expect(began).toEqual(['a0', 'a1', 'b0']);
+    expect(scheduler.stats()).toEqual({ running: 2, waiting: 1 });
+    await end('a0');
+    expect(began).toEqual(['a0', 'a1', 'b0', 'a2']);
+  });
+
   test('is given back by work that fails', async () => {
     const scheduler = createScheduler({ capacity: 1, places: 10 });
     for (let round = 0; round < 3; round += 1)
@@ -80,18 +94,32 @@ describe('capacity', () => {
 
 describe('lines', () => {
   test('are served in turn, each in its order, however long another one is', async () => {
-    const { add, began, end } = work(createScheduler({ capacity: 1, places: 1_000 }));
+    const scheduler = createScheduler({ capacity: 1, places: 1_000 });
+    const { add, began, end } = work(scheduler);
     for (const name of ['first', ...many('a', 6), ...many('b', 2), ...many('c', 2)]) add(name);
-    for (let step = 0; step < 11; step += 1) await end(began[step] ?? '');
+    for (let step = 0; step < 11; step += 1) {
+      expect(scheduler.stats()).toEqual({ running: 1, waiting: 10 - step });
+      await end(began[step] ?? '');
+    }
     expect(began).toEqual(['first', 'a0', 'b0', 'c0', 'a1', 'b1', 'c1', 'a2', 'a3', 'a4', 'a5']);
+    expect(scheduler.stats()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  test('are one for each flow, also for one of which nothing works while it waits', async () => {
+    const { add, began, end } = work(createScheduler({ capacity: 1, places: 1_000 }));
+    for (const name of ['a0', 'b0', 'a1']) add(name);
+    await end('a0');
+    for (const name of ['a2', 'c0']) add(name);
+    for (const name of ['b0', 'a1', 'c0', 'a2']) await end(name);
+    expect(began).toEqual(['a0', 'b0', 'a1', 'c0', 'a2']);
   });
 
   test('share the places as flows share the capacity; what finds none is refused at once', async () => {
     const { add, end, refused } = work(createScheduler({ capacity: 1, places: 8 }));
     for (const name of [...many('a', 10), ...many('b', 10)]) add(name);
     await end();
-    const refusedOf = (flow: string) => [...refused.keys()].filter((name) => name.startsWith(flow)).length;
-    expect([refusedOf('a'), refusedOf('b')]).toEqual([10 - 1 - 4, 10 - 2]);
+    // Of a: one works, four wait. Of b: two wait. Who came first stays.
+    expect([...refused.keys()]).toEqual([...many('a', 10).slice(5), ...many('b', 10).slice(2)]);
     expect(new Set(refused.values())).toEqual(new Set([REFUSALS.full]));
   });
 
@@ -106,6 +134,27 @@ describe('lines', () => {
     expect(began).toEqual(['a0', 'a2']);
     expect([...refused]).toEqual([['a1', REFUSALS.gone]]);
     expect(scheduler.stats()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  test('of which the last one left cost the others nothing', async () => {
+    const scheduler = createScheduler({ capacity: 1, places: 100 });
+    const { add, began, end } = work(scheduler);
+    const [, , leaving] = [add('a0'), add('b0'), add('c0'), add('d0')];
+    leaving.leave?.(REFUSALS.gone);
+    for (const name of ['a0', 'b0']) await end(name);
+    expect(scheduler.stats()).toEqual({ running: 1, waiting: 0 });
+    await end('d0');
+    expect(began).toEqual(['a0', 'b0', 'd0']);
+    expect(scheduler.stats()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  test('have nothing left to leave once the work began or was refused', async () => {
+    const { add, end } = work(createScheduler({ capacity: 1, places: 100 }));
+    const places = [add('a0'), add('a1'), add('a2')];
+    expect(places.map(({ leave }) => leave !== undefined)).toEqual([false, true, true]);
+    places[2]?.leave?.(REFUSALS.gone);
+    await end('a0');
+    expect(places.map(({ leave }) => leave)).toEqual([undefined, undefined, undefined]);
   });
 });
 
@@ -127,7 +176,9 @@ describe('a line', () => {
     await end('a0');
     expect(began).toEqual(['a0', names.at(-1)]);
     expect(refused.size).toBe(0);
-    await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(80);
+    expect(refused.size).toBe(0);
+    await vi.advanceTimersByTimeAsync(20);
     expect([...refused.keys()]).toEqual(names.slice(1, -1));
     expect(new Set(refused.values())).toEqual(new Set([REFUSALS.waited]));
   });
@@ -177,6 +228,26 @@ describe('a line', () => {
     expect(began).toEqual(['a0', ...calm]);
   });
 
+  test('that is a flood is so after a quiet time too, and one timer looks at it, as long as somebody waits', async () => {
+    const { add, began, end, refused } = work(createScheduler({ capacity: 1, places: 1_000 }));
+    const drain = async () => {
+      for (let left = 0; left < began.length; ) {
+        left = began.length;
+        await end(...began);
+      }
+    };
+    for (const round of [1, 2]) {
+      refused.clear();
+      for (const name of many(`a${round}`, 301)) add(name, 'a');
+      expect(vi.getTimerCount()).toBe(1);
+      await vi.advanceTimersByTimeAsync(100);
+      expect(refused.size).toBe(300);
+      await drain();
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(vi.getTimerCount()).toBe(0);
+    }
+  });
+
   test('under steady overload answers what just came: the accepted wait next to nothing', async () => {
     const scheduler = createScheduler({ capacity: 4, places: 500 });
     const waits: number[] = [];
@@ -202,4 +273,18 @@ describe('a line', () => {
     expect(waits.length).toBeGreaterThan(0.9 * 2 * 1_500);
     expect(refusals).toBeGreaterThan(0.9 * 2 * 1_500);
   });
+});
+
+test('of a flow that is idle nothing is kept', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const scheduler = createScheduler({ capacity: 10, places: 1_000 });
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  // Were their names kept, these would be 100 MB: each is made of bytes of its own.
+  for (let flow = 0; flow < 10_000; flow += 1)
+    await scheduler.run(Buffer.alloc(10_000, `${flow} `).toString('latin1'), () => Promise.resolve());
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(30_000_000);
+  expect(scheduler.stats()).toEqual({ running: 0, waiting: 0 });
 });
