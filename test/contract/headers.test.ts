@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import pg from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { openDatabase } from '../../src/db/client.ts';
@@ -48,7 +49,7 @@ const FILE = [...PLAIN, 'accept-ranges', 'cache-control', 'content-disposition',
 type Sent = { method?: string; headers?: Record<string, string>; body?: string };
 type Kind = [name: string, status: number, names: string[], send: () => Promise<IncomingMessage>];
 
-const origins = { v1: '', dashboard: '', closed: '', cut: '' };
+const origins = { v1: '', dashboard: '', closed: '', cut: '', busy: '' };
 let agency: Agency;
 let customerId: string;
 /** Of a customer that no test changes. */
@@ -318,6 +319,48 @@ describe('the headers of', () => {
       });
       expect([statusCode, namesOf(headers)]).toEqual([503, [...KEYED, 'retry-after'].sort()]);
     }
+  });
+
+  test('an organization that has too much under way (503)', async () => {
+    const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 1, statementTimeout: 10_000 });
+    const app = await buildApp({
+      db,
+      keys: service.keys,
+      rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 1_000 },
+      links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+      logger: createLogger('silent'),
+    });
+    const locker = new pg.Client({ connectionString: service.ownerUrl });
+    await locker.connect();
+    onTestFinished(async () => {
+      await locker.end();
+      await app.close();
+      await db.close();
+    });
+    origins.busy = (await listen({ app })).origin;
+    const send = (sent: Sent) =>
+      ask('busy', `/v1/customers/${customerId}`, {
+        ...sent,
+        headers: { ...sent.headers, 'x-api-key': agency.key },
+      });
+    await locker.query('begin');
+    await locker.query('select from customers where id = $1 for update', [customerId]);
+    const running = send(patch({ city: 'Lima' }));
+    const waitsForTheLock = async () =>
+      (
+        await service.query(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        )
+      ).length;
+    await expect.poll(waitsForTheLock, { timeout: 20_000 }).toBe(1);
+    const sent = Array.from({ length: 5 }, () => send({}));
+    const refused = await Promise.race(sent);
+    expect([refused.statusCode, namesOf(refused.headers)]).toEqual([503, [...KEYED, 'retry-after'].sort()]);
+    expect(refused.headers['retry-after']).toBe('1');
+    await locker.query('rollback');
+    expect((await running).statusCode).toBe(200);
+    const statuses = (await Promise.all(sent)).map(({ statusCode }) => statusCode);
+    expect(statuses.toSorted()).toEqual([200, 503, 503, 503, 503]);
   });
 
   test('bytes that are no HTTP (400)', async () => {
