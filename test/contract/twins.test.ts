@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { cp } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { archiveCatalogProduct } from '../../src/catalog/repository.ts';
 import { newId } from '../../src/db/ids.ts';
 import { parseJson } from '../../src/db/json.ts';
 import { scopeTo } from '../../src/db/scope.ts';
+import { makeToken } from '../../src/files/links.ts';
 import { entityTag } from '../../src/http/conditional.ts';
 import { hashKey, makeKey } from '../../src/keys/api-key.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
@@ -104,7 +105,10 @@ async function populate({ service, agency }: World) {
   ).map(idOf);
   const files = (
     await made(2, (index) =>
-      attachment(agency, service.storage, quotes[0] ?? '', { fileName: `${index} ${MARK}.pdf` }),
+      attachment(agency, service.storage, quotes[0] ?? '', {
+        fileName: `${index} ${MARK}.pdf`,
+        content: Buffer.from(`Oferta ${index} ${MARK}`),
+      }),
     )
   ).map(({ stored }) => stored.id);
   const keys = await made(
@@ -191,7 +195,10 @@ async function twinOf(source: World, mark: string): Promise<World> {
       }
     }
   });
-  await cp(join(source.service.dataDir, from.id), join(service.dataDir, id), { recursive: true });
+  const [files, copies] = [join(source.service.dataDir, from.id), join(service.dataDir, id)];
+  await mkdir(copies);
+  for (const name of await readdir(files))
+    await writeFile(join(copies, name), (await readFile(join(files, name), 'utf8')).replaceAll(MARK, mark));
   return { ...shared, agency: { ...service.client(key), id, scope: scopeTo(service.db, id) } };
 }
 
@@ -470,6 +477,24 @@ test('the twins have the same ids in every table, and differ in their marks', ()
 test('every operation answers each twin what it answers an organization alone, and so do all reads after them', async () => {
   for (const name of Object.keys(WALK)) await askAll(name);
   for (const name of Object.keys(WALK).filter((one) => one.startsWith('GET '))) await askAll(name);
+});
+
+test('a signed link of each twin gives its own file, though both files and both quotes have one id', async () => {
+  const attachmentId = at(ids.files, 0);
+  const download = async (world: World, organizationId = world.agency.id) => {
+    const token = makeToken(world.service.secrets, { organizationId, attachmentId }, Date.now() + 60_000);
+    const { statusCode, headers, body } = await world.service.app.inject(`/files/${token}`);
+    return { statusCode, name: headers['content-disposition'], body };
+  };
+  for (const world of [first, ...twins]) {
+    const mark = markOf(world);
+    expect(await download(world)).toEqual({
+      statusCode: 200,
+      name: `attachment; filename="0 ${mark}.pdf"`,
+      body: `Oferta 0 ${mark}`,
+    });
+  }
+  expect(await download(twins[0], newId())).toMatchObject({ statusCode: 403 });
 });
 
 test('each twin has its own requests in a minute, and its own last use, though their keys have one id', async () => {
