@@ -178,7 +178,7 @@ describe('npm run recount', () => {
   const run = async (...options: string[]): Promise<{ failed: boolean; lines: unknown[] }> => {
     const { error, stdout } = await promisify(execFile)(
       process.execPath,
-      ['src/cli/recount.ts', ...options],
+      ['--import', './src/runtime.js', 'src/cli/recount.ts', ...options],
       { env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, ...PROGRAM } },
     ).then(
       ({ stdout }) => ({ error: undefined, stdout }),
