@@ -11,6 +11,7 @@ export default defineConfig({
       'test/contact-key.test.ts',
       'test/contract/tenancy.test.ts',
       'test/db/scheduler.test.ts',
+      'test/files/links.test.ts',
       'test/quotes.test.ts',
       'test/repeats/idempotency.test.ts',
     ],
