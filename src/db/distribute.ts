@@ -18,7 +18,7 @@ export const distributedTables: readonly string[] = Object.values(schema)
   .filter((table) => Object.values(getTableColumns(table)).some((column) => columnName(column) === BY))
   .map((table) => getTableName(table))
   .filter((name) => !STAYS.has(name))
-  .sort((a, b) => Number(b === FIRST) - Number(a === FIRST));
+  .sort((a, b) => Number(b === FIRST) - Number(a === FIRST) || a.localeCompare(b));
 
 /** A cluster that is not ready to be used. The message is one line. */
 export class ClusterError extends Error {}
@@ -91,13 +91,14 @@ async function distribute(client: pg.Client): Promise<Moved[]> {
     }
     for (const { table, name, definition } of keys)
       await client.query(`alter table ${table} add constraint ${name} ${definition}`);
+    // What was copied still lies on the coordinator too, where nobody sees it.
+    for (const table of missing)
+      await client.query(`select truncate_local_data_after_distributing_table('${table}')`);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
-  if (missing.includes(REFERENCE))
-    await client.query(`select truncate_local_data_after_distributing_table('${REFERENCE}')`);
   return moved;
 }
 

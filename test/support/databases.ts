@@ -97,3 +97,37 @@ export async function createTestDatabase(serverUrl: string, template = TEMPLATE)
     },
   };
 }
+
+/** Makes the databases, of the coordinator first, those of one cluster. */
+export async function formCluster([coordinator = '', ...workers]: string[]): Promise<void> {
+  for (const node of [coordinator, ...workers])
+    await administer(node, (client) => client.query('create extension citus'));
+  await administer(coordinator, async (client) => {
+    const add = async (node: string, statement: string) => {
+      const { host, port } = new pg.Client({ connectionString: node });
+      await client.query(statement, [host, port]);
+    };
+    await add(coordinator, 'select citus_set_coordinator_host($1, $2)');
+    for (const worker of workers) await add(worker, 'select citus_add_node($1, $2)');
+    // Enough to have some on each; every database of the tests has them all.
+    await client.query(`alter database ${client.database} set citus.shard_count = 4`);
+  });
+}
+
+/**
+ * A database on every node of the cluster, without tables.
+ * @param lead gives the address under which the nodes know a worker, where that is not its own
+ */
+export async function createClusterDatabase(
+  serverUrl: string,
+  lead: (workerUrl: string, index: number) => Promise<string> = async (url) => url,
+): Promise<TestDatabase> {
+  const database = await createTestDatabase(serverUrl, EMPTY_TEMPLATE);
+  const { database: name = '' } = new pg.Client({ connectionString: database.ownerUrl });
+  const workers = await Promise.all(
+    inject('workerUrls').map((url, index) => lead(withDatabase(url, name), index)),
+  );
+  await formCluster([database.ownerUrl, ...workers]);
+  await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
+  return database;
+}

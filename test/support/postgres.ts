@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { distributeDatabase } from '../../src/db/distribute.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { administer, EMPTY_TEMPLATE, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
+import { administer, EMPTY_TEMPLATE, formCluster, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
 
 /**
  * The server of a test run: embedded, with TEST_POSTGRES=container one in a container, with TEST_POSTGRES=pooler or citus
@@ -95,22 +94,6 @@ async function useCluster(): Promise<Server> {
     );
   const workers = nodes.rows.map(({ host, port }) => addressOf(host, port, url));
   return { url, workers, stop: async () => undefined };
-}
-
-/** Makes the databases, of the coordinator first, those of one cluster. */
-async function formCluster([coordinator = '', ...workers]: string[]): Promise<void> {
-  for (const node of [coordinator, ...workers])
-    await administer(node, (client) => client.query('create extension citus'));
-  await administer(coordinator, async (client) => {
-    const add = async (node: string, statement: string) => {
-      const { host, port } = new pg.Client({ connectionString: node });
-      await client.query(statement, [host, port]);
-    };
-    await add(coordinator, 'select citus_set_coordinator_host($1, $2)');
-    for (const worker of workers) await add(worker, 'select citus_add_node($1, $2)');
-    // Enough to have some on each; every database of the tests has them all.
-    await client.query(`alter database ${TEMPLATE} set citus.shard_count = 4`);
-  });
 }
 
 async function startEmbedded(): Promise<Server> {

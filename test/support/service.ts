@@ -47,7 +47,7 @@ export type ServiceOptions = {
   /** The clock of signed links. */
   now?: () => number;
   /** Makes this one another instance on that one's database. */
-  beside?: Service;
+  beside?: Pick<Service, 'url' | 'ownerUrl'>;
   /** Where the instance hears of changed keys; its database, without it. */
   keyChannel?: string;
   /** The clock of the keys. */
