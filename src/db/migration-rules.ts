@@ -34,6 +34,22 @@ const SLOW_CHANGES: [RegExp, string][] = [
   [/^add column .*(references|unique|primary key)/, 'builds an index or checks every row'],
 ];
 
+/** What Citus takes of ALTER TABLE once a table is distributed. A new one is distributed at its CREATE TABLE. */
+const TAKEN_BY_CITUS =
+  /^(add|drop|validate|rename (?!constraint)|owner to|(re)?set \(|.*row level security|alter (column )?\w+ (set|drop) (not null|default)|alter (column )?\w+ (set data )?type) ?/;
+
+/** What a cluster would refuse of a migration, each in a few words. */
+export function refusedByCluster({ statements }: Pick<Migration, 'statements'>): string[] {
+  return statements.map(plain).flatMap((text) => {
+    const [, , change] = ALTER.exec(text) ?? [];
+    const isTaken =
+      change === undefined
+        ? !/^create (or replace )?(constraint )?trigger/.test(text)
+        : TAKEN_BY_CITUS.test(change);
+    return isTaken ? [] : [`${text.slice(0, 60)}: is refused by Citus, where the table is distributed`];
+  });
+}
+
 /** The faults of a migration, each in a few words; none when nobody has to wait for it. */
 export function dangersOf({ statements }: Pick<Migration, 'statements'>): string[] {
   const texts = statements.map(plain).filter((text) => text !== '');

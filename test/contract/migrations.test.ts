@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { describeSchema } from '../../src/db/describe-schema.ts';
 import { latestMigration, type Migration, migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
-import { dangersOf } from '../../src/db/migration-rules.ts';
+import { dangersOf, refusedByCluster } from '../../src/db/migration-rules.ts';
 import * as schema from '../../src/db/schema/index.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
 
@@ -26,6 +26,9 @@ const CHECKSUMS = [
 
 /** Older than the rule that nobody waits for a migration. */
 const BEFORE_THE_RULE = ['0000_text_search', '0001_tables', '0002_filters_together'];
+
+/** Older than `npm run db:distribute`: a database that is distributed has them. */
+const BEFORE_DISTRIBUTION = entries.map(({ tag }) => tag).filter((tag) => tag <= '0005_stored_bodies');
 
 /** Tables that belong to no organization. */
 const SHARED_TABLES = ['organizations', 'rate_limits'];
@@ -342,6 +345,50 @@ describe('the rule that nobody waits for a migration', () => {
     function build() {
       return ['create index concurrently if not exists a on t (x);', 'drop index concurrently if exists b;'];
     }
+  });
+});
+
+describe('the rule that a cluster takes every migration', () => {
+  test('is kept by every migration since tables can be distributed', () => {
+    for (const migration of readMigrations()) {
+      const isOlder = BEFORE_DISTRIBUTION.includes(migration.tag);
+      if (!isOlder) expect(refusedByCluster(migration), migration.tag).toEqual([]);
+    }
+  });
+
+  test('finds what a cluster would refuse of an older one', () => {
+    const old = readMigrations().find(({ tag }) => tag === '0005_stored_bodies');
+    expect(refusedByCluster({ statements: old?.statements ?? [] })).toHaveLength(2);
+  });
+
+  // Each was tried on Citus 13.2.
+  test.each([
+    'alter table customers alter column summary set storage external',
+    'alter table "public"."customers" alter "summary" set compression pglz',
+    'alter table customers alter column id add generated always as identity',
+    'alter table customers rename constraint a to b',
+    'alter table customers cluster on customers_pkey',
+    'alter table customers set unlogged',
+    'alter table customers disable trigger all',
+    'create trigger a before insert on customers for each row execute function b()',
+  ])('refuses %s', (statement) => {
+    expect(refusedByCluster(added(`-- Why.\n${statement};`))).toHaveLength(1);
+  });
+
+  test.each([
+    'alter table customers add column a text default 0',
+    'alter table customers drop column a',
+    'alter table customers rename column a to b',
+    'alter table customers alter column a set not null',
+    'alter table customers alter a set data type bigint',
+    'alter table customers add constraint a check (b > 0) not valid',
+    'alter table customers validate constraint a',
+    'alter table customers set (fillfactor = 80)',
+    'create table a (b int)',
+    'create index concurrently if not exists a on customers (organization_id, b)',
+    'update customers set a = 1',
+  ])('lets pass %s', (statement) => {
+    expect(refusedByCluster(added(`-- Why.\n${statement};`))).toEqual([]);
   });
 });
 

@@ -4,8 +4,9 @@ import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vites
 import '../../src/dashboard/app.ts';
 import { ClusterError, distributeDatabase, distributedTables } from '../../src/db/distribute.ts';
 import { migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
+import { refusedByCluster } from '../../src/db/migration-rules.ts';
 import { allStatements } from '../../src/db/statement.ts';
-import { administer, createTestDatabase } from '../support/databases.ts';
+import { administer, createClusterDatabase, createTestDatabase } from '../support/databases.ts';
 import { useService } from '../support/service.ts';
 
 /** With npm run test:citus every database of the tests is distributed. */
@@ -52,7 +53,56 @@ test('a migration that makes a table of organizations needs no word of a cluster
   expect(isDistributed).toBe(inject('workerUrls').length > 0 ? true : undefined);
 });
 
+/** The newest migration when the first database could be distributed. */
+const FIRST_DISTRIBUTED = '0005_stored_bodies';
+
 onCluster('a distributed database', () => {
+  test('takes every later migration, and whatever a migration commonly does', async () => {
+    const database = await createClusterDatabase(inject('serverUrl'));
+    onTestFinished(database.drop);
+    const all = readMigrations();
+    const first = all.slice(0, all.findIndex(({ tag }) => tag === FIRST_DISTRIBUTED) + 1);
+    await migrateDatabase(database.ownerUrl, first);
+    await distributeDatabase(database.ownerUrl, first);
+    const usual = (tag: string, ...statements: string[]) => {
+      expect(refusedByCluster({ statements })).toEqual([]);
+      return { tag, when: Date.parse(`${2100 + Number(tag)}-01-01`), hash: tag.repeat(16), statements };
+    };
+    await migrateDatabase(database.ownerUrl, [
+      ...all,
+      usual(
+        '0001',
+        'alter table customers add column nickname text default 0 not null',
+        'alter table customers add column size bigint generated always as (length(nickname)) stored',
+        'alter table customers add constraint customers_size_check check (size > 0) not valid',
+        'create table reviews (organization_id uuid, id uuid, customer_id uuid, primary key (organization_id, id))',
+        'create index reviews_customer_idx on reviews (organization_id, customer_id)',
+        'alter table reviews add constraint reviews_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id)',
+        'alter table reviews set (toast_tuple_target = 8160)',
+      ),
+      usual(
+        '0002',
+        'alter table customers validate constraint customers_size_check',
+        'alter table customers rename column nickname to alias',
+        'alter table customers alter column alias drop not null',
+        'update customers set alias = null',
+        'alter table reviews drop column customer_id',
+      ),
+      usual(
+        '0003',
+        'create index concurrently if not exists customers_alias_idx on customers (organization_id, alias)',
+      ),
+    ]);
+    const [columns] = await administer(database.ownerUrl, async (client) => {
+      const { rows } = await client.query<{ results: string[] }>(
+        `select array_agg(distinct result) as results from run_command_on_shards('customers',
+          $$select count(*) from pg_attribute where attrelid = '%s'::regclass and attname in ('alias', 'size')$$)`,
+      );
+      return rows;
+    });
+    expect(columns?.results).toEqual(['2']);
+  });
+
   test('with a migration pending is not distributed further', async () => {
     const added = { tag: '9999_later', when: Date.parse('2100-01-01'), hash: 'a'.repeat(64), statements: [] };
     await expect(distributeDatabase(service.ownerUrl, [...readMigrations(), added])).rejects.toThrow(
