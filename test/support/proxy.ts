@@ -18,7 +18,8 @@ export type DatabaseProxy = {
   close: () => Promise<void>;
 };
 
-export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
+/** @param host where it listens: an address of this machine */
+export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promise<DatabaseProxy> {
   const { user, password, database } = new pg.Client({ connectionString: databaseUrl });
   let target = new pg.Client({ connectionString: databaseUrl });
   let state: 'open' | 'frozen' | 'cut' = 'open';
@@ -52,11 +53,11 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const breakAll = () => {
     for (const socket of sockets) socket.destroy();
   };
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  await new Promise<void>((done) => server.listen(0, host, done));
 
   const credentials = password ? `${user}:${encodeURIComponent(password)}` : user;
   return {
-    url: `postgres://${credentials}@127.0.0.1:${(server.address() as AddressInfo).port}/${database}`,
+    url: `postgres://${credentials}@${host}:${(server.address() as AddressInfo).port}/${database}`,
     freeze: () => {
       state = 'frozen';
       for (const socket of sockets) socket.unpipe().pause();
