@@ -148,10 +148,12 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
 const OF_NO_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'];
 
 /** A database that fails in this way, whatever it is asked. */
-const failing = (error: Error): Database =>
-  new Proxy({} as Database, {
-    get: (_target, verb) => (verb === 'for' ? () => failing(error) : () => Promise.reject(error)),
+const failing = (error: Error): Database => {
+  const verbs: Partial<Database> = { for: () => failing(error), refusal: () => undefined };
+  return new Proxy(verbs as Database, {
+    get: (target, verb) => Reflect.get(target, verb) ?? (() => Promise.reject(error)),
   });
+};
 
 const faults = {
   broken: failing(new TypeError('a fault of our own')),

@@ -338,14 +338,14 @@ describe('the headers of', () => {
       await db.close();
     });
     origins.busy = (await listen({ app })).origin;
-    const send = (sent: Sent) =>
-      ask('busy', `/v1/customers/${customerId}`, {
+    const send = (path: string, sent: Sent) =>
+      ask('busy', path, {
         ...sent,
         headers: { ...sent.headers, 'x-api-key': agency.key },
       });
     await locker.query('begin');
     await locker.query('select from customers where id = $1 for update', [customerId]);
-    const running = send(patch({ city: 'Lima' }));
+    const running = send(`/v1/customers/${customerId}`, patch({ city: 'Lima' }));
     const waitsForTheLock = async () =>
       (
         await service.query(
@@ -353,7 +353,7 @@ describe('the headers of', () => {
         )
       ).length;
     await expect.poll(waitsForTheLock, { timeout: 20_000 }).toBe(1);
-    const sent = Array.from({ length: 5 }, () => send({}));
+    const sent = Array.from({ length: 5 }, () => send('/v1/customers', {}));
     const refused = await Promise.race(sent);
     expect([refused.statusCode, namesOf(refused.headers)]).toEqual([503, [...KEYED, 'retry-after'].sort()]);
     expect(refused.headers['retry-after']).toBe('1');
