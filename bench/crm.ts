@@ -14,6 +14,7 @@ import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { machine } from './machine.ts';
 import { productionFlags, startServer } from './servers.ts';
+import { median } from './statistics.ts';
 
 /**
  * The command crm beside what a person would write in its place: loops of fetch that import (row by row, or so many at
@@ -48,8 +49,6 @@ async function timed(args: readonly string[], at: At): Promise<number> {
 }
 
 const crm = (...args: string[]) => ['--conditions=travel-agency-crm-source', CRM, ...args];
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 async function main(rows: number, rounds: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'crm-bench-'));

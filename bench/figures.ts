@@ -5,12 +5,12 @@ import {
   type Bench,
   httpJob,
   type Measured,
-  median,
-  medianRate,
+  measureSides,
   medianTime,
   sqlJob,
 } from './measure.ts';
 import type { Server } from './servers.ts';
+import { median } from './statistics.ts';
 import { firstPage, gets, LISTS, type LiveIds, MALFORMED_KEY, type Request } from './workloads.ts';
 
 /** The figures that the project sets out to reach. */
@@ -54,7 +54,9 @@ const worst = (name: string, goal: Goal, ratio: Ratio | undefined): Figure[] =>
 /** What follows from the workloads alone. */
 export function figuresOfWorkloads(measured: readonly Measured[]): Figure[] {
   const ratios = (other: 'limit' | 'conventional', chosen: (one: Measured) => boolean): Ratio[] =>
-    measured.filter(chosen).map(({ name, rates }) => ({ of: name, value: rates.ours / rates[other] }));
+    measured
+      .filter(chosen)
+      .map(({ name, sides }) => ({ of: name, value: sides.ours.rate / sides[other].rate }));
   const pageOf25 = ({ name }: Measured): boolean => name.endsWith('first 25');
   const rich = ({ name }: Measured): boolean => /^(products|customers)/.test(name);
   return [
@@ -95,22 +97,9 @@ export async function measureRefusal(bench: Bench): Promise<Measured> {
     limit: httpJob(bench.empty, [{ method: 'GET', path: '/' }], MALFORMED_KEY, options),
     conventional: { ...httpJob(bench.conventional, [refused], MALFORMED_KEY, options), status: 401 },
   };
-  const results = await alternate(bench.rounds, ['ours', 'limit', 'conventional'] as const, (side) =>
-    bench.load.run(jobs[side]),
-  );
-  return {
-    name: '401, malformed key',
-    kind: 'refusal',
-    rates: {
-      ours: medianRate(results.ours),
-      limit: medianRate(results.limit),
-      conventional: medianRate(results.conventional),
-    },
-    cost: { server: undefined, postgres: undefined },
-    loadBound: Object.values(results)
-      .flat()
-      .some(({ busy }) => busy > 0.9),
-  };
+  const servers = { ours: bench.ours, limit: bench.empty, conventional: bench.conventional };
+  const figures = await measureSides(bench, servers, (side) => bench.load.run(jobs[side]));
+  return { name: '401, malformed key', kind: 'refusal', ...figures };
 }
 
 /** The time of one request with nobody else there, the one over the other. */

@@ -142,11 +142,11 @@ async function otherOne({ port, pid, good, calm }: Scenario) {
   const job = { kind: 'http', port, connections: 1, seconds, repeat: true } as const;
   const other = () => calm.run({ ...job, requests: [get(path, good)], status: 200 });
   await other();
-  const alone = (await other()).median;
+  const alone = (await other()).p50;
   print(`alone: p50 ${alone.toFixed(2)} ms, ${residentMemory(pid)?.toFixed(0)} MiB`);
-  const told = (name: string, median: number, most: number, more: string): void =>
+  const told = (name: string, p50: number, most: number, more: string): void =>
     print(
-      `${name.padEnd(34)} p50 + ${(median - alone).toFixed(1).padStart(6)} ms  memory ${most.toFixed(0).padStart(4)} MiB  ${more}`,
+      `${name.padEnd(34)} p50 + ${(p50 - alone).toFixed(1).padStart(6)} ms  memory ${most.toFixed(0).padStart(4)} MiB  ${more}`,
     );
   return { other, told };
 }
@@ -157,8 +157,8 @@ async function measureBodies(scenario: Scenario): Promise<void> {
   for (const [name, body] of BODIES.filter(([name]) => name.includes(values.only))) {
     const most = watchMemory(pid);
     const request = Buffer.from(post('/v1/catalog/products', bad, body));
-    const [counts, { median }] = await Promise.all([storm(port, request, CONNECTIONS), other()]);
-    told(name, median, most(), counts);
+    const [counts, { p50 }] = await Promise.all([storm(port, request, CONNECTIONS), other()]);
+    told(name, p50, most(), counts);
   }
 }
 
@@ -173,8 +173,8 @@ async function measureReaders(scenario: Scenario): Promise<void> {
     slowReader(port, get('/v1/catalog/products?limit=100', bad)),
   );
   const counts = tally(await Promise.all(readers.map(({ status }) => status)));
-  const { median } = await other();
-  told(`${SLOW_READERS} clients that do not read`, median, most(), counts);
+  const { p50 } = await other();
+  told(`${SLOW_READERS} clients that do not read`, p50, most(), counts);
   for (const { socket } of readers) socket.destroy();
 }
 

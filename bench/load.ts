@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
+import { percentile } from './statistics.ts';
 
 /**
  * The process that makes the load, apart from everything it measures: so many connections, each sending its next request
@@ -36,8 +37,9 @@ export type Result = {
   count: number;
   /** From the first request to the last answer. */
   seconds: number;
-  /** The median time of one request, in milliseconds. */
-  median: number;
+  /** The time of one request, in milliseconds. */
+  p50: number;
+  p99: number;
   /** The share of one core that this process used. */
   busy: number;
 };
@@ -153,11 +155,11 @@ async function run(job: Job): Promise<Result> {
   }
   const elapsed = performance.now() - start;
   const { user, system } = process.cpuUsage(cpu);
-  times.sort((a, b) => a - b);
   return {
     count: times.length,
     seconds: elapsed / 1_000,
-    median: times[times.length >> 1] ?? 0,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
     busy: (user + system) / 1_000 / elapsed,
   };
 }

@@ -38,12 +38,17 @@ export function cpuSecondsOfTree(pid: number): number | undefined {
   return children.reduce((total, child) => total + (cpuSeconds(child) ?? 0), own);
 }
 
-/** Resident memory in MiB. */
-export function residentMemory(pid: number): number | undefined {
+function memory(pid: number, field: 'VmRSS' | 'RssAnon'): number | undefined {
   try {
-    const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
-    return Number(kilobytes) / 1024;
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
   } catch {
     return undefined;
   }
 }
+
+/** Resident memory in MiB. */
+export const residentMemory = (pid: number): number | undefined => memory(pid, 'VmRSS');
+
+/** The same without what it shares with others: PostgreSQL's shared buffers are in each of its processes. */
+export const ownMemory = (pid: number): number | undefined => memory(pid, 'RssAnon');

@@ -22,8 +22,8 @@ import {
 import { machine } from './machine.ts';
 import { type Bench, type Measured, measure } from './measure.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
-import { asJson, printed } from './report.ts';
-import { productionFlags, type Server, startLoad, startServer } from './servers.ts';
+import { printed, reportOf } from './report.ts';
+import { APPLICATIONS, productionFlags, type Server, startLoad, startServer } from './servers.ts';
 import { type LiveIds, SIDES, workloads } from './workloads.ts';
 
 /** The run: data, servers, workloads, figures, and everything stopped again. */
@@ -154,7 +154,7 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
         new URL('conventional/server.ts', import.meta.url),
         'conventional',
         '/v1/customers?limit=1',
-        { DATABASE_URL: url },
+        { DATABASE_URL: url, PGAPPNAME: APPLICATIONS.conventional },
       ),
     ),
     empty: closing(await start(new URL('empty.ts', import.meta.url), 'empty', '/', {})),
@@ -202,7 +202,8 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
   const [postgres = ''] = version;
   const ordered = [...figuresOfWorkloads(measured), ...figures];
   process.stdout.write(`${printed(machine(postgres), measured, ordered)}\n`);
-  if (options.json !== undefined) await writeFile(options.json, asJson(machine(postgres), measured, ordered));
+  const result = reportOf(machine(postgres), measured, ordered);
+  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(result, null, 2)}\n`);
 }
 
 async function main(): Promise<void> {

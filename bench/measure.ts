@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import type { Job, Result } from './load.ts';
-import { cpuSeconds, cpuSecondsOfTree } from './machine.ts';
-import type { LoadProcess, Server } from './servers.ts';
+import { cpuSeconds, cpuSecondsOfTree, ownMemory, residentMemory } from './machine.ts';
+import { APPLICATIONS, type LoadProcess, type Server } from './servers.ts';
+import { median } from './statistics.ts';
 import { type Pair, type Request, SIDES, type Side, type Workload } from './workloads.ts';
 
 /** Everything that runs, and how to reach it. */
@@ -25,11 +26,6 @@ export type Bench = {
 
 /** A load process this busy may be what bounds the figure. */
 const BUSY = 0.9;
-
-export const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
-};
 
 function httpText({ method, path, body, ifNoneMatch }: Request, key: string): string {
   const condition = ifNoneMatch === undefined ? '' : `if-none-match: ${ifNoneMatch}\r\n`;
@@ -97,43 +93,104 @@ export async function alternate<Name extends string>(
   return results;
 }
 
-const rate = ({ count, seconds }: Result): number => count / seconds;
-export const medianRate = (results: readonly Result[]): number => median(results.map(rate));
 /** Of one request, in milliseconds. */
-export const medianTime = (results: readonly Result[]): number =>
-  median(results.map((result) => result.median));
+export const medianTime = (results: readonly Result[]): number => median(results.map(({ p50 }) => p50));
 
-/** Processor time of one request, in microseconds. */
-type Cost = { server: number | undefined; postgres: number | undefined };
+/** What is known of one side. Times, memory: the median of the rounds. Undefined: the kernel does not tell. */
+export type SideFigures = {
+  /** Requests per second. */
+  rate: number;
+  /** Of one request, in milliseconds. */
+  p50: number;
+  p99: number;
+  /** Processor time of one request, in microseconds, of the server and of all of PostgreSQL. */
+  nodeMicros: number | undefined;
+  postgresMicros: number | undefined;
+  /** Resident memory in MiB: of the server, and of its PostgreSQL backends together without the shared buffers. */
+  nodeMiB: number | undefined;
+  postgresMiB: number | undefined;
+};
 
 export type Measured = {
   name: string;
   kind: Workload['kind'] | 'refusal';
-  rates: Record<Side, number>;
-  /** Of a request to ours. */
-  cost: Cost;
+  sides: Record<Side, SideFigures>;
   /** The load process was so busy that it may have bounded a figure. */
   loadBound: boolean;
 };
 
-type Usage = { server: number; postgres: number; count: number };
+type Usage = { node: number; postgres: number; count: number };
 
-const perRequest = (seconds: number, count: number): number | undefined =>
-  Number.isNaN(seconds) ? undefined : (seconds * 1e6) / count;
-
-/** Adds what the service and PostgreSQL use while the job runs to `usage`. */
-async function watched(bench: Bench, usage: Usage, run: () => Promise<Result>): Promise<Result> {
+/** What a server and PostgreSQL use while each of its jobs runs, added up. */
+async function watched(
+  { postgres }: Bench,
+  server: Server | undefined,
+  usage: Usage,
+  run: () => Promise<Result>,
+): Promise<Result> {
   const used = (): [number, number] => [
-    cpuSeconds(bench.ours.pid) ?? Number.NaN,
-    cpuSecondsOfTree(bench.postgres) ?? Number.NaN,
+    (server && cpuSeconds(server.pid)) ?? Number.NaN,
+    cpuSecondsOfTree(postgres) ?? Number.NaN,
   ];
   const before = used();
   const result = await run();
   const after = used();
-  usage.server += after[0] - before[0];
+  usage.node += after[0] - before[0];
   usage.postgres += after[1] - before[1];
   usage.count += result.count;
   return result;
+}
+
+const known = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
+
+/** MiB of the backends that serve a side. */
+async function backendMemory({ url }: Bench, side: Side): Promise<number | undefined> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client
+    .query<{ pid: number }>('select pid from pg_stat_activity where application_name like $1', [
+      APPLICATIONS[side],
+    ])
+    .finally(() => client.end());
+  return known(rows.reduce((total, { pid }) => total + (ownMemory(pid) ?? Number.NaN), 0));
+}
+
+/**
+ * Measures the sides of a workload in alternating rounds.
+ * @param servers whose processor time and memory count for a side
+ */
+export async function measureSides(
+  bench: Bench,
+  servers: Partial<Record<Side, Server>>,
+  run: (side: Side, round: number) => Promise<Result>,
+): Promise<Pick<Measured, 'sides' | 'loadBound'>> {
+  const noUsage = (): Usage => ({ node: 0, postgres: 0, count: 0 });
+  const usage: Record<Side, Usage> = { ours: noUsage(), limit: noUsage(), conventional: noUsage() };
+  const results = await alternate(bench.rounds, SIDES, (side, round) => {
+    const runSide = () => run(side, round);
+    return round === 0 ? runSide() : watched(bench, servers[side], usage[side], runSide);
+  });
+  const figures = async (side: Side): Promise<[Side, SideFigures]> => {
+    const { node, postgres, count } = usage[side];
+    const server = servers[side];
+    return [
+      side,
+      {
+        rate: median(results[side].map(({ count, seconds }) => count / seconds)),
+        p50: medianTime(results[side]),
+        p99: median(results[side].map(({ p99 }) => p99)),
+        nodeMicros: known((node * 1e6) / count),
+        postgresMicros: known((postgres * 1e6) / count),
+        nodeMiB: server && residentMemory(server.pid),
+        postgresMiB: await backendMemory(bench, side),
+      },
+    ];
+  };
+  return {
+    sides: Object.fromEntries(await Promise.all(SIDES.map(figures))) as Record<Side, SideFigures>,
+    // Of the bare statements the load process is the client: there it may be busy.
+    loadBound: SIDES.some((side) => servers[side] && results[side].some(({ busy }) => busy > BUSY)),
+  };
 }
 
 const WRITES_PER_SECOND = 6_000;
@@ -147,7 +204,6 @@ export async function measure(bench: Bench, workload: Workload): Promise<Measure
   const fixed = repeat ? await workload.pairs('ours', 0) : [];
   if (fixed[0]) await compareAnswers(bench, workload, fixed[0]);
   const tagged = workload.unchanged ? await withTags(bench, workload, fixed) : undefined;
-  const usage: Usage = { server: 0, postgres: 0, count: 0 };
 
   const jobOf = (side: Side, pairs: readonly Pair[], seconds: number): Job => {
     const connections = Math.min(bench.connections, workload.connections ?? Number.POSITIVE_INFINITY);
@@ -165,27 +221,13 @@ export async function measure(bench: Bench, workload: Workload): Promise<Measure
       : httpJob(bench.conventional, requests, key, options);
   };
 
-  const results = await alternate(bench.rounds, SIDES, async (side, round) => {
+  const servers = { ours: bench.ours, conventional: bench.conventional };
+  const figures = await measureSides(bench, servers, async (side, round) => {
     const pairs = repeat ? fixed : await workload.pairs(side, amount);
     const seconds = round === 0 ? Math.min(WARM_UP_SECONDS, bench.seconds) : bench.seconds;
-    const run = () => bench.load.run(jobOf(side, pairs, seconds));
-    return side === 'ours' && round > 0 ? watched(bench, usage, run) : run();
+    return bench.load.run(jobOf(side, pairs, seconds));
   });
-  const overHttp = [...results.ours, ...results.conventional];
-  return {
-    name,
-    kind,
-    rates: {
-      ours: medianRate(results.ours),
-      limit: medianRate(results.limit),
-      conventional: medianRate(results.conventional),
-    },
-    cost: {
-      server: perRequest(usage.server, usage.count),
-      postgres: perRequest(usage.postgres, usage.count),
-    },
-    loadBound: overHttp.some(({ busy }) => busy > BUSY),
-  };
+  return { name, kind, ...figures };
 }
 
 /** The requests, each with the tag of what ours answers to it. */

@@ -1,11 +1,19 @@
 import type { Figure } from './figures.ts';
-import type { Measured } from './measure.ts';
+import type { Measured, SideFigures } from './measure.ts';
+import type { Side } from './workloads.ts';
 
 /** What is printed and written at the end. */
 
+/** A whole run, as --json writes it. A figure that is not known is not there. */
+export type Report = {
+  machine: string;
+  workloads: ({ name: string } & Record<Side, Partial<SideFigures> & { rate: number }>)[];
+  figures: Omit<Figure, 'note'>[];
+};
+
 const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
 const ratio = (value: number): string => value.toFixed(2);
-const micros = (value: number | undefined): string => (value === undefined ? '' : thousands(value));
+const whole = (value: number | undefined): string => (value === undefined ? '' : thousands(value));
 
 /** A table in Markdown, its columns as wide as they need. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -19,28 +27,46 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 export function printed(machine: string, measured: readonly Measured[], figures: readonly Figure[]): string {
-  const workloads = table(
-    [
-      'requests per second',
-      'ours',
-      'limit',
-      'conventional',
-      'ours / limit',
-      'ours / conventional',
-      'Node µs',
-      'PostgreSQL µs',
-    ],
-    measured.map(({ name, rates, cost, loadBound }) => [
+  const titles = ['ours', 'limit', 'conventional'];
+  const throughput = table(
+    ['requests per second', ...titles, 'ours / limit', 'ours / conventional'],
+    measured.map(({ name, sides: { ours, limit, conventional }, loadBound }) => [
       loadBound ? `${name} *` : name,
-      thousands(rates.ours),
-      thousands(rates.limit),
-      thousands(rates.conventional),
-      ratio(rates.ours / rates.limit),
-      ratio(rates.ours / rates.conventional),
-      micros(cost.server),
-      micros(cost.postgres),
+      ...[ours, limit, conventional].map(({ rate }) => thousands(rate)),
+      ratio(ours.rate / limit.rate),
+      ratio(ours.rate / conventional.rate),
     ]),
   );
+  const times = table(
+    ['milliseconds', ...titles.flatMap((side) => [`${side} p50`, `${side} p99`])],
+    measured.map(({ name, sides: { ours, limit, conventional } }) => [
+      name,
+      ...[ours, limit, conventional].flatMap(({ p50, p99 }) => [ratio(p50), ratio(p99)]),
+    ]),
+  );
+  const ofProcesses = (
+    what: string,
+    node: 'nodeMicros' | 'nodeMiB',
+    postgres: 'postgresMicros' | 'postgresMiB',
+  ) =>
+    table(
+      [
+        what,
+        'ours Node',
+        'ours PostgreSQL',
+        'limit PostgreSQL',
+        'conventional Node',
+        'conventional PostgreSQL',
+      ],
+      measured.map(({ name, sides: { ours, limit, conventional } }) => [
+        name,
+        ...[ours[node], ours[postgres], limit[postgres], conventional[node], conventional[postgres]].map(
+          whole,
+        ),
+      ]),
+    );
+  const costs = ofProcesses('processor time, µs', 'nodeMicros', 'postgresMicros');
+  const memory = ofProcesses('memory, MiB', 'nodeMiB', 'postgresMiB');
   const reached = table(
     ['figure', 'value', 'goal', 'met'],
     figures.map(({ name, value, goal, met, note }) => [
@@ -53,16 +79,15 @@ export function printed(machine: string, measured: readonly Measured[], figures:
   const bound = measured.some(({ loadBound }) => loadBound)
     ? ['* The process that makes the load was at its limit: the service can do more.']
     : [];
-  return [machine, '', workloads, ...bound, '', reached].join('\n');
+  return [machine, '', throughput, ...bound, '', times, '', costs, '', memory, '', reached].join('\n');
 }
 
-export const asJson = (machine: string, measured: readonly Measured[], figures: readonly Figure[]): string =>
-  `${JSON.stringify(
-    {
-      machine,
-      workloads: measured.map(({ name, rates }) => ({ name, ...rates })),
-      figures: figures.map(({ name, value, goal, met }) => ({ name, value, goal, met })),
-    },
-    null,
-    2,
-  )}\n`;
+export const reportOf = (
+  machine: string,
+  measured: readonly Measured[],
+  figures: readonly Figure[],
+): Report => ({
+  machine,
+  workloads: measured.map(({ name, sides }) => ({ name, ...sides })),
+  figures: figures.map(({ name, value, goal, met }) => ({ name, value, goal, met })),
+});

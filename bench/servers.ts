@@ -19,6 +19,13 @@ type ServerOptions = {
   key: string;
 };
 
+/** What each side's connections are called in pg_stat_activity: patterns of LIKE. */
+export const APPLICATIONS = {
+  ours: 'travel-agency-crm-api%',
+  limit: 'bench limit',
+  conventional: 'bench conventional',
+};
+
 const READY_WITHIN_MS = 60_000;
 
 async function freePort(): Promise<number> {
@@ -74,7 +81,8 @@ export type LoadProcess = { run: (job: Job) => Promise<Result>; stop: () => Prom
 
 /** Starts the process that makes the load; it does one job at a time. */
 export function startLoad(): LoadProcess {
-  const child = fork(new URL('load.ts', import.meta.url), { serialization: 'advanced' });
+  const env = { ...process.env, PGAPPNAME: APPLICATIONS.limit };
+  const child = fork(new URL('load.ts', import.meta.url), { serialization: 'advanced', env });
   const ended = once(child, 'exit').then(() => {
     throw new Error('The load process ended.');
   });
