@@ -15,7 +15,16 @@ import { issueApiKey } from '../src/keys/repository.ts';
 import { get, openConnection } from './connection.ts';
 import { loadDataSet, organizationId, recordId, TERMS } from './dataset.ts';
 import { startServer } from './servers.ts';
-import { type Answers, beside, goodClient, inProcess, type Load, summed, timed } from './traffic.ts';
+import {
+  type Answers,
+  beside,
+  goodClient,
+  inProcess,
+  type Load,
+  outcomeOf,
+  summed,
+  timed,
+} from './traffic.ts';
 
 /**
  * What one organization's trouble does to another, and what overload does to all: `npm run bench:fairness`. The load
@@ -121,22 +130,13 @@ async function scenarios(
     }
     say(`4: overload of lists of 25; 32 clients in a closed loop are served ${most.toFixed(0)} a second`);
     const offered = async (rate: number): Promise<Answers> => {
-      const seen = await inProcess({
-        kind: 'open',
-        port,
-        request,
-        rate,
-        seconds: 4,
-      }).seen;
-      const accepted = seen.samples.filter(({ status }) => status === 200);
-      const refused = seen.samples.filter(({ status }) => status !== 200);
-      const answers = summed(accepted);
-      say(
-        `  offered ${rate.toFixed(0)} a second: ${(accepted.length / seen.seconds).toFixed(0)} a second accepted`,
-      );
-      say(`    accepted: ${shown(answers)}`);
-      say(`    refused:  ${shown(summed(refused))}; broken ${seen.broken}`);
-      return answers;
+      const seen = await inProcess({ kind: 'open', port, requests: [request], rate, seconds: 4 }).seen;
+      const { accepted, refused, errors } = outcomeOf(seen);
+      const perSecond = (accepted.statuses[200] ?? 0) / seen.seconds;
+      say(`  offered ${rate.toFixed(0)} a second: ${perSecond.toFixed(0)} a second accepted`);
+      say(`    accepted: ${shown(accepted)}`);
+      say(`    refused:  ${shown(refused)}; errors ${errors}`);
+      return accepted;
     };
     const half = await offered(most / 2);
     const twice = await offered(most * 2);

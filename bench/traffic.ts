@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, openConnection } from './connection.ts';
+import { percentile } from './statistics.ts';
 
 /** Traffic of several clients, made by a process of its own, and what one good client sees beside it. */
 
@@ -12,7 +13,7 @@ export type Load =
   | { kind: 'closed'; port: number; request: string; clients: number; seconds: number }
   | { kind: 'pipelined'; port: number; requests: string[] }
   | { kind: 'abandoned'; port: number; request: string; clients: number; after: number }
-  | { kind: 'open'; port: number; request: string; rate: number; seconds: number };
+  | { kind: 'open'; port: number; requests: readonly string[]; rate: number; seconds: number };
 
 type Sample = { status: number; took: number };
 type Seen = { samples: Sample[]; seconds: number; broken: number };
@@ -57,40 +58,40 @@ async function abandoned({ port, request, clients, after }: Load & { kind: 'aban
 
 const OPEN_CONNECTIONS = 400;
 
-/** Requests leave at their hour, whatever became of the earlier ones; times count from that hour. */
-async function open({ port, request, rate, seconds }: Load & { kind: 'open' }): Promise<Seen> {
-  const free = await Promise.all(Array.from({ length: OPEN_CONNECTIONS }, () => openConnection(port)));
+/** Requests begin at their intended times, whatever became of the earlier ones; latency counts from these times. */
+async function open({ port, requests, rate, seconds }: Load & { kind: 'open' }): Promise<Seen> {
+  const idle: (Connection | undefined)[] = await Promise.all(
+    Array.from({ length: OPEN_CONNECTIONS }, () => openConnection(port)),
+  );
   const samples: Sample[] = [];
-  const queue: number[] = [];
+  const queue: { request: string; intended: number }[] = [];
   let broken = 0;
   const start = performance.now();
-  const total = rate * seconds;
-  function next(connection: Connection): void {
-    const hour = queue.shift();
-    if (hour === undefined) {
-      free.push(connection);
-      return;
-    }
-    timed(connection, request, hour).then(
-      (sample) => {
-        samples.push(sample);
-        next(connection);
-      },
-      () => {
+  const total = Math.ceil(rate * seconds);
+  /** Works until nothing waits. A connection that broke is opened again for the next request. */
+  async function work(connection: Connection | undefined): Promise<void> {
+    let own = connection;
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      try {
+        own ??= await openConnection(port);
+        samples.push(await timed(own, next.request, next.intended));
+      } catch {
         broken += 1;
-      },
-    );
+        own = undefined;
+      }
+    }
+    idle.push(own);
   }
   for (let sent = 0; sent < total; await pause(1)) {
     const due = Math.min(total, ((performance.now() - start) / 1_000) * rate);
     for (; sent < due; sent += 1) {
-      queue.push(start + (sent / rate) * 1_000);
-      const connection = free.pop();
-      if (connection) next(connection);
+      const request = requests[sent % requests.length] ?? '';
+      queue.push({ request, intended: start + (sent / rate) * 1_000 });
+      if (idle.length > 0) void work(idle.pop());
     }
   }
   while (samples.length + broken < total) await pause(20);
-  for (const connection of free) connection.close();
+  for (const connection of idle) connection?.close();
   return { samples, seconds: (performance.now() - start) / 1_000, broken };
 }
 
@@ -116,10 +117,18 @@ export function inProcess(load: Load): { seen: Promise<Seen>; begun: Promise<unk
 export function summed(samples: readonly Sample[]): Answers {
   const statuses: Record<number, number> = {};
   for (const { status } of samples) statuses[status] = (statuses[status] ?? 0) + 1;
-  const times = samples.map(({ took }) => took).sort((one, other) => one - other);
-  const at = (share: number): number =>
-    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-  return { statuses, p50: at(0.5), p99: at(0.99), max: at(1) };
+  const times = samples.map(({ took }) => took);
+  return { statuses, p50: percentile(times, 0.5), p99: percentile(times, 0.99), max: percentile(times, 1) };
+}
+
+export type Outcome = { accepted: Answers; refused: Answers; errors: number };
+
+/** What became of the requests: accepted, refused with 503, or neither. */
+export function outcomeOf({ samples, broken }: Seen): Outcome {
+  const accepted = samples.filter(({ status }) => status < 400);
+  const refused = samples.filter(({ status }) => status === 503);
+  const errors = samples.length - accepted.length - refused.length + broken;
+  return { accepted: summed(accepted), refused: summed(refused), errors };
 }
 
 /** The other tenant: one client that asks again as soon as it is answered. */

@@ -165,7 +165,7 @@ test('offered twice what it can serve, it serves most of that, refuses the rest 
   const { port } = run;
   const best = await inProcess({ kind: 'closed', port, request, clients: 32, seconds: 3 }).seen;
   const rate = best.samples.length / best.seconds;
-  const twice = await inProcess({ kind: 'open', port, request, rate: 2 * rate, seconds: 4 }).seen;
+  const twice = await inProcess({ kind: 'open', port, requests: [request], rate: 2 * rate, seconds: 4 }).seen;
   const { statuses } = summed(twice.samples);
   expect(twice.broken).toBe(0);
   expect(Object.keys(statuses).sort()).toEqual(['200', '503']);
