@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { openDatabase } from '../src/db/client.ts';
+import { type Database, openDatabase } from '../src/db/client.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
 import { parseJson } from '../src/db/json.ts';
 import { migrateDatabase } from '../src/db/migrate.ts';
@@ -21,8 +21,9 @@ import {
 } from './figures.ts';
 import { machine } from './machine.ts';
 import { type Bench, type Measured, measure } from './measure.ts';
+import { measureOffered, type Offered } from './open-loop.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
-import { printed, reportOf } from './report.ts';
+import { printed, printedOffers, reportOf } from './report.ts';
 import { APPLICATIONS, productionFlags, type Server, startLoad, startServer } from './servers.ts';
 import { type LiveIds, SIDES, workloads } from './workloads.ts';
 
@@ -47,12 +48,16 @@ async function withClient<Result>(
   return work(client).finally(() => client.end());
 }
 
+async function withDatabase<Result>(url: string, work: (db: Database) => Promise<Result>): Promise<Result> {
+  const db = openDatabase({ url, poolSize: 2, maxWaiting: 10, statementTimeout: 60_000 });
+  return work(db).finally(db.close);
+}
+
 async function load(url: string, { scale }: Options): Promise<void> {
   await migrateDatabase(url);
   await withClient(url, (client) => loadDataSet(client, SCALES[scale], (step) => report(`loading: ${step}`)));
   report('loading: bodies');
-  const db = openDatabase({ url, poolSize: 2, maxWaiting: 10, statementTimeout: 60_000 });
-  await keepBodies({ db, logger: createLogger('silent') }).finally(db.close);
+  await withDatabase(url, (db) => keepBodies({ db, logger: createLogger('silent') }));
   await withClient(url, (client) => client.query('vacuum (full, analyze) customer_bodies, product_bodies'));
 }
 
@@ -78,20 +83,19 @@ async function prepareData(host: string, options: Options): Promise<string> {
   return url;
 }
 
-async function issueKeys(url: string): Promise<Map<number, string>> {
-  const db = openDatabase({ url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
-  const organizations = [LARGE, SMALL, ...SIDES.map((_, index) => MIDDLE + index)];
-  const keys = new Map<number, string>();
-  for (const organization of organizations) {
-    const input = { name: 'bench', requestsPerMinute: REQUESTS_PER_MINUTE };
-    keys.set(
-      organization,
-      parseJson(await issueApiKey(scopeTo(db, organizationId(organization)), input)).key,
-    );
-  }
-  await db.close();
-  return keys;
-}
+const issueKeys = (url: string): Promise<Map<number, string>> =>
+  withDatabase(url, async (db) => {
+    const organizations = [LARGE, SMALL, ...SIDES.map((_, index) => MIDDLE + index)];
+    const keys = new Map<number, string>();
+    for (const organization of organizations) {
+      const input = { name: 'bench', requestsPerMinute: REQUESTS_PER_MINUTE };
+      keys.set(
+        organization,
+        parseJson(await issueApiKey(scopeTo(db, organizationId(organization)), input)).key,
+      );
+    }
+    return keys;
+  });
 
 const liveIdsOf =
   (url: string, options: Options): LiveIds =>
@@ -109,6 +113,10 @@ const liveIdsOf =
       return rows.map(({ id }) => id);
     });
   };
+
+async function writeJson({ json }: Options, result: object): Promise<void> {
+  if (json !== undefined) await writeFile(json, `${JSON.stringify(result, null, 2)}\n`);
+}
 
 async function run(options: Options, folder: string, closers: (() => Promise<void>)[]): Promise<void> {
   const closing = <Closable extends { stop: () => Promise<void> }>(started: Closable): Closable => {
@@ -166,7 +174,21 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
   };
   const liveIds = liveIdsOf(url, options);
 
-  const all = workloads(liveIds, { conversations: SCALES[options.scale][LARGE - 1]?.conversations ?? 0 });
+  const conversations = SCALES[options.scale][LARGE - 1]?.conversations ?? 0;
+  const all = workloads(liveIds, { conversations });
+  const [postgres = ''] = version;
+
+  if (options.rate !== undefined) {
+    const offers: Offered[] = [];
+    for (const workload of all.filter(({ name }) => wanted(name))) {
+      report(`offering: ${workload.name}`);
+      offers.push(await measureOffered(bench, workload, options.rate));
+    }
+    process.stdout.write(`${printedOffers(machine(postgres), offers)}\n`);
+    await writeJson(options, { machine: machine(postgres), offers });
+    return;
+  }
+
   const reads = all.filter(({ kind, name }) => kind !== 'write' && wanted(name));
   const writes = all.filter(({ kind, name }) => kind === 'write' && wanted(name));
   const measured: Measured[] = [];
@@ -199,18 +221,18 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
     figures.push(await figureOfStart(ROUNDS[options.scale], () => startOurs({})));
   }
 
-  const [postgres = ''] = version;
   const ordered = [...figuresOfWorkloads(measured), ...figures];
   process.stdout.write(`${printed(machine(postgres), measured, ordered)}\n`);
   const result = reportOf(machine(postgres), measured, ordered);
-  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(result, null, 2)}\n`);
+  await writeJson(options, result);
 }
 
 async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
   const folder = await mkdtemp(join(tmpdir(), 'crm-bench-'));
   const closers: (() => Promise<void>)[] = [];
   try {
-    await run(readOptions(process.argv.slice(2)), folder, closers);
+    await run(options, folder, closers);
   } finally {
     for (const close of closers) await close().catch(() => undefined);
     await rm(folder, { recursive: true, force: true });

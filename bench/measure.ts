@@ -27,7 +27,7 @@ export type Bench = {
 /** A load process this busy may be what bounds the figure. */
 const BUSY = 0.9;
 
-function httpText({ method, path, body, ifNoneMatch }: Request, key: string): string {
+export function httpText({ method, path, body, ifNoneMatch }: Request, key: string): string {
   const condition = ifNoneMatch === undefined ? '' : `if-none-match: ${ifNoneMatch}\r\n`;
   const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n${condition}`;
   if (body === undefined) return `${head}\r\n`;
@@ -242,6 +242,12 @@ const withTags = (bench: Bench, workload: Workload, pairs: readonly Pair[]): Pro
       return { ...request, ifNoneMatch };
     }),
   );
+
+/** The requests of a workload to ours, so many where they write. */
+export async function requestsOfOurs(bench: Bench, workload: Workload, amount: number): Promise<Request[]> {
+  const pairs = await workload.pairs('ours', amount);
+  return workload.unchanged ? withTags(bench, workload, pairs) : pairs.map(({ request }) => request);
+}
 
 /** Three figures of one workload mean something only when the three answers are the same. */
 async function compareAnswers(bench: Bench, workload: Workload, { request, statement }: Pair): Promise<void> {

@@ -10,6 +10,8 @@ export type Options = {
   connections: number;
   /** Parts of the names of workloads and figures; empty: all. */
   only: readonly string[];
+  /** Requests per second of an open loop; undefined: clients that wait for their answers. */
+  rate: number | undefined;
   /** Where the machine-readable result goes. */
   json: string | undefined;
   /** A folder to keep the loaded data in, and to take it from the next time. */
@@ -21,10 +23,12 @@ export const USAGE = `npm run bench -- [options]
   --seconds N         length of each measurement
   --connections N     clients at once (32)
   --only TEXT         only workloads and figures whose name has the text; can be repeated
+  --rate N            offers N requests a second to each workload, whatever the answers do (10 seconds each)
   --json FILE         write the result as JSON too
   --data DIR          keep the loaded data there, and use it the next time`;
 
 const DEFAULT_SECONDS: Record<Scale, number> = { small: 0.25, full: 2 };
+const DEFAULT_OPEN_LOOP_SECONDS = 10;
 
 /** @throws when an option is unknown or has a value that means nothing */
 export function readOptions(args: readonly string[]): Options {
@@ -35,16 +39,20 @@ export function readOptions(args: readonly string[]): Options {
       seconds: { type: 'string' },
       connections: { type: 'string', default: '32' },
       only: { type: 'string', multiple: true, default: [] },
+      rate: { type: 'string' },
       json: { type: 'string' },
       data: { type: 'string' },
     },
   });
   const { scale, only, json, data } = values;
   if (scale !== 'small' && scale !== 'full') throw new Error('--scale is small or full.');
-  const seconds = values.seconds === undefined ? DEFAULT_SECONDS[scale] : Number(values.seconds);
+  const rate = values.rate === undefined ? undefined : Number(values.rate);
+  if (rate !== undefined && !(rate > 0)) throw new Error('--rate is a number above 0.');
+  const usual = rate === undefined ? DEFAULT_SECONDS[scale] : DEFAULT_OPEN_LOOP_SECONDS;
+  const seconds = values.seconds === undefined ? usual : Number(values.seconds);
   if (!(seconds > 0)) throw new Error('--seconds is a number above 0.');
   const connections = Number(values.connections);
   if (!(Number.isInteger(connections) && connections > 0))
     throw new Error('--connections is an integer above 0.');
-  return { scale, seconds, connections, only, json, data };
+  return { scale, seconds, connections, only, rate, json, data };
 }
