@@ -10,7 +10,9 @@ import { scopeTo } from '../src/db/scope.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { keepBodies } from '../src/jobs/keep-bodies.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
-import { LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES, SMALL } from './dataset.ts';
+import { createOrganization } from '../src/organizations/repository.ts';
+import { createProductsOf } from './body-sizes.ts';
+import { BODIES, LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES, SMALL } from './dataset.ts';
 import {
   type Figure,
   figureOfStart,
@@ -25,7 +27,7 @@ import { measureOffered, type Offered } from './open-loop.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { printed, printedOffers, reportOf } from './report.ts';
 import { APPLICATIONS, productionFlags, type Server, startLoad, startServer } from './servers.ts';
-import { type LiveIds, SIDES, workloads } from './workloads.ts';
+import { type CreateProducts, KILOBYTES_OF_BODIES, type LiveIds, SIDES, workloads } from './workloads.ts';
 
 /** The run: data, servers, workloads, figures, and everything stopped again. */
 
@@ -86,6 +88,10 @@ async function prepareData(host: string, options: Options): Promise<string> {
 const issueKeys = (url: string): Promise<Map<number, string>> =>
   withDatabase(url, async (db) => {
     const organizations = [LARGE, SMALL, ...SIDES.map((_, index) => MIDDLE + index)];
+    for (const index of KILOBYTES_OF_BODIES.keys()) {
+      organizations.push(BODIES + index);
+      await createOrganization(db, 'Bodies', organizationId(BODIES + index));
+    }
     const keys = new Map<number, string>();
     for (const organization of organizations) {
       const input = { name: 'bench', requestsPerMinute: REQUESTS_PER_MINUTE };
@@ -174,8 +180,10 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
   };
   const liveIds = liveIdsOf(url, options);
 
+  const createProducts: CreateProducts = (organization, bytes) =>
+    withDatabase(url, (db) => createProductsOf(scopeTo(db, organizationId(organization)), bytes));
   const conversations = SCALES[options.scale][LARGE - 1]?.conversations ?? 0;
-  const all = workloads(liveIds, { conversations });
+  const all = workloads(liveIds, createProducts, { conversations });
   const [postgres = ''] = version;
 
   if (options.rate !== undefined) {

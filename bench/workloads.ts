@@ -14,7 +14,7 @@ import { type OrganizationScope, scopeTo } from '../src/db/scope.ts';
 import { bind, type Statement } from '../src/db/statement.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
 import { listQuotes } from '../src/quotes/repository.ts';
-import { LARGE, MIDDLE, organizationId, recordId, rotatedConversation, TERMS } from './dataset.ts';
+import { BODIES, LARGE, MIDDLE, organizationId, recordId, rotatedConversation, TERMS } from './dataset.ts';
 
 /** What is measured: each request, and the one statement that answers it. */
 
@@ -50,6 +50,9 @@ export type LiveIds = (
   organization: number,
   amount: number,
 ) => Promise<string[]>;
+
+/** Gives an organization products whose JSON has so many bytes. */
+export type CreateProducts = (organization: number, bytes: number) => Promise<void>;
 
 /** What a repository function asks of the database, without asking; it gets `answer`. */
 export async function statementOf(
@@ -189,7 +192,24 @@ function newProduct(): CatalogProductCreate {
 const times = <Result>(amount: number, make: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: amount }, (_, index) => make(index)));
 
-export function workloads(liveIds: LiveIds, large: { conversations: number }): Workload[] {
+/** In one organization each. The last is more than a row holds. */
+export const KILOBYTES_OF_BODIES = [0.7, 1.9, 20];
+
+const ofBodies = (createProducts: CreateProducts, kilobytes: number, index: number): Workload => ({
+  name: `products, 25 with a body of ${kilobytes} kB`,
+  kind: 'list',
+  organization: () => BODIES + index,
+  pairs: async () => {
+    await createProducts(BODIES + index, kilobytes * 1_000);
+    return [await firstPage('products', BODIES + index)];
+  },
+});
+
+export function workloads(
+  liveIds: LiveIds,
+  createProducts: CreateProducts,
+  large: { conversations: number },
+): Workload[] {
   const threads = Math.min(THREADS, Math.floor(large.conversations / 20) - 1);
   const pages = (Object.keys(LISTS) as Resource[]).flatMap((resource) =>
     [25, 100].map((limit) => page(`${resource}, first ${limit}`, resource, { limit })),
@@ -216,6 +236,7 @@ export function workloads(liveIds: LiveIds, large: { conversations: number }): W
     ),
     page('customers, offset 10,000', 'customers', { offset: 10_000 }),
     page('customers, offset 100,000', 'customers', { offset: 100_000 }),
+    ...KILOBYTES_OF_BODIES.map((kilobytes, index) => ofBodies(createProducts, kilobytes, index)),
     write('create customer, two contacts', (side, amount) =>
       times(amount, async () => {
         const body = newCustomer();
