@@ -25,7 +25,8 @@ import { machine } from './machine.ts';
 import { type Bench, type Measured, measure } from './measure.ts';
 import { measureOffered, type Offered } from './open-loop.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
-import { printed, printedOffers, reportOf } from './report.ts';
+import { drawThroughput } from './plot.ts';
+import { printed, printedOffers, type Report, reportOf } from './report.ts';
 import { APPLICATIONS, productionFlags, type Server, startLoad, startServer } from './servers.ts';
 import { type CreateProducts, KILOBYTES_OF_BODIES, type LiveIds, SIDES, workloads } from './workloads.ts';
 
@@ -35,6 +36,8 @@ const ROUNDS = { small: 3, full: 5 };
 const MEMORY_SECONDS = { small: 12, full: 120 };
 /** A limit that nobody reaches: the headers of one are part of what is measured. */
 const REQUESTS_PER_MINUTE = 2_000_000_000;
+
+const PICTURE = new URL('../docs/performance.svg', import.meta.url);
 
 const began = performance.now();
 const report = (line: string): void => {
@@ -233,10 +236,16 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
   process.stdout.write(`${printed(machine(postgres), measured, ordered)}\n`);
   const result = reportOf(machine(postgres), measured, ordered);
   await writeJson(options, result);
+  if (options.plot) await writeFile(PICTURE, drawThroughput(result));
 }
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
+  if (options.plotOf !== undefined) {
+    const report = JSON.parse(await readFile(options.plotOf, 'utf8')) as Report;
+    await writeFile(PICTURE, drawThroughput(report));
+    return;
+  }
   const folder = await mkdtemp(join(tmpdir(), 'crm-bench-'));
   const closers: (() => Promise<void>)[] = [];
   try {
