@@ -353,14 +353,17 @@ describe('the headers of', () => {
         )
       ).length;
     await expect.poll(waitsForTheLock, { timeout: 20_000 }).toBe(1);
-    const sent = Array.from({ length: 5 }, () => send('/v1/customers', {}));
-    const refused = await Promise.race(sent);
-    expect([refused.statusCode, namesOf(refused.headers)]).toEqual([503, [...KEYED, 'retry-after'].sort()]);
-    expect(refused.headers['retry-after']).toBe('1');
+    const answers: IncomingMessage[] = [];
+    const sent = Array.from({ length: 5 }, async () => answers.push(await send('/v1/customers', {})));
+    await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(4);
+    for (const { statusCode, headers } of answers) {
+      expect([statusCode, namesOf(headers)]).toEqual([503, [...KEYED, 'retry-after'].sort()]);
+      expect(headers['retry-after']).toBe('1');
+    }
     await locker.query('rollback');
     expect((await running).statusCode).toBe(200);
-    const statuses = (await Promise.all(sent)).map(({ statusCode }) => statusCode);
-    expect(statuses.toSorted()).toEqual([200, 503, 503, 503, 503]);
+    await Promise.all(sent);
+    expect(answers.at(-1)?.statusCode).toBe(200);
   });
 
   test('bytes that are no HTTP (400)', async () => {
