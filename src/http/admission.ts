@@ -5,11 +5,28 @@ import type { Database } from '../db/client.ts';
 export const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
 
 /**
+ * A refusal waits for so long at most, in milliseconds: who asks again as soon as it is answered then asks twelve times a
+ * second, and the refusals of many cost few turns of the event loop.
+ */
+const REFUSE_EVERY_MS = 80;
+/** Refusals of one turn: a millisecond. */
+const REFUSED_TOGETHER = 32;
+
+/**
  * Refuses (503) what the database would refuse at once, before the request is read any further: what is refused must cost
  * less than what is answered. Needs an authenticated request.
  */
 export function refuseFloods(app: FastifyInstance, db: Database): void {
+  const refused: (() => void)[] = [];
+
+  function refuse(): void {
+    for (const answer of refused.splice(0, REFUSED_TOGETHER)) answer();
+    if (refused.length > 0) setImmediate(refuse);
+  }
+
   app.addHook('onRequest', (request, _reply, done) => {
-    done(db.refusal(request.scope.organizationId, isRead(request) ? 'reads' : 'writes'));
+    const refusal = db.refusal(request.scope.organizationId, isRead(request) ? 'reads' : 'writes');
+    if (!refusal) return done();
+    if (refused.push(() => done(refusal)) === 1) setTimeout(refuse, REFUSE_EVERY_MS).unref();
   });
 }
