@@ -33,6 +33,8 @@ describe.each(TELEPHONES)('%s numbers', (type) => {
     ['51987654321', '+51987654321', '+51987654321'],
     ['999999999999', '+999999999999', '+999999999999'],
     ['+1234567', '+1234567', '+1234567'],
+    // Without the 00 it would be no number at all.
+    ['001234567', '+1234567', '+1234567'],
     ['+123456789012345', '+123456789012345', '+123456789012345'],
   ])('%s is the contact %s with the number %s', (value, key, number) => {
     expect(contactKey(type, value)).toBe(key);
@@ -188,6 +190,7 @@ describe('instagram', () => {
     ['@Ana.Viaja', 'ana.viaja'],
     ['ana.viaja', 'ana.viaja'],
     [' @ANA ', 'ana'],
+    ['ana@viaja', 'ana@viaja'],
   ])('%j is the contact %s', (value, key) => {
     expect(contactKey('instagram', value)).toBe(key);
   });
