@@ -9,6 +9,7 @@ import {
   goodClient,
   inProcess,
   type Load,
+  outcomeOf,
   summed,
   timed,
 } from '../../bench/traffic.ts';
@@ -70,7 +71,10 @@ afterAll(async () => {
 const product = (): string => get(`/v1/catalog/products/${recordId('product', 2, 1)}`, run.small);
 const search = (): string => get(`/v1/customers?query=${TERMS.common}`, run.big);
 
-/** The promise to the other tenant; a time that small is the machine's business, so up to 15 ms more are forgiven. */
+/**
+ * The promise to the other tenant; a time that small is the machine's business, so up to 15 ms more are forgiven. The
+ * 99th percentile of so few requests is nearly their worst: that is measured by `npm run bench:fairness`.
+ */
 function expectUndisturbed(alone: Answers, good: Answers): void {
   expect(Object.keys(good.statuses)).toEqual(['200']);
   expect(good.p50).toBeLessThanOrEqual(Math.max(3 * alone.p50, alone.p50 + 15));
@@ -160,16 +164,21 @@ test('searches that were given up run no longer', async () => {
   await admin.end();
 });
 
-test('offered twice what it can serve, it serves most of that, refuses the rest in our form and resets nobody', async () => {
+test('offered twice what it can serve, it serves most of that as fast, refuses the rest and resets nobody', async () => {
   const request = get('/v1/customers?limit=25', run.small);
   const { port } = run;
   const best = await inProcess({ kind: 'closed', port, request, clients: 32, seconds: 3 }).seen;
   const rate = best.samples.length / best.seconds;
-  const twice = await inProcess({ kind: 'open', port, requests: [request], rate: 2 * rate, seconds: 4 }).seen;
-  const { statuses } = summed(twice.samples);
-  expect(twice.broken).toBe(0);
-  expect(Object.keys(statuses).sort()).toEqual(['200', '503']);
-  expect((statuses[200] ?? 0) / twice.seconds).toBeGreaterThan(0.6 * rate);
+  const offered = (rate: number) =>
+    inProcess({ kind: 'open', port, requests: [request], rate, seconds: 4 }).seen;
+  const half = outcomeOf(await offered(rate / 2));
+  expect([half.errors, half.refused.statuses]).toEqual([0, {}]);
+  const twice = await offered(2 * rate);
+  const { accepted, refused, errors } = outcomeOf(twice);
+  expect(errors).toBe(0);
+  expect((accepted.statuses[200] ?? 0) / twice.seconds).toBeGreaterThan(0.8 * rate);
+  expect(accepted.p50).toBeLessThanOrEqual(Math.max(3 * half.accepted.p50, half.accepted.p50 + 15));
+  expect(refused.statuses[503]).toBeGreaterThan(0);
   await pause(1_000);
   expect((await goodClient(port, request, () => true, 100)).statuses).toEqual({ 200: 100 });
 });
