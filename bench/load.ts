@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import pg from 'pg';
+import type pg from 'pg';
+import { queryRendered, RenderingClient } from '../src/wire/rendered-query.ts';
 import { percentile } from './statistics.ts';
 
 /**
@@ -28,6 +29,9 @@ export type SqlJob = {
   name: string | undefined;
   text: string;
   values: readonly (readonly unknown[])[];
+  /** Statements that follow in the same transaction, and their values for each request. */
+  after: readonly { name: string | undefined; text: string }[];
+  afterValues: readonly (readonly (readonly unknown[])[])[];
   repeat: boolean;
 };
 
@@ -106,19 +110,34 @@ function httpLane({ port, requests, status }: HttpJob): Promise<Lane> {
 /** Kept from job to job: a statement is prepared on its connection once, as in the service. */
 const clients = new Map<string, pg.Client>();
 
-async function sqlLane({ url, name, text, values }: SqlJob, number: number): Promise<Lane> {
+/** What one request asks, as the service sends it: a transaction in one round trip. */
+async function sendTogether(client: pg.Client, queries: readonly pg.QueryConfig[]): Promise<number> {
+  const all = [{ name: 'begin', text: 'begin' }, ...queries, { name: 'commit', text: 'commit' }];
+  return (await queryRendered(client, all)).filter((column) => column !== undefined).length;
+}
+
+async function sqlLane(job: SqlJob, number: number): Promise<Lane> {
+  const { url, name, text, values, after, afterValues } = job;
   const key = `${number} ${url}`;
   let client = clients.get(key);
   if (!client) {
-    client = new pg.Client({ connectionString: url });
+    client = new RenderingClient({ connectionString: url });
     clients.set(key, client);
     await client.connect();
   }
   const connected = client;
   return {
     send: async (index) => {
-      const config = { text, values: [...(values[index] ?? [])] };
-      const { rowCount } = await connected.query(name === undefined ? config : { name, ...config });
+      const config = { text, values: [...(values[index] ?? [])], ...(name !== undefined && { name }) };
+      const others = after.map((query, at) => ({
+        text: query.text,
+        values: [...(afterValues[index]?.[at] ?? [])],
+        ...(query.name !== undefined && { name: query.name }),
+      }));
+      const rowCount =
+        others.length > 0
+          ? await sendTogether(connected, [config, ...others])
+          : (await connected.query(config)).rowCount;
       if (rowCount === 0) throw new Error(`A statement found nothing: ${text}`);
     },
     close: () => undefined,

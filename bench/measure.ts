@@ -4,7 +4,7 @@ import type { Job, Result } from './load.ts';
 import { cpuSeconds, cpuSecondsOfTree, ownMemory, residentMemory } from './machine.ts';
 import { APPLICATIONS, type LoadProcess, type Server } from './servers.ts';
 import { median } from './statistics.ts';
-import { type Pair, type Request, SIDES, type Side, type Workload } from './workloads.ts';
+import { type Asked, type Pair, type Request, SIDES, type Side, type Workload } from './workloads.ts';
 
 /** Everything that runs, and how to reach it. */
 export type Bench = {
@@ -58,7 +58,7 @@ export const httpJob = (
 
 export function sqlJob(
   url: string,
-  statements: readonly { name?: string | undefined; text: string; values?: unknown[] }[],
+  statements: readonly Asked[],
   { repeat = true, ...options }: JobOptions,
 ): Job {
   const [first] = statements;
@@ -70,6 +70,8 @@ export function sqlJob(
     name: first.name,
     text: first.text,
     values: statements.map(({ values }) => values ?? []),
+    after: first.after?.map(({ name, text }) => ({ name, text })) ?? [],
+    afterValues: statements.map(({ after }) => after?.map(({ values }) => values ?? []) ?? []),
     repeat,
     ...options,
   };

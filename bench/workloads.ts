@@ -25,8 +25,11 @@ export type Request = {
   ifNoneMatch?: string;
 };
 
+/** One statement, and those that follow it in its transaction. */
+export type Asked = QueryConfig & { after?: readonly QueryConfig[] };
+
 /** The same work for both: over HTTP, and as the repository hands it to pg. */
-export type Pair = { request: Request; statement: QueryConfig };
+export type Pair = { request: Request; statement: Asked };
 
 export const SIDES = ['ours', 'limit', 'conventional'] as const;
 export type Side = (typeof SIDES)[number];
@@ -59,18 +62,26 @@ export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
   answer: object[] = [{ body: '{}' }],
-): Promise<QueryConfig> {
+): Promise<Asked> {
   const asked: QueryConfig[] = [];
-  const run: Queries['read'] = async <Row, Values>(statement: Statement<Row, Values>, values: Values) => {
-    asked.push(bind(statement, values));
+  const ask = async <Row, Values>(
+    statements: readonly Statement<unknown, Values>[],
+    values: Values,
+  ): Promise<Row[]> => {
+    asked.push(...statements.map((statement) => bind(statement, values)));
     return answer as Row[];
   };
-  const recorder: Queries = { read: run, write: run, transaction: (work) => work(recorder) };
+  const run: Queries['read'] = (statement, values) => ask([statement], values);
+  const recorder: Queries = {
+    read: run,
+    write: run,
+    writeTogether: ask,
+    transaction: (work) => work(recorder),
+  };
   await call(scopeTo({ for: () => recorder }, organizationId(organization)));
-  const [statement] = asked;
-  if (!statement || asked.length > 1)
-    throw new Error(`An operation took ${asked.length} statements, not one.`);
-  return statement;
+  const [statement, ...after] = asked;
+  if (!statement) throw new Error('An operation took no statement.');
+  return after.length > 0 ? { ...statement, after } : statement;
 }
 
 type List<Query> = (

@@ -160,7 +160,7 @@ test('a body of an older version of the record does not count', async () => {
   const { body } = await agency.post(PRODUCTS, { title: 'Oaxaca' });
   // As a release writes that knows nothing of bodies.
   await service.query(
-    `update products set title = 'Puebla', updated_at = updated_at + interval '1 second' where id = $1`,
+    `update products set title = 'Puebla', updated_at = now() + interval '1 second' where id = $1`,
     [body.id],
   );
   expect((await agency.get(`${PRODUCTS}/${body.id}`)).body.title).toBe('Puebla');

@@ -1,7 +1,7 @@
 -- Made by npm run docs from the repositories; see docs/changing-it.md.
 
 -- customers.add_contacts
--- $1 organizationId, $2 id, $3 contacts
+-- $1 contacts, $2 organizationId, $3 id
 -- rows
 insert into
   customer_contacts (
@@ -15,8 +15,8 @@ insert into
     phone_number
   )
 select
-  $1::uuid,
-  $2::uuid,
+  customers.organization_id,
+  customers.id,
   input.id,
   input.position,
   input.identifier_type,
@@ -24,7 +24,11 @@ select
   input.contact_key,
   input.phone_number
 from
-  jsonb_populate_recordset(null::customer_contacts, $3::jsonb) input
+  customers,
+  jsonb_populate_recordset(null::customer_contacts, $1::jsonb) input
+where
+  customers.organization_id = $2
+  and customers.id = $3
 on conflict do nothing
 returning
   id as id;
@@ -57,28 +61,33 @@ with
       customer_id
   ),
   counted as (
-    insert into
-      live_counts (organization_id, resource, slot, live)
-    select
-      $1::uuid,
-      'customers',
-      pg_backend_pid() % 16,
-      change.amount
+    update live_counts
+    set
+      live = live_counts.live - gone.amount
     from
       (
         select
-          (
-            select
-              - count(distinct customer_id)
-            from
-              released
-          )::bigint as amount
-      ) change
+          count(distinct customer_id)
+        from
+          released
+      ) gone (amount)
     where
-      change.amount is distinct from 0
-    on conflict (organization_id, resource, slot) do update
-    set
-      live = live_counts.live + excluded.live
+      live_counts.organization_id = $1
+      and live_counts.resource = 'customers'
+      and gone.amount > 0
+      and live_counts.slot = (
+        select
+          live_counts.slot
+        from
+          live_counts
+        where
+          live_counts.organization_id = $1
+          and live_counts.resource = 'customers'
+        order by
+          (live_counts.slot + 16 - pg_backend_pid() % 16) % 16
+        limit
+          1
+      )
   )
 select
   row_to_json(item)::text as body
@@ -119,201 +128,78 @@ where
   and customer_contacts.customer_id = $2;
 
 -- customers.create
--- $1 contacts, $2 organizationId, $3 id, $4 customer
--- one JSON body
-with
-  input as (
-    select
-      *
-    from
-      jsonb_populate_recordset(null::customer_contacts, $1::jsonb)
-  ),
-  taken as (
+-- $1 id, $2 customer, $3 organizationId, $4 contacts
+-- rows
+insert into
+  customers (
+    organization_id,
+    id,
+    first_name,
+    last_name,
+    city,
+    country,
+    preferred_language,
+    summary,
+    tags,
+    contact_search
+  )
+select
+  live_counts.organization_id,
+  $1::uuid,
+  input.first_name,
+  input.last_name,
+  input.city,
+  input.country,
+  input.preferred_language,
+  input.summary,
+  input.tags,
+  input.contact_search
+from
+  live_counts,
+  jsonb_populate_record(null::customers, $2::jsonb) input
+where
+  live_counts.organization_id = $3
+  and live_counts.resource = 'customers'
+  and live_counts.slot = 0
+  and not exists (
     select
     from
       customer_contacts
-      join input on customer_contacts.identifier_type = input.identifier_type
+      join jsonb_populate_recordset(null::customer_contacts, $4::jsonb) input on customer_contacts.identifier_type = input.identifier_type
       and customer_contacts.contact_key = input.contact_key
     where
-      customer_contacts.organization_id = $2
+      customer_contacts.organization_id = $3
       and customer_contacts.archived_at is null
-  ),
-  customers as (
-    insert into
-      customers (
-        organization_id,
-        id,
-        first_name,
-        last_name,
-        city,
-        country,
-        preferred_language,
-        summary,
-        tags,
-        contact_search
-      )
-    select
-      $2::uuid,
-      $3::uuid,
-      input.first_name,
-      input.last_name,
-      input.city,
-      input.country,
-      input.preferred_language,
-      input.summary,
-      input.tags,
-      input.contact_search
-    from
-      jsonb_populate_record(null::customers, $4::jsonb) input
-    where
-      not exists (
-        select
-        from
-          taken
-      )
-    returning
-      *
-  ),
-  customer_contacts as (
-    insert into
-      customer_contacts (
-        organization_id,
-        customer_id,
-        id,
-        position,
-        identifier_type,
-        identifier_value,
-        contact_key,
-        phone_number
-      )
-    select
-      $2::uuid,
-      $3::uuid,
-      input.id,
-      input.position,
-      input.identifier_type,
-      input.identifier_value,
-      input.contact_key,
-      input.phone_number
-    from
-      input
-    where
-      exists (
-        select
-        from
-          customers
-      )
-    on conflict do nothing
-    returning
-      *
-  ),
-  counted as (
-    insert into
-      live_counts (organization_id, resource, slot, live)
-    select
-      $2::uuid,
-      'customers',
-      pg_backend_pid() % 16,
-      change.amount
-    from
-      (
-        select
-          (
-            select
-              case
-                when customers.made = 0 then 0
-                when contacts.made = jsonb_array_length($1::jsonb) then 1
-              end
-            from
-              (
-                select
-                  count(*) as made
-                from
-                  customers
-              ) customers,
-              (
-                select
-                  count(*) as made
-                from
-                  customer_contacts
-              ) contacts
-          )::bigint as amount
-      ) change
-    where
-      change.amount is distinct from 0
-    on conflict (organization_id, resource, slot) do update
-    set
-      live = live_counts.live + excluded.live
-  ),
-  rendered as (
-    select
-      customers.id,
-      customers.updated_at,
-      (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              customers.id as id,
-              customers.first_name as "firstName",
-              customers.last_name as "lastName",
-              nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-              customers.city as city,
-              customers.country as country,
-              customers.preferred_language as "preferredLanguage",
-              customers.summary as summary,
-              customers.tags as tags,
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      customer_contacts.id as id,
-                      customer_contacts.identifier_type as "identifierType",
-                      customer_contacts.identifier_value as "identifierValue",
-                      customer_contacts.display_name as "displayName",
-                      customer_contacts.phone_number as "phoneNumber"
-                    from
-                      customer_contacts
-                    where
-                      customer_contacts.organization_id = $2
-                      and customer_contacts.customer_id = customers.id
-                    order by
-                      customer_contacts.position
-                  ) item
-              ) as contacts,
-              to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
-      ) as body
-    from
-      customers
-  ),
-  kept as (
-    insert into
-      customer_bodies (organization_id, id, updated_at, rendering, body)
-    select
-      $2::uuid,
-      id,
-      updated_at,
-      147573592,
-      body
-    from
-      rendered
-    where
-      true
-    on conflict (organization_id, id) do update
-    set
-      updated_at = excluded.updated_at,
-      rendering = excluded.rendering,
-      body = excluded.body
-  )
+  );
+
+-- customers.create_count
+-- $1 organizationId, $2 id, $3 contacts
+-- rows
+insert into
+  live_counts (organization_id, resource, slot, live)
 select
-  body
+  customers.organization_id,
+  'customers',
+  pg_backend_pid() % 16,
+  case
+    when (
+      select
+        count(*)
+      from
+        customer_contacts
+      where
+        customer_contacts.organization_id = $1
+        and customer_contacts.customer_id = $2
+    ) = jsonb_array_length($3::jsonb) then 1
+  end
 from
-  rendered;
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = $2
+on conflict (organization_id, resource, slot) do update
+set
+  live = live_counts.live + excluded.live;
 
 -- customers.get
 -- $1 organizationId, $2 id
@@ -456,6 +342,63 @@ where
   and (customer_contacts.identifier_value, customer_contacts.position) is distinct from (input.identifier_value, input.position)
 returning
   customer_contacts.id as id;
+
+-- customers.keep_new_body
+-- $1 organizationId, $2 id
+-- one JSON body
+insert into
+  customer_bodies as kept (organization_id, id, updated_at, rendering, body)
+select
+  customers.organization_id,
+  customers.id,
+  customers.updated_at,
+  147573592,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          customers.id as id,
+          customers.first_name as "firstName",
+          customers.last_name as "lastName",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+          customers.city as city,
+          customers.country as country,
+          customers.preferred_language as "preferredLanguage",
+          customers.summary as summary,
+          customers.tags as tags,
+          (
+            select
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+            from
+              (
+                select
+                  customer_contacts.id as id,
+                  customer_contacts.identifier_type as "identifierType",
+                  customer_contacts.identifier_value as "identifierValue",
+                  customer_contacts.display_name as "displayName",
+                  customer_contacts.phone_number as "phoneNumber"
+                from
+                  customer_contacts
+                where
+                  customer_contacts.organization_id = $1
+                  and customer_contacts.customer_id = customers.id
+                order by
+                  customer_contacts.position
+              ) item
+          ) as contacts,
+          to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) item
+  )
+from
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = $2
+returning
+  kept.body;
 
 -- customers.list
 -- $1 organizationId, $2 limit, $3 offset
@@ -1109,18 +1052,17 @@ with
       ) customers
   ),
   kept as (
-    insert into
-      customer_bodies (organization_id, id, updated_at, rendering, body)
-    select
-      $1::uuid,
-      id,
-      updated_at,
-      147573592,
-      body
+    update customer_bodies kept
+    set
+      updated_at = rendered.updated_at,
+      rendering = 147573592,
+      body = rendered.body
     from
       rendered
     where
-      exists (
+      kept.organization_id = $1
+      and kept.id = rendered.id
+      and exists (
         select
         from
           changed
@@ -1139,11 +1081,6 @@ with
         from
           stored
       )
-    on conflict (organization_id, id) do update
-    set
-      updated_at = excluded.updated_at,
-      rendering = excluded.rendering,
-      body = excluded.body
   )
 select
   body

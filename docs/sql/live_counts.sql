@@ -182,3 +182,12 @@ from
   drift
 order by
   resource;
+
+-- live_counts.start
+-- $1 organizationId, $2 resource
+-- rows
+insert into
+  live_counts (organization_id, resource, slot, live)
+values
+  ($1::uuid, $2, 0, 0)
+on conflict do nothing;

@@ -16,28 +16,33 @@ with
       *
   ),
   counted as (
-    insert into
-      live_counts (organization_id, resource, slot, live)
-    select
-      $1::uuid,
-      'opportunities',
-      pg_backend_pid() % 16,
-      change.amount
+    update live_counts
+    set
+      live = live_counts.live - gone.amount
     from
       (
         select
-          (
-            select
-              - count(*)
-            from
-              opportunities
-          )::bigint as amount
-      ) change
+          count(*)
+        from
+          opportunities
+      ) gone (amount)
     where
-      change.amount is distinct from 0
-    on conflict (organization_id, resource, slot) do update
-    set
-      live = live_counts.live + excluded.live
+      live_counts.organization_id = $1
+      and live_counts.resource = 'opportunities'
+      and gone.amount > 0
+      and live_counts.slot = (
+        select
+          live_counts.slot
+        from
+          live_counts
+        where
+          live_counts.organization_id = $1
+          and live_counts.resource = 'opportunities'
+        order by
+          (live_counts.slot + 16 - pg_backend_pid() % 16) % 16
+        limit
+          1
+      )
   )
 select
   row_to_json(item)::text as body

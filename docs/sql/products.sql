@@ -16,28 +16,33 @@ with
       *
   ),
   counted as (
-    insert into
-      live_counts (organization_id, resource, slot, live)
-    select
-      $1::uuid,
-      'products',
-      pg_backend_pid() % 16,
-      change.amount
+    update live_counts
+    set
+      live = live_counts.live - gone.amount
     from
       (
         select
-          (
-            select
-              - count(*)
-            from
-              products
-          )::bigint as amount
-      ) change
+          count(*)
+        from
+          products
+      ) gone (amount)
     where
-      change.amount is distinct from 0
-    on conflict (organization_id, resource, slot) do update
-    set
-      live = live_counts.live + excluded.live
+      live_counts.organization_id = $1
+      and live_counts.resource = 'products'
+      and gone.amount > 0
+      and live_counts.slot = (
+        select
+          live_counts.slot
+        from
+          live_counts
+        where
+          live_counts.organization_id = $1
+          and live_counts.resource = 'products'
+        order by
+          (live_counts.slot + 16 - pg_backend_pid() % 16) % 16
+        limit
+          1
+      )
   )
 select
   row_to_json(item)::text as body
@@ -51,230 +56,120 @@ from
   ) item;
 
 -- products.create
--- $1 organizationId, $2 id, $3 product, $4 variants
--- one JSON body
-with
-  products as (
-    insert into
-      products (
-        organization_id,
-        id,
-        title,
-        type,
-        status,
-        pricing_mode,
-        budget_tier,
-        capacity_min,
-        capacity_max,
-        currency,
-        description,
-        short_description,
-        special_conditions,
-        operator,
-        price_basis,
-        external_reference_code,
-        duration_days,
-        duration_hours,
-        includes,
-        excludes,
-        from_price,
-        price_max,
-        valid_from,
-        valid_until
-      )
-    select
-      $1::uuid,
-      $2::uuid,
-      input.title,
-      input.type,
-      input.status,
-      input.pricing_mode,
-      input.budget_tier,
-      input.capacity_min,
-      input.capacity_max,
-      input.currency,
-      input.description,
-      input.short_description,
-      input.special_conditions,
-      input.operator,
-      input.price_basis,
-      input.external_reference_code,
-      input.duration_days,
-      input.duration_hours,
-      input.includes,
-      input.excludes,
-      input.from_price,
-      input.price_max,
-      input.valid_from,
-      input.valid_until
-    from
-      jsonb_populate_record(null::products, $3::jsonb) input
-    returning
-      *
-  ),
-  product_variants as (
-    insert into
-      product_variants (
-        organization_id,
-        product_id,
-        label,
-        status,
-        capacity_min,
-        capacity_max,
-        currency,
-        description,
-        short_description,
-        duration_days,
-        includes,
-        excludes,
-        from_price,
-        price_max,
-        id,
-        position
-      )
-    select
-      products.organization_id,
-      products.id,
-      input.label,
-      input.status,
-      input.capacity_min,
-      input.capacity_max,
-      input.currency,
-      input.description,
-      input.short_description,
-      input.duration_days,
-      input.includes,
-      input.excludes,
-      input.from_price,
-      input.price_max,
-      input.id,
-      input.position
-    from
-      products,
-      jsonb_populate_recordset(null::product_variants, $4::jsonb) input
-    returning
-      *
-  ),
-  counted as (
-    insert into
-      live_counts (organization_id, resource, slot, live)
-    select
-      $1::uuid,
-      'products',
-      pg_backend_pid() % 16,
-      change.amount
-    from
-      (
-        select
-          (
-            select
-              count(*)
-            from
-              products
-          )::bigint as amount
-      ) change
-    where
-      change.amount is distinct from 0
-    on conflict (organization_id, resource, slot) do update
-    set
-      live = live_counts.live + excluded.live
-  ),
-  rendered as (
-    select
-      products.id,
-      products.updated_at,
-      (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              products.id as id,
-              products.title as title,
-              products.type as type,
-              products.status as status,
-              products.pricing_mode as "pricingMode",
-              products.budget_tier as "budgetTier",
-              products.capacity_min as "capacityMin",
-              products.capacity_max as "capacityMax",
-              products.cover_image as "coverImage",
-              products.currency as currency,
-              products.description as description,
-              products.short_description as "shortDescription",
-              products.special_conditions as "specialConditions",
-              products.destinations as destinations,
-              products.duration_days as "durationDays",
-              products.duration_hours as "durationHours",
-              products.includes as includes,
-              products.excludes as excludes,
-              products.gallery as gallery,
-              products.external_reference_code as "externalReferenceCode",
-              products.from_price as "fromPrice",
-              products.price_max as "priceMax",
-              products.operator as operator,
-              products.price_basis as "priceBasis",
-              products.valid_from as "validFrom",
-              products.valid_until as "validUntil",
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      product_variants.id as id,
-                      product_variants.label as label,
-                      product_variants.position as position,
-                      product_variants.status as status,
-                      product_variants.capacity_min as "capacityMin",
-                      product_variants.capacity_max as "capacityMax",
-                      product_variants.currency as currency,
-                      product_variants.description as description,
-                      product_variants.short_description as "shortDescription",
-                      product_variants.duration_days as "durationDays",
-                      product_variants.duration_hours as "durationHours",
-                      product_variants.includes as includes,
-                      product_variants.excludes as excludes,
-                      product_variants.from_price as "fromPrice",
-                      product_variants.price_max as "priceMax"
-                    from
-                      product_variants
-                    where
-                      product_variants.organization_id = $1
-                      and product_variants.product_id = products.id
-                    order by
-                      product_variants.position
-                  ) item
-              ) as variants,
-              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
-      ) as body
-    from
-      products
-  ),
-  kept as (
-    insert into
-      product_bodies (organization_id, id, updated_at, rendering, body)
-    select
-      $1::uuid,
-      id,
-      updated_at,
-      44438628,
-      body
-    from
-      rendered
-    where
-      true
-    on conflict (organization_id, id) do update
-    set
-      updated_at = excluded.updated_at,
-      rendering = excluded.rendering,
-      body = excluded.body
+-- $1 organizationId, $2 id, $3 title, $4 type, $5 status, $6 pricingMode, $7 budgetTier, $8 capacityMin, $9 capacityMax, $10 currency, $11 description, $12 shortDescription, $13 specialConditions, $14 durationDays, $15 durationHours, $16 includes, $17 excludes, $18 externalReferenceCode, $19 fromPrice, $20 priceMax, $21 operator, $22 priceBasis, $23 validFrom, $24 validUntil
+-- rows
+insert into
+  products (
+    organization_id,
+    id,
+    title,
+    type,
+    status,
+    pricing_mode,
+    budget_tier,
+    capacity_min,
+    capacity_max,
+    cover_image,
+    currency,
+    description,
+    short_description,
+    special_conditions,
+    destinations,
+    duration_days,
+    duration_hours,
+    includes,
+    excludes,
+    gallery,
+    external_reference_code,
+    from_price,
+    price_max,
+    operator,
+    price_basis,
+    valid_from,
+    valid_until,
+    created_at,
+    updated_at,
+    archived_at
+  )
+values
+  (
+    $1,
+    $2,
+    $3,
+    $4,
+    $5,
+    $6,
+    $7,
+    $8,
+    $9,
+    default,
+    $10,
+    $11,
+    $12,
+    $13,
+    default,
+    $14,
+    $15,
+    $16,
+    $17,
+    default,
+    $18,
+    $19,
+    $20,
+    $21,
+    $22,
+    $23,
+    $24,
+    default,
+    default,
+    default
+  );
+
+-- products.create_variants
+-- $1 variants, $2 organizationId, $3 id
+-- rows
+insert into
+  product_variants (
+    organization_id,
+    product_id,
+    label,
+    status,
+    capacity_min,
+    capacity_max,
+    currency,
+    description,
+    short_description,
+    duration_days,
+    includes,
+    excludes,
+    from_price,
+    price_max,
+    id,
+    position
   )
 select
-  body
+  products.organization_id,
+  products.id,
+  input.label,
+  input.status,
+  input.capacity_min,
+  input.capacity_max,
+  input.currency,
+  input.description,
+  input.short_description,
+  input.duration_days,
+  input.includes,
+  input.excludes,
+  input.from_price,
+  input.price_max,
+  input.id,
+  input.position
 from
-  rendered;
+  products,
+  jsonb_populate_recordset(null::product_variants, $1::jsonb) input
+where
+  products.organization_id = $2
+  and products.id = $3;
 
 -- products.due_for_purge
 -- $1 before, $2 limit
@@ -468,6 +363,90 @@ set
   updated_at = excluded.updated_at,
   rendering = excluded.rendering,
   body = excluded.body;
+
+-- products.keep_new_body
+-- $1 organizationId, $2 id
+-- one JSON body
+insert into
+  product_bodies as kept (organization_id, id, updated_at, rendering, body)
+select
+  products.organization_id,
+  products.id,
+  products.updated_at,
+  44438628,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
+          (
+            select
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+            from
+              (
+                select
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
+                from
+                  product_variants
+                where
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
+              ) item
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) item
+  )
+from
+  products
+where
+  products.organization_id = $1
+  and products.id = $2
+returning
+  kept.body;
 
 -- products.list
 -- $1 organizationId, $2 limit, $3 offset
@@ -2774,18 +2753,17 @@ with
       ) products
   ),
   kept as (
-    insert into
-      product_bodies (organization_id, id, updated_at, rendering, body)
-    select
-      $1::uuid,
-      id,
-      updated_at,
-      44438628,
-      body
+    update product_bodies kept
+    set
+      updated_at = rendered.updated_at,
+      rendering = 44438628,
+      body = rendered.body
     from
       rendered
     where
-      exists (
+      kept.organization_id = $1
+      and kept.id = rendered.id
+      and exists (
         select
         from
           changed
@@ -2804,11 +2782,6 @@ with
         from
           stored
       )
-    on conflict (organization_id, id) do update
-    set
-      updated_at = excluded.updated_at,
-      rendering = excluded.rendering,
-      body = excluded.body
   )
 select
   body
@@ -2946,18 +2919,17 @@ with
       ) products
   ),
   kept as (
-    insert into
-      product_bodies (organization_id, id, updated_at, rendering, body)
-    select
-      $1::uuid,
-      id,
-      updated_at,
-      44438628,
-      body
+    update product_bodies kept
+    set
+      updated_at = rendered.updated_at,
+      rendering = 44438628,
+      body = rendered.body
     from
       rendered
     where
-      exists (
+      kept.organization_id = $1
+      and kept.id = rendered.id
+      and exists (
         select
         from
           changed
@@ -2976,11 +2948,6 @@ with
         from
           stored
       )
-    on conflict (organization_id, id) do update
-    set
-      updated_at = excluded.updated_at,
-      rendering = excluded.rendering,
-      body = excluded.body
   )
 select
   body

@@ -7,14 +7,22 @@ import { defineGet, defineLockedGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonArray } from '../db/json.ts';
 import { contains, defineList, equals, newestFirst } from '../db/list.ts';
-import { countLive } from '../db/live-count.ts';
+import { addLive } from '../db/live-count.ts';
 import { patchStatement } from '../db/patch.ts';
-import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
-import { inPlaceOf, missing, organizationParam, type RecordKey } from '../db/resource.ts';
+import {
+  columnList,
+  columnsFrom,
+  newRow,
+  newRowValues,
+  recordsFrom,
+  toNewRecord,
+  toRecord,
+} from '../db/record.ts';
+import { missing, nameOf, organizationParam, type RecordKey, rowOf } from '../db/resource.ts';
 import { liveProducts, productBodies, products, productVariants } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { type Params, prepared, rendered, unprepared } from '../db/statement.ts';
-import { defineBodyKeeper, renderAndKeep } from '../db/stored-body.ts';
+import { type Params, prepared, unprepared } from '../db/statement.ts';
+import { defineBodyKeeper, keepNewBody } from '../db/stored-body.ts';
 import {
   CatalogProduct,
   type CatalogProductCreate,
@@ -66,26 +74,24 @@ export const getCatalogProduct = defineGet(productView);
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const lockCatalogProduct = defineLockedGet(productView, getCatalogProduct);
 
-const createStatement = rendered(
-  'products.create',
-  ($: Params<RecordKey & { product: string; variants: string }>) => sql<{ body: Json<CatalogProduct> }>`with
-    ${inPlaceOf(
-      products,
-      sql`insert into ${products} (organization_id, id, ${columnList(productColumns)})
-        select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', productColumns)}
-        from ${recordFrom(products, $.product)} input
-        returning *`,
-    )},
-    ${inPlaceOf(
-      productVariants,
-      sql`insert into ${productVariants} (organization_id, product_id, ${columnList(variantColumns)})
-        select products.organization_id, products.id, ${columnsFrom('input', variantColumns)}
-        from products, ${recordsFrom(productVariants, $.variants)} input
-        returning *`,
-    )},
-    counted as (${countLive(liveProducts, sql`select count(*) from products`)})
-    ${renderAndKeep(productView, sql`from products`, sql`true`)}`,
+type CreateValues = RecordKey & Record<string, unknown>;
+
+const createStatement = prepared('products.create', ($: Params<CreateValues>) =>
+  builder
+    .insert(products)
+    .values({ organizationId: $.organizationId, id: $.id, ...newRow($, productColumns) } as never),
 );
+
+const createVariantsStatement = prepared(
+  'products.create_variants',
+  ($: Params<RecordKey & { variants: string }>) => sql`
+    insert into ${productVariants} (organization_id, product_id, ${columnList(variantColumns)})
+    select ${products.organizationId}, ${products.id}, ${columnsFrom('input', variantColumns)}
+    from ${products}, ${recordsFrom(productVariants, $.variants)} input
+    where ${rowOf(liveProducts, $)}`,
+);
+
+const keepBodyStatement = keepNewBody(productView);
 
 /** Creates a product with its variants, all or nothing. */
 export async function createCatalogProduct(
@@ -94,14 +100,20 @@ export async function createCatalogProduct(
   id = newId(),
 ): Promise<Json<CatalogProduct>> {
   const { variants, ...product } = input;
-  const [row] = await db.write(createStatement, {
+  const values = {
+    ...newRowValues(productColumns, product),
     organizationId,
     id,
-    product: JSON.stringify(toNewRecord(productColumns, product)),
     variants: JSON.stringify(
       variants.map((variant, position) => toNewRecord(variantColumns, { ...variant, id: newId(), position })),
     ),
-  });
+    resource: nameOf(liveProducts),
+    amount: 1,
+  };
+  const [row] = await db.writeTogether(
+    [createStatement, createVariantsStatement, addLive, keepBodyStatement],
+    values,
+  );
   if (!row) throw new Error('Creating a product returned no row.');
   return row.body;
 }

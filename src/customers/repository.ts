@@ -6,14 +6,20 @@ import { defineGet, defineLockedGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { contains, defineList, hasEntry, newestFirst } from '../db/list.ts';
-import { countLive, LIVE_COUNT_MISSING } from '../db/live-count.ts';
+import { countFrom, countOf, LIVE_COUNT_MISSING, startCount, uncountLive } from '../db/live-count.ts';
 import { patchStatement } from '../db/patch.ts';
 import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
-import { inPlaceOf, missing, organizationParam, type RecordKey, recordOf } from '../db/resource.ts';
-import { customerBodies, customerContacts, customers, liveCustomers } from '../db/schema/index.ts';
+import { inPlaceOf, missing, organizationParam, type RecordKey, recordOf, rowOf } from '../db/resource.ts';
+import {
+  customerBodies,
+  customerContacts,
+  customers,
+  liveCounts,
+  liveCustomers,
+} from '../db/schema/index.ts';
 import { inTransaction, type OrganizationScope } from '../db/scope.ts';
 import { type Params, prepared, rendered } from '../db/statement.ts';
-import { defineBodyKeeper, renderAndKeep } from '../db/stored-body.ts';
+import { defineBodyKeeper, keepNewBody } from '../db/stored-body.ts';
 import { ApiError } from '../errors.ts';
 import { contactKey, phoneNumber, searchText } from './contact-key.ts';
 import {
@@ -146,42 +152,56 @@ export const getCustomer = defineGet(customerView);
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomer = defineLockedGet(customerView, getCustomer);
 
+type ContactsValues = RecordKey & { contacts: string };
+
+const contactsOfCustomer = ($: Params<RecordKey>) =>
+  sql`${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.customerId} = ${$.id}`;
+
 /**
- * Makes nothing when another customer has one of the contacts. When two requests claim one contact at the same moment,
- * the second misses a contact, has no number to count, and fails. A violation of the unique index would write the
- * contact into PostgreSQL's log. A cluster runs the parts one after another: in this order each finds what it refers to.
+ * Makes nothing when another customer has one of the contacts; then nothing follows either. It reads a row of the
+ * organization, so that a cluster takes it as one task.
  */
-const createStatement = rendered(
+const createStatement = prepared(
   'customers.create',
-  ($: Params<RecordKey & { customer: string; contacts: string }>) => sql<{ body: Json<Customer> }>`with
-    input as (select * from ${recordsFrom(customerContacts, $.contacts)}),
-    taken as (
-      select from ${customerContacts} join input on ${customerContacts.identifierType} = input.identifier_type
-        and ${customerContacts.contactKey} = input.contact_key
-      where ${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.archivedAt} is null),
-    ${inPlaceOf(
-      customers,
-      sql`insert into ${customers} (organization_id, id, ${columnList(customerColumns)})
-        select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', customerColumns)}
-        from ${recordFrom(customers, $.customer)} input where not exists (select from taken)
-        returning *`,
-    )},
-    ${inPlaceOf(
-      customerContacts,
-      sql`insert into ${customerContacts} (organization_id, customer_id, ${columnList(contactColumns)})
-        select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', contactColumns)}
-        from input where exists (select from customers)
-        on conflict do nothing
-        returning *`,
-    )},
-    counted as (${countLive(
+  ($: Params<ContactsValues & { customer: string }>) => sql`
+    insert into ${customers} (organization_id, id, ${columnList(customerColumns)})
+    select ${liveCounts.organizationId}, ${$.id}::uuid, ${columnsFrom('input', customerColumns)}
+    from ${liveCounts}, ${recordFrom(customers, $.customer)} input
+    where ${countOf(liveCustomers)} and not exists (
+      select from ${customerContacts} join ${recordsFrom(customerContacts, $.contacts)} input
+      on ${customerContacts.identifierType} = input.identifier_type and ${customerContacts.contactKey} = input.contact_key
+      where ${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.archivedAt} is null)`,
+);
+
+/** Makes no row for a contact that the customer has already, nor for one that somebody else has just claimed. */
+const addContactsStatement = prepared(
+  'customers.add_contacts',
+  ($: Params<ContactsValues>) => sql<{ id: string }>`
+    insert into ${customerContacts} (organization_id, customer_id, ${columnList(contactColumns)})
+    select ${customers.organizationId}, ${customers.id}, ${columnsFrom('input', contactColumns)}
+    from ${customers}, ${recordsFrom(customerContacts, $.contacts)} input
+    where ${rowOf(liveCustomers, $)}
+    on conflict do nothing
+    returning id as "id"`,
+);
+
+/**
+ * Fails for a customer that misses a contact: when two requests claim one at the same moment, the second has no number to
+ * count. The next attempt finds it taken. A violation of the unique index would write the contact into PostgreSQL's log.
+ */
+const countStatement = prepared(
+  'customers.create_count',
+  ($: Params<ContactsValues>) =>
+    countFrom(
       liveCustomers,
-      sql`select case when customers.made = 0 then 0 when contacts.made = jsonb_array_length(${$.contacts}::jsonb) then 1 end
-        from (select count(*) as made from customers) customers, (select count(*) as made from customer_contacts) contacts`,
-    )})
-    ${renderAndKeep(customerView, sql`from customers`, sql`true`)}`,
+      sql`case when (select count(*) from ${customerContacts} where ${contactsOfCustomer($)})
+        = jsonb_array_length(${$.contacts}::jsonb) then 1 end`,
+      sql`from ${customers} where ${rowOf(liveCustomers, $)}`,
+    ),
   { racesOn: LIVE_COUNT_MISSING },
 );
+
+const CREATE = [createStatement, addContactsStatement, countStatement, keepNewBody(customerView)] as const;
 
 /** A contact can be taken at the first attempt and free at the second. */
 const CREATE_ATTEMPTS = 3;
@@ -204,9 +224,10 @@ export async function createCustomer(
     contacts: toRecords(contacts),
   };
   for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt += 1) {
-    const [row] = await scope.db.write(createStatement, values);
+    const [row] = await scope.db.writeTogether(CREATE, values);
     if (row) return row.body;
     await refuseTakenContacts(scope, id, contacts);
+    await startCount(scope, liveCustomers);
   }
   throw new LostRace('The contacts kept changing hands.');
 }
@@ -221,14 +242,9 @@ const lockStatement = prepared('customers.lock', ($: Params<RecordKey>) =>
 
 const updateStatement = patchStatement(customerView, customerColumns);
 
-const contactsOfCustomer = ($: Params<RecordKey>) =>
-  sql`${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.customerId} = ${$.id}`;
-
 /** The stored contact that is the same account as the input's. */
 const sameContact = sql`${customerContacts.identifierType} = input.identifier_type
   and ${customerContacts.contactKey} = input.contact_key`;
-
-type ContactsValues = RecordKey & { contacts: string };
 
 const removeContactsStatement = prepared('customers.remove_contacts', ($: Params<ContactsValues>) =>
   builder
@@ -248,17 +264,6 @@ const keepContactsStatement = prepared(
     where ${contactsOfCustomer($)} and ${sameContact}
       and (${customerContacts.identifierValue}, ${customerContacts.position}) is distinct from (input.identifier_value, input.position)
     returning ${customerContacts.id} as "id"`,
-);
-
-/** Makes no row for a contact that the customer has already, nor for one that somebody else has just claimed. */
-const addContactsStatement = prepared(
-  'customers.add_contacts',
-  ($: Params<ContactsValues>) => sql<{ id: string }>`
-    insert into ${customerContacts} (organization_id, customer_id, ${columnList(contactColumns)})
-    select ${$.organizationId}::uuid, ${$.id}::uuid, ${columnsFrom('input', contactColumns)}
-    from ${recordsFrom(customerContacts, $.contacts)} input
-    on conflict do nothing
-    returning id as "id"`,
 );
 
 const countContactsStatement = prepared('customers.count_contacts', ($: Params<RecordKey>) =>
@@ -328,7 +333,7 @@ const archiveStatement = rendered(
     released as (
       update ${customerContacts} set archived_at = customers.archived_at from customers
       where ${contactsOfCustomer($)} returning customer_id),
-    counted as (${countLive(liveCustomers, sql`select -count(distinct customer_id) from released`)})
+    counted as (${uncountLive(liveCustomers, sql`select count(distinct customer_id) from released`)})
     ${jsonRows<ArchivedCustomer>({ id: customers.id, archived: sql`true` }, sql`from customers`)}`,
 );
 

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { isId } from './ids.ts';
 import { type Json, jsonRows } from './json.ts';
-import { countLive } from './live-count.ts';
+import { uncountLive } from './live-count.ts';
 import {
   inPlaceOf,
   missing,
@@ -30,7 +30,7 @@ export function defineArchive(resource: Resource<TenantTable & { archivedAt: PgC
       ${inPlaceOf(table, sql`update ${table} set archived_at = now() where ${recordOf(resource, $)} returning *`)}
       ${
         resource.isCounted
-          ? sql`, counted as (${countLive(resource, sql`select -count(*) from ${sql.identifier(name)}`)})`
+          ? sql`, counted as (${uncountLive(resource, sql`select count(*) from ${sql.identifier(name)}`)})`
           : sql``
       }
       ${jsonRows<Archived>({ id: table.id, archivedAt: table.archivedAt }, sql`from ${sql.identifier(name)}`)}`,

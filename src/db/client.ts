@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { QueryConfig } from 'pg';
 import { gatherLookups } from '../wire/lookups.ts';
 import { type Column, queryRendered } from '../wire/rendered-query.ts';
 import { DatabaseTimeout, LostRace, violatedConstraint } from './faults.ts';
@@ -7,12 +8,17 @@ import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, REFUSALS, type Refusal, type Scheduler } from './scheduler.ts';
 import { bind, type Statement } from './statement.ts';
 
-/** The three verbs that repositories speak, on the pool and inside a transaction alike. */
+/** Statements in their order, with the same values. The last one renders a body. */
+type Together<Row, Values> = readonly [...Statement<unknown, Values>[], Statement<Row, Values>];
+
+/** The verbs that repositories speak, on the pool and inside a transaction alike. */
 export type Queries = {
   /** Runs a statement that only reads. Outside of a transaction, a fault that passes is retried as long as time is left. */
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /** Runs one statement that writes. Outside of a transaction, retried only when the failure proves that nothing was written. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
+  /** The same for several statements, all or none of them: they are sent in one round trip. Answers the last one's body. */
+  writeTogether: <Row, Values>(statements: Together<Row, Values>, values: Values) => Promise<Row[]>;
   /** Runs `work` in one transaction, and again from its start when the server undid it. Inside of one, it joins that one. */
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
 };
@@ -64,16 +70,41 @@ async function run<Row, Values>(
     const [column] = await queryRendered(client, [query]);
     return bodyRows(column);
   } catch (error) {
-    const lostRace = statement.racesOn !== undefined && violatedConstraint(error) === statement.racesOn;
-    throw lostRace ? new LostRace(`${statement.name} lost a race.`, { cause: error }) : error;
+    throw lostRace([statement], error) ?? error;
   }
 }
 
-/** The three verbs on the connection of a transaction. */
+function lostRace(statements: readonly Statement<unknown, never>[], error: unknown): LostRace | undefined {
+  const violated = violatedConstraint(error);
+  const loser = statements.find(({ racesOn }) => racesOn !== undefined && racesOn === violated);
+  return loser && new LostRace(`${loser.name} lost a race.`, { cause: error });
+}
+
+const BEGIN = { name: 'begin', text: 'begin' };
+const COMMIT = { name: 'commit', text: 'commit' };
+
+/** @param frame what stands around the statements: `begin` and `commit`, or nothing inside of a transaction */
+async function runTogether<Row, Values>(
+  client: pg.Client,
+  statements: Together<Row, Values>,
+  values: Values,
+  frame: [QueryConfig[], QueryConfig[]],
+): Promise<Row[]> {
+  const queries = [...frame[0], ...statements.map((statement) => bind(statement, values)), ...frame[1]];
+  try {
+    const columns = await queryRendered(client, queries);
+    return bodyRows(columns[frame[0].length + statements.length - 1]);
+  } catch (error) {
+    throw lostRace(statements, error) ?? error;
+  }
+}
+
+/** The verbs on the connection of a transaction. */
 function within(client: pg.Client): Queries {
   const queries: Queries = {
     read: (statement, values) => run(client, statement, values),
     write: (statement, values) => run(client, statement, values),
+    writeTogether: (statements, values) => runTogether(client, statements, values, [[], []]),
     transaction: (work) => work(queries),
   };
   return queries;
@@ -159,6 +190,11 @@ export function openDatabase(options: DatabaseOptions): Database {
         limited(statementTimeout, { caller, canEnd: false }, (limit) => {
           const once = () => pool.withClient((client) => run(client, statement, values), limit);
           return retryWrite(() => turn(writes, once, limit), limit);
+        }),
+      writeTogether: (statements, values) =>
+        limited(statementTimeout, { caller, canEnd: false }, (limit) => {
+          const all = (client: pg.Client) => runTogether(client, statements, values, [[BEGIN], [COMMIT]]);
+          return retryWrite(() => turn(writes, () => pool.withRollback(all, limit), limit), limit);
         }),
       transaction: (work) =>
         limited(transactionMs, { caller, canEnd: false }, (limit) => {

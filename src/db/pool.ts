@@ -94,19 +94,12 @@ export function openPool(options: PoolOptions) {
   const withClient = <Result>(work: (client: pg.Client) => Promise<Result>, limit: Limit): Promise<Result> =>
     use(work, limit, isBroken);
 
-  /** Runs work between `begin` and `commit`; whatever it throws is rolled back. */
-  function withTransaction<Result>(
-    work: (client: pg.Client) => Promise<Result>,
-    limit: Limit,
-  ): Promise<Result> {
+  /** Runs work that begins and commits a transaction; when it throws, what it began is rolled back. */
+  function withRollback<Result>(work: (client: pg.Client) => Promise<Result>, limit: Limit): Promise<Result> {
     let isBroken = false;
     const transaction = async (client: pg.Client): Promise<Result> => {
       try {
-        await client.query('begin');
-        const result = await work(client);
-        if (limit.over) throw limit.over;
-        await client.query('commit');
-        return result;
+        return await work(client);
       } catch (error) {
         await client.query('rollback').catch(() => {
           isBroken = true;
@@ -117,8 +110,22 @@ export function openPool(options: PoolOptions) {
     return use(transaction, limit, (error) => isBroken || spoilsConnection(error));
   }
 
+  /** Runs work between `begin` and `commit`; whatever it throws is rolled back. */
+  const withTransaction = <Result>(
+    work: (client: pg.Client) => Promise<Result>,
+    limit: Limit,
+  ): Promise<Result> =>
+    withRollback(async (client) => {
+      await client.query('begin');
+      const result = await work(client);
+      if (limit.over) throw limit.over;
+      await client.query('commit');
+      return result;
+    }, limit);
+
   return {
     withClient,
+    withRollback,
     withTransaction,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount }),
     close: () => pool.end(),

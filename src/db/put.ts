@@ -6,7 +6,7 @@ import { LostRace } from './faults.ts';
 import type { Columns } from './fields.ts';
 import type { Json } from './json.ts';
 import { addToLiveCount } from './live-count.ts';
-import { nextUpdatedAt } from './record.ts';
+import { newRow, nextUpdatedAt } from './record.ts';
 import { nameOf, type RecordKey, type Resource, rowOf, type TenantTable, type View } from './resource.ts';
 import { inTransaction, type OrganizationScope } from './scope.ts';
 import { type Params, prepared } from './statement.ts';
@@ -37,14 +37,6 @@ export const referenceRefused = (fields: readonly string[]): ApiError =>
       path: `body.${field}`,
       message: 'is no record of this organization, or an archived one',
     })),
-  );
-
-const placeholders = ($: Params<Record<string, unknown>>, columns: Columns): Record<string, SQL> =>
-  Object.fromEntries(
-    Object.entries(columns).map(([field, column]) => [
-      field,
-      sql`${sql.param($[field] as Placeholder, column)}`,
-    ]),
   );
 
 const valuesOf = (columns: Columns, input: Input): Record<string, unknown> =>
@@ -91,15 +83,15 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       .values({
         organizationId: $.organizationId,
         id: $.id,
-        ...placeholders($, columns),
-        ...placeholders($, insertOnly),
+        ...newRow($, columns),
+        ...newRow($, insertOnly),
       } as never)
       .onConflictDoNothing()
       .returning(named({ id: table.id })),
   );
 
   const replaceStatement = prepared(`${name}.put_replace`, ($: Params<Record<string, unknown>>) => {
-    const values = placeholders($, columns);
+    const values = newRow($, columns);
     return builder
       .update(table)
       .set({

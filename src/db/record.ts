@@ -1,7 +1,7 @@
-import { is, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { is, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgArray, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import type { Columns } from './fields.ts';
-import { columnName } from './statement.ts';
+import { columnName, type Params } from './statement.ts';
 
 /** Rows that travel as one JSON parameter, so that one statement serves any set of fields. */
 
@@ -61,6 +61,27 @@ export function toNewRecord<Name extends string, Body extends object>(
     ...toRecord(columns, body),
   };
 }
+
+/** The placeholders of a new row, under the names of its fields. Each is sent as its column takes it. */
+export const newRow = ($: Params<Record<string, unknown>>, columns: Columns): Record<string, SQL> =>
+  Object.fromEntries(
+    Object.entries(columns).map(([field, column]) => [
+      field,
+      sql`${sql.param($[field] as Placeholder, column)}`,
+    ]),
+  );
+
+/** The values of such a row. What is absent is null, or an empty list. A field without a column does not compile. */
+export const newRowValues = <Name extends string, Body extends object>(
+  columns: Columns<Name>,
+  body: Storable<Body, Name>,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    (Object.entries(columns) as [Name, PgColumn][]).map(([field, column]) => [
+      field,
+      (body as Partial<Record<Name, unknown>>)[field] ?? (isList(column) ? [] : null),
+    ]),
+  );
 
 /**
  * `updated_at` of a row that changes. It always grows, also within one millisecond and after a clock was set back. It

@@ -122,7 +122,8 @@ function compose<Values, Query extends SQLWrapper>(
 export const prepared = <Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
-): Statement<RowOf<Query>, Values> => compose(name, query, { kind: 'rows', isPrepared: true });
+  options: Pick<Statement<unknown, Values>, 'racesOn'> = {},
+): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, kind: 'rows', isPrepared: true });
 
 /** The same, but PostgreSQL plans it at each run. For values that decide which plan is good, such as search terms. */
 export const unprepared = <Values, Query extends SQLWrapper>(

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Json, jsonRows } from './json.ts';
-import { nameOf, organizationParam, type TenantTable, type View } from './resource.ts';
+import { nameOf, organizationParam, type RecordKey, rowOf, type TenantTable, type View } from './resource.ts';
 import { inTransaction, type OrganizationScope } from './scope.ts';
-import { type Params, prepared, textOf } from './statement.ts';
+import { type Params, prepared, rendered, type Statement, textOf } from './statement.ts';
 
 /**
  * Bodies that are kept with their record: rendered by the statement that writes it, read as they are. A kept body counts
@@ -33,7 +33,8 @@ export function storedBody<T>(view: View<T>, row: string, rendered: SQL): SQL {
 }
 
 /**
- * The last part of a statement that writes a record: it renders what the record is then, keeps that, and returns it.
+ * The last part of a statement that changes a record: it renders what the record is then, keeps that, and returns it. A
+ * record that never had a body gets none: on a cluster an insert beside an update would make a statement several tasks.
  * @param from what follows the select list of the body, from `from` on
  * @param isKept a condition: false where the statement may have seen less of the record than it wrote
  */
@@ -43,12 +44,26 @@ export function renderAndKeep<T>(view: View<T>, from: SQL, isKept: SQL): SQL<{ b
   return sql`, rendered as (
       select ${name}.id, ${name}.updated_at, (${jsonRows(view.fields, sql``)}) as body ${from}),
     kept as (
-      insert into ${view.bodies} (organization_id, id, updated_at, rendering, body)
-      select ${organizationParam}::uuid, id, updated_at, ${sql.raw(String(renderingOf(view)))}, body
-      from rendered where ${isKept}
-      on conflict (organization_id, id) do update
-      set updated_at = excluded.updated_at, rendering = excluded.rendering, body = excluded.body)
+      update ${view.bodies} kept
+      set updated_at = rendered.updated_at, rendering = ${sql.raw(String(renderingOf(view)))}, body = rendered.body
+      from rendered where kept.organization_id = ${organizationParam} and kept.id = rendered.id and ${isKept})
     select body from rendered`;
+}
+
+/** Composes the statement that renders and keeps the body of a record that was just made, and returns it. */
+export function keepNewBody<T>(
+  view: View<T, TenantTable & { updatedAt: PgColumn }>,
+): Statement<{ body: Json<T> }, RecordKey> {
+  const { table, bodies } = view;
+  if (!bodies) throw new Error(`${nameOf(view)} keeps no bodies.`);
+  return rendered(
+    `${nameOf(view)}.keep_new_body`,
+    ($: Params<RecordKey>) => sql<{ body: Json<T> }>`
+      insert into ${bodies} as kept (organization_id, id, updated_at, rendering, body)
+      select ${table.organizationId}, ${table.id}, ${view.table.updatedAt}, ${sql.raw(String(renderingOf(view)))}, (${jsonRows(view.fields, sql``)})
+      from ${table} where ${rowOf(view, $)}
+      returning kept.body`,
+  );
 }
 
 type BatchValues = { organizationId: string; ids: string[] };

@@ -103,7 +103,7 @@ export type RenderedQueryConfig = QueryConfig & {
 };
 type Done = (error: Error | null, columns?: Column[]) => void;
 
-/** Runs queries with pg's `client.query`. Each returns one row with one column of text. */
+/** Runs queries with pg's `client.query`. Each returns at most one row, of which the first column is kept. */
 class RenderedQuery implements Submittable {
   readonly #queries: readonly RenderedQueryConfig[];
   readonly #columns: Column[];

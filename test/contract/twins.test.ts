@@ -168,7 +168,10 @@ async function twinOf(source: World, mark: string): Promise<World> {
   const rows = await allRows(source.service, from.id);
   await administer(service.ownerUrl, async (client) => {
     // The rows arrive in any order.
-    await client.query('set session_replication_role = replica');
+    await client.query('begin');
+    // On a cluster, its nodes are told too. Elsewhere it is a name without meaning.
+    await client.query(`set local citus.propagate_set_commands = 'local'`);
+    await client.query('set local session_replication_role = replica');
     await client.query('insert into organizations (id, name, created_at) select $1, $2, $3', [
       id,
       `Agency ${mark}`,
@@ -194,6 +197,7 @@ async function twinOf(source: World, mark: string): Promise<World> {
         );
       }
     }
+    await client.query('commit');
   });
   const [files, copies] = [join(source.service.dataDir, from.id), join(service.dataDir, id)];
   await mkdir(copies);

@@ -16,8 +16,8 @@ async function key(agency: Agency, name: string, age: string): Promise<void> {
   await agency.post('/v1/catalog/products', { title: name }, { headers });
   await service.query(
     `update idempotency_keys set created_at = now() - $2::interval
-     where organization_id = $1 and convert_from(body, 'UTF8')::jsonb ->> 'title' = $3`,
-    [agency.id, age, name],
+     where organization_id = $1 and position(convert_to($3, 'UTF8') in body) > 0`,
+    [agency.id, age, JSON.stringify(name)],
   );
 }
 

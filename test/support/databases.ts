@@ -52,6 +52,12 @@ export async function administer<Result>(
   }
 }
 
+/** The database on every node of the cluster, the coordinator first; without a cluster, the database. */
+export function nodesOf(ownerUrl: string): string[] {
+  const { database } = new pg.Client({ connectionString: ownerUrl });
+  return [ownerUrl, ...inject('workerUrls').map((worker) => withDatabase(worker, database ?? ''))];
+}
+
 export type TestDatabase = {
   /** As the role that the service works as. */
   url: string;
@@ -123,11 +129,8 @@ export async function createClusterDatabase(
   lead: (workerUrl: string, index: number) => Promise<string> = async (url) => url,
 ): Promise<TestDatabase> {
   const database = await createTestDatabase(serverUrl, EMPTY_TEMPLATE);
-  const { database: name = '' } = new pg.Client({ connectionString: database.ownerUrl });
-  const workers = await Promise.all(
-    inject('workerUrls').map((url, index) => lead(withDatabase(url, name), index)),
-  );
-  await formCluster([database.ownerUrl, ...workers]);
+  const [coordinator = '', ...workers] = nodesOf(database.ownerUrl);
+  await formCluster([coordinator, ...(await Promise.all(workers.map(lead)))]);
   await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
   return database;
 }

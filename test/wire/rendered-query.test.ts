@@ -174,7 +174,7 @@ describe('rendered queries', () => {
     const waiting = queryRendered(client, [{ text: 'select pg_sleep(60)::text' }]);
     await Promise.all([
       expect(waiting).rejects.toThrow(),
-      connected().query('select pg_terminate_backend($1)', [rows[0]?.pid]),
+      connected().query('select pg_terminate_backend($1::int)', [rows[0]?.pid]),
     ]);
   });
 
