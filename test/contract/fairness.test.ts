@@ -15,7 +15,7 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { makeKey } from '../../src/keys/api-key.ts';
 import { openKeyCache } from '../../src/keys/cache.ts';
-import { administer, nodesOf } from '../support/databases.ts';
+import { administer, countAtWork } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
 import { type Agency, useService } from '../support/service.ts';
 
@@ -92,20 +92,7 @@ const customerOf = async (agency: Agency, name = 'Ana'): Promise<string> =>
     })
   ).body.id;
 
-/** How many statements of the service wait for a lock, or sleep, now: on a cluster, on any of its nodes. */
-async function atWork(event: string): Promise<number> {
-  const found = await Promise.all(
-    nodesOf(service.ownerUrl).map((node) =>
-      administer(node, (client) =>
-        client.query(
-          `select from pg_stat_activity where datname = current_database() and state = 'active' and wait_event_type = $1`,
-          [event],
-        ),
-      ),
-    ),
-  );
-  return found.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
-}
+const atWork = (event: string): Promise<number> => countAtWork(service.ownerUrl, event);
 
 describe('while writes of one organization wait for a locked row', () => {
   test('others do not notice, and the organization itself goes on reading', async () => {

@@ -12,6 +12,7 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
+import { countAtWork } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
 import { attachment, customer, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
@@ -344,15 +345,12 @@ describe('the headers of', () => {
         headers: { ...sent.headers, 'x-api-key': agency.key },
       });
     await locker.query('begin');
-    await locker.query('select from customers where id = $1 for update', [customerId]);
+    await locker.query('select from customers where organization_id = $1 and id = $2 for update', [
+      agency.id,
+      customerId,
+    ]);
     const running = send(`/v1/customers/${customerId}`, patch({ city: 'Lima' }));
-    const waitsForTheLock = async () =>
-      (
-        await service.query(
-          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-        )
-      ).length;
-    await expect.poll(waitsForTheLock, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock'), { timeout: 20_000 }).toBe(1);
     const answers: IncomingMessage[] = [];
     const sent = Array.from({ length: 5 }, async () => answers.push(await send('/v1/customers', {})));
     await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(4);

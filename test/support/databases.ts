@@ -58,6 +58,21 @@ export function nodesOf(ownerUrl: string): string[] {
   return [ownerUrl, ...inject('workerUrls').map((worker) => withDatabase(worker, database ?? ''))];
 }
 
+/** How many statements on the database wait for a lock, or sleep, now: on a cluster, on any of its nodes. */
+export async function countAtWork(ownerUrl: string, event: string): Promise<number> {
+  const found = await Promise.all(
+    nodesOf(ownerUrl).map((node) =>
+      administer(node, (client) =>
+        client.query(
+          `select from pg_stat_activity where datname = current_database() and state = 'active' and wait_event_type = $1`,
+          [event],
+        ),
+      ),
+    ),
+  );
+  return found.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+}
+
 export type TestDatabase = {
   /** As the role that the service works as. */
   url: string;
