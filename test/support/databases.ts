@@ -53,7 +53,7 @@ export async function administer<Result>(
 }
 
 /** The database on every node of the cluster, the coordinator first; without a cluster, the database. */
-export function nodesOf(ownerUrl: string): string[] {
+function nodesOf(ownerUrl: string): string[] {
   const { database } = new pg.Client({ connectionString: ownerUrl });
   return [ownerUrl, ...inject('workerUrls').map((worker) => withDatabase(worker, database ?? ''))];
 }
