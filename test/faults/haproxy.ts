@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,34 +15,35 @@ export type Balancer = {
   close: () => Promise<void>;
 };
 
-/** haproxy before the instances: it asks `/readyz`, and repeats no request that was sent. */
+const SHIPPED = new URL('../../deploy/haproxy.cfg', import.meta.url);
+
+/** What is shipped, with addresses of this machine. It is for three instances. */
+async function shippedFor(instances: readonly Instance[], port: string): Promise<string> {
+  let text = await readFile(SHIPPED, 'utf8');
+  const replace = (shipped: string, here: string): void => {
+    if (text.split(shipped).length !== 2) throw new Error(`deploy/haproxy.cfg has not one "${shipped}".`);
+    text = text.replace(shipped, here);
+  };
+  for (const [index, { port, dashboardPort }] of instances.entries()) {
+    const name = index === 0 ? 'api' : `api-${index + 1}`;
+    replace(` ${name}:3000 check port 3001`, ` 127.0.0.1:${port} check port ${dashboardPort}`);
+    replace(` ${name}:3001 `, ` 127.0.0.1:${dashboardPort} `);
+  }
+  replace('bind :8080', `bind 127.0.0.1:${port}`);
+  replace('bind :8081', `bind 127.0.0.1:${await freePort()}`);
+  replace('bind 127.0.0.1:8082', `bind 127.0.0.1:${await freePort()}`);
+  return text;
+}
+
+/** The haproxy that is shipped, before three instances. */
 export async function startBalancer(instances: readonly Instance[]): Promise<Balancer> {
   const folder = await mkdtemp(join(tmpdir(), 'crm-haproxy-'));
   const port = await freePort();
   const socket = join(folder, 'stats');
-  const servers = instances.map(
-    (instance, index) => `  server s${index} 127.0.0.1:${instance.port} check port ${instance.dashboardPort}`,
-  );
-  const config = `
-global
-  stats socket ${socket} level user
-defaults
-  mode http
-  timeout connect 5s
-  timeout client 60s
-  timeout server 60s
-  timeout check 5s
-frontend clients
-  bind 127.0.0.1:${port}
-  default_backend instances
-backend instances
-  balance roundrobin
-  option httpchk GET /readyz
-  default-server inter 200ms fall 2 rise 1
-${servers.join('\n')}
-`;
-  await writeFile(join(folder, 'haproxy.cfg'), config);
-  const child = spawn('haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], {
+  const [shipped, added] = [join(folder, 'haproxy.cfg'), join(folder, 'stats.cfg')];
+  await writeFile(shipped, await shippedFor(instances, port));
+  await writeFile(added, `global\n  stats socket ${socket} level user\n`);
+  const child = spawn('haproxy', ['-db', '-f', shipped, '-f', added], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
@@ -64,7 +65,7 @@ ${servers.join('\n')}
     port: Number(port),
     up: async () => {
       const shown = await Promise.race([statistics().catch(() => ''), ended]);
-      const lines = shown.split('\n').filter((line) => /^instances,s\d/.test(line));
+      const lines = shown.split('\n').filter((line) => /^instances,api/.test(line));
       return lines.map((line) => line.split(',')[17] === 'UP');
     },
     close: async () => {
