@@ -63,6 +63,16 @@ describe('the key of a request', () => {
       ['authorization', 'A x', 'authorization', 'B', 'x-api-key', 'a'],
       undefined,
     ],
+    [
+      'two keys in x-api-key, and a bearer',
+      ['x-api-key', 'abc', 'x-api-key', 'abd', 'authorization', 'Bearer abc'],
+      undefined,
+    ],
+    [
+      'one, beside others as long',
+      ['x-trace-span1', 'Bearer x', 'authorization', 'Bearer abc', 'x-api-kez', 'x'],
+      'abc',
+    ],
   ])('of a header that was sent twice: %s', (_name, rawHeaders, key) => {
     expect(presentedKey(rawHeaders)).toBe(key);
   });
