@@ -1,4 +1,5 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** A secret of this installation: the text of the file. The first start makes it and writes it (mode 600). */
@@ -7,10 +8,15 @@ export async function persistedSecret(path: string, make: () => string): Promise
   if (kept !== undefined) return kept;
   const made = make();
   await mkdir(dirname(path), { recursive: true });
-  // Fails when the file exists. Two simultaneous starts then both use what the first one wrote.
-  await writeFile(path, `${made}\n`, { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+  // Under its name the file is there with its text or not at all, and the second link fails: of simultaneous starts all
+  // use what the first one wrote.
+  const written = `${path}.${randomUUID()}`;
+  await writeFile(written, `${made}\n`, { mode: 0o600 });
+  await link(written, path)
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    })
+    .finally(() => rm(written));
   return (await readSecret(path)) ?? made;
 }
 
