@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { buildDashboard } from '../dashboard/dashboard.ts';
 import { type Operation, operationsOf, readDocument, type Schema } from '../support/contract.ts';
 import { conversation, customer, message, opportunity, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
@@ -9,7 +10,11 @@ import { exchange, listen, requestBytes } from '../support/socket.ts';
 
 const service = useService();
 const document = readDocument('openapi/openapi.json');
+const internal = readDocument('openapi/dashboard.json');
 const operations = operationsOf(document);
+/** An upload is no JSON: test/dashboard/attachments.test.ts. */
+const internalOperations = operationsOf(internal).filter(({ path }) => !path.endsWith('/attachments'));
+const schemas: Record<string, Schema> = { ...document.components.schemas, ...internal.components.schemas };
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
@@ -22,6 +27,7 @@ beforeAll(async () => {
   const thread = await conversation(agency);
   await message(agency, thread.id);
   Object.assign(ids, {
+    organizationId: agency.id,
     productId: body.id,
     customerId: (await customer(agency)).id,
     opportunityId: (await opportunity(agency)).id,
@@ -62,7 +68,7 @@ const json = fc.oneof(text, number, fc.jsonValue({ maxDepth: 4 }), fc.constantFr
 
 const resolve = (schema: Schema): Schema =>
   typeof schema.$ref === 'string'
-    ? (document.components.schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {})
+    ? (schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {})
     : schema;
 
 /** Values that the schema asks for, and now and then others. */
@@ -77,6 +83,10 @@ function arbitraryOf(schemaOrReference: Schema): fc.Arbitrary<unknown> {
   if (types.includes('array')) good.push(fc.array(arbitraryOf(schema.items as Schema), { maxLength: 4 }));
   if (schema.properties) good.push(objectOf(schema));
   if (types.includes('null')) good.push(fc.constant(null));
+  if (types.includes('boolean')) good.push(fc.boolean());
+  const others = (schema.anyOf ?? schema.oneOf ?? schema.allOf ?? []) as Schema[];
+  good.push(...others.map(arbitraryOf));
+  if (good.length === 0) return json;
   return fc.oneof({ weight: 40, arbitrary: fc.oneof(...good) }, { weight: 1, arbitrary: json });
 }
 
@@ -146,7 +156,11 @@ function queryOf(operation: Operation): fc.Arbitrary<string> {
 const pathOf = (path: string): fc.Arbitrary<string> =>
   fc
     .oneof(fc.constant('ours'), fc.constantFrom(UNKNOWN, UNKNOWN.toUpperCase(), 'x', '0'), escaped)
-    .map((id) => path.replace(/\{(\w+)\}/, (_all, name) => (id === 'ours' ? (ids[name] ?? id) : id || 'x')));
+    .map((id) =>
+      path.replace(/\{(\w+)\}/g, (_all, name) =>
+        id === 'ours' || name === 'organizationId' ? (ids[name] ?? UNKNOWN) : id || 'x',
+      ),
+    );
 
 const headerText = fc.stringMatching(/^[\t\x20-\x7e]{0,40}$/).map((value) => value.trim());
 const headers = fc.record(
@@ -169,16 +183,18 @@ const headers = fc.record(
   { requiredKeys: ['content-type'] },
 );
 
-const request = fc.constantFrom(...operations).chain(({ method, path, operation }) =>
-  fc.record({
-    method: fc.constant(method),
-    url: fc
-      .tuple(pathOf(path), queryOf(operation))
-      .map(([to, query]) => (query === '' ? to : `${to}?${query}`)),
-    body: bodyOf(operation),
-    headers,
-  }),
-);
+const requestTo = (chosen: typeof operations) =>
+  fc.constantFrom(...chosen).chain(({ method, path, operation }) =>
+    fc.record({
+      method: fc.constant(method),
+      url: fc
+        .tuple(pathOf(path), queryOf(operation))
+        .map(([to, query]) => (query === '' ? to : `${to}?${query}`)),
+      body: bodyOf(operation),
+      headers,
+    }),
+  );
+const request = requestTo(operations);
 
 /** `npm run test:faults` has 20,000 of them. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 400);
@@ -229,6 +245,25 @@ test('any request to any operation gets an answer that the document has, and non
     { ...SETTINGS, examples: CORPUS },
   );
   // The requests are neither all good nor all bad.
+  for (const status of [200, 201, 400, 404]) expect(seen).toContain(status);
+});
+
+test('any request of the dashboard backend gets an answer that its document has, and none of them a 5xx', async () => {
+  const dashboard = await buildDashboard(service);
+  onTestFinished(() => dashboard.app.close());
+  const seen = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(requestTo(internalOperations), async ({ method, url, body, headers }) => {
+      const path = url.slice('/dashboard/v1'.length);
+      const answer = await dashboard.request(method, path, {
+        body,
+        headers: headers as Record<string, string>,
+      });
+      seen.add(answer.status);
+      expect(answer.status).toBeLessThan(500);
+    }),
+    SETTINGS,
+  );
   for (const status of [200, 201, 400, 404]) expect(seen).toContain(status);
 });
 
