@@ -59,7 +59,7 @@ const LOOK_MS = 20;
 
 type Waiting = { since: number; start: () => void; refuse: (error: Error) => void };
 /** A flood begins with a line that is too long, and ends when nothing was refused for a while. */
-type Flow = { running: number; line: Waiting[]; floodUntil: number };
+type Flow = { name: string; running: number; line: Waiting[]; floodUntil: number };
 
 /** A flow may take as many as are left free, so that something is always left for who comes next. */
 const mayTake = (own: number, free: number): boolean => own < free;
@@ -85,7 +85,11 @@ export function createScheduler({
   let waiting = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  async function begin<Result>(name: string, flow: Flow, work: () => Promise<Result>): Promise<Result> {
+  function forgetIdle({ name, running, line }: Flow): void {
+    if (running === 0 && line.length === 0) flows.delete(name);
+  }
+
+  async function begin<Result>(flow: Flow, work: () => Promise<Result>): Promise<Result> {
     flow.running += 1;
     running += 1;
     try {
@@ -94,7 +98,7 @@ export function createScheduler({
       flow.running -= 1;
       running -= 1;
       if (waiting > 0) serve();
-      if (flow.running === 0 && flow.line.length === 0) flows.delete(name);
+      forgetIdle(flow);
     }
   }
 
@@ -102,6 +106,7 @@ export function createScheduler({
     const [task] = flow.line.splice(index, 1);
     waiting -= 1;
     if (flow.line.length === 0) turns = turns.filter((other) => other !== flow);
+    forgetIdle(flow);
     task?.refuse(error);
   }
 
@@ -142,18 +147,13 @@ export function createScheduler({
     timer = waiting > 0 ? setTimeout(look, LOOK_MS).unref() : undefined;
   }
 
-  function wait<Result>(
-    name: string,
-    flow: Flow,
-    work: () => Promise<Result>,
-    place: Place,
-  ): Promise<Result> {
+  function wait<Result>(flow: Flow, work: () => Promise<Result>, place: Place): Promise<Result> {
     return new Promise((done, fail) => {
       const task: Waiting = {
         since: now(),
         start: () => {
           place.leave = undefined;
-          begin(name, flow, work).then(done, fail);
+          begin(flow, work).then(done, fail);
         },
         refuse: (error) => {
           place.leave = undefined;
@@ -172,11 +172,13 @@ export function createScheduler({
     run(name, work, place = {}) {
       let flow = flows.get(name);
       if (!flow) {
-        flow = { running: 0, line: [], floodUntil: 0 };
+        flow = { name, running: 0, line: [], floodUntil: 0 };
         flows.set(name, flow);
       }
-      if (flow.line.length === 0 && mayTake(flow.running, capacity - running)) return begin(name, flow, work);
-      return isFull(flow) ? Promise.reject(REFUSALS.full) : wait(name, flow, work, place);
+      if (flow.line.length === 0 && mayTake(flow.running, capacity - running)) return begin(flow, work);
+      if (!isFull(flow)) return wait(flow, work, place);
+      forgetIdle(flow);
+      return Promise.reject(REFUSALS.full);
     },
     refusal(name) {
       const flow = flows.get(name);

@@ -275,16 +275,46 @@ describe('a line', () => {
   });
 });
 
-test('of a flow that is idle nothing is kept', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const scheduler = createScheduler({ capacity: 10, places: 1_000 });
-  collect();
-  const before = process.memoryUsage().heapUsed;
-  // Were their names kept, these would be 100 MB: each is made of bytes of its own.
-  for (let flow = 0; flow < 10_000; flow += 1)
-    await scheduler.run(Buffer.alloc(10_000, `${flow} `).toString('latin1'), () => Promise.resolve());
-  collect();
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(30_000_000);
-  expect(scheduler.stats()).toEqual({ running: 0, waiting: 0 });
+describe('of a flow nothing is kept', () => {
+  const held = () => new Promise<void>(() => undefined);
+  const gone = (error: unknown): void => {
+    if (error !== REFUSALS.full && error !== REFUSALS.gone) throw error;
+  };
+  test.each<
+    [string, { isHeld: boolean; places: number }, (scheduler: Scheduler, flow: string) => Promise<void>]
+  >([
+    [
+      'that is idle',
+      { isHeld: false, places: 0 },
+      (scheduler, flow) => scheduler.run(flow, () => Promise.resolve()),
+    ],
+    [
+      'that was refused at once',
+      { isHeld: true, places: 0 },
+      (scheduler, flow) => scheduler.run(flow, held).catch(gone),
+    ],
+    [
+      'that has left its line',
+      { isHeld: true, places: 10 },
+      (scheduler, flow) => {
+        const place: { leave?: (error: Error) => void } = {};
+        const left = scheduler.run(flow, held, place).catch(gone);
+        place.leave?.(REFUSALS.gone);
+        return left;
+      },
+    ],
+  ])('%s', async (_what, { isHeld, places }, use) => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const scheduler = createScheduler({ capacity: 1, places });
+    if (isHeld) scheduler.run('holds the only place', held);
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    // Were their names kept, these would be 100 MB: each is made of bytes of its own.
+    for (let flow = 0; flow < 10_000; flow += 1)
+      await use(scheduler, Buffer.alloc(10_000, `${flow} `).toString('latin1'));
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(30_000_000);
+    expect(scheduler.stats().waiting).toBe(0);
+  });
 });
