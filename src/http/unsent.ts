@@ -36,8 +36,9 @@ const organizationOf = (request: FastifyRequest): string =>
   (request.scope as FastifyRequest['scope'] | undefined)?.organizationId ?? '';
 
 /**
- * Refuses (503) the requests of an organization, or of all, while too much waits for their clients: before any work, and a
- * read again at its turn in the database, when PostgreSQL says how long a large answer is, and when it is made. Streams do not count: they are read as they are taken.
+ * Refuses (503) the requests of an organization, or of all, while too much waits for their clients. It looks before any
+ * work is done. For a read it looks again: at its turn in the database, when PostgreSQL says how long a large answer is, and
+ * when the answer is made. Streams do not count: they are read as they are taken.
  */
 export function boundUnsent(app: FastifyInstance, limits: UnsentLimits = LIMITS): void {
   let all = 0;
