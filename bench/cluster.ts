@@ -23,7 +23,7 @@ import { type Json, parseJson } from '../src/db/json.ts';
 import { migrateDatabase } from '../src/db/migrate.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/scope.ts';
 import { createLogger } from '../src/http/logging.ts';
-import { keepBodies } from '../src/jobs/keep-bodies.ts';
+import { keepCopies } from '../src/jobs/keep-copies.ts';
 import { loadDataSet, organizationId, TERMS } from './dataset.ts';
 
 /**
@@ -57,7 +57,7 @@ async function load(url: string, isCluster: boolean): Promise<void> {
       ORGANIZATIONS.map(() => SIZE),
     );
     const db = openDatabase({ url, poolSize: 2, maxWaiting: 10, statementTimeout: 60_000 });
-    await keepBodies({ db, logger: createLogger('silent') }).finally(db.close);
+    await keepCopies({ db, logger: createLogger('silent') }).finally(db.close);
   }
   if (isCluster) await distributeDatabase(url);
   await client.query('analyze');

@@ -212,6 +212,16 @@ const STEPS: readonly Step[] = [
     sql: `insert into ${kind}_bodies (organization_id, id, updated_at, rendering, body)
       select organization_id, id, updated_at, 0, '{}' from ${kind}s`,
   })),
+  ...(
+    [
+      ['customers', 'tags, search, archived_at'],
+      ['products', 'type, status, budget_tier, external_reference_code, search, archived_at'],
+    ] as const
+  ).map(([table, columns]) => ({
+    what: `what searches see of ${table}`,
+    sql: `insert into searchable_${table} (organization_id, id, ${columns})
+      select organization_id, id, ${columns} from ${table}`,
+  })),
   {
     what: 'live counts',
     sql: `insert into live_counts (organization_id, resource, slot, live) ${[
@@ -231,7 +241,7 @@ const STEPS: readonly Step[] = [
 
 const LOADED =
   `customers customer_contacts products product_variants opportunities quotes quote_attachments conversations
-  whatsapp_messages channel_messages`.split(/\s+/);
+  whatsapp_messages channel_messages searchable_customers searchable_products`.split(/\s+/);
 
 type Index = { name: string; definition: string };
 

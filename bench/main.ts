@@ -8,7 +8,7 @@ import { parseJson } from '../src/db/json.ts';
 import { migrateDatabase } from '../src/db/migrate.ts';
 import { scopeTo } from '../src/db/scope.ts';
 import { createLogger } from '../src/http/logging.ts';
-import { keepBodies } from '../src/jobs/keep-bodies.ts';
+import { keepCopies } from '../src/jobs/keep-copies.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { createProductsOf } from './body-sizes.ts';
@@ -62,7 +62,7 @@ async function load(url: string, { scale }: Options): Promise<void> {
   await migrateDatabase(url);
   await withClient(url, (client) => loadDataSet(client, SCALES[scale], (step) => report(`loading: ${step}`)));
   report('loading: bodies');
-  await withDatabase(url, (db) => keepBodies({ db, logger: createLogger('silent') }));
+  await withDatabase(url, (db) => keepCopies({ db, logger: createLogger('silent') }));
   await withClient(url, (client) => client.query('vacuum (full, analyze) customer_bodies, product_bodies'));
 }
 

@@ -60,6 +60,16 @@ with
     returning
       customer_id
   ),
+  searched as (
+    update searchable_customers searchable
+    set
+      (tags, search, archived_at) = row (customers.tags, customers.search, customers.archived_at)
+    from
+      customers
+    where
+      searchable.organization_id = $1
+      and searchable.id = customers.id
+  ),
   counted as (
     update live_counts
     set
@@ -115,6 +125,26 @@ where
   customer_contacts.organization_id = $2
   and customer_contacts.archived_at is null
   and customer_contacts.customer_id <> $3;
+
+-- customers.copy_searchable
+-- $1 organizationId, $2 ids
+-- rows
+insert into
+  searchable_customers as searchable (organization_id, id, tags, search, archived_at)
+select
+  customers.organization_id,
+  customers.id,
+  customers.tags,
+  customers.search,
+  customers.archived_at
+from
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = any ($2::uuid[])
+on conflict (organization_id, id) do update
+set
+  (tags, search, archived_at) = row (excluded.tags, excluded.search, excluded.archived_at);
 
 -- customers.count_contacts
 -- $1 organizationId, $2 id
@@ -702,7 +732,16 @@ select
               where
                 customers.organization_id = $1
                 and customers.archived_at is null
-                and customers.search like contains_pattern ($2)
+                and customers.id in (
+                  select
+                    customers.id
+                  from
+                    searchable_customers customers
+                  where
+                    customers.organization_id = $1
+                    and customers.archived_at is null
+                    and customers.search like contains_pattern ($2)
+                )
               order by
                 customers.updated_at desc nulls last,
                 customers.id desc nulls last
@@ -722,7 +761,7 @@ select
       select
         count(*)
       from
-        customers
+        searchable_customers customers
       where
         customers.organization_id = $1
         and customers.archived_at is null
@@ -813,7 +852,16 @@ select
               where
                 customers.organization_id = $1
                 and customers.archived_at is null
-                and customers.tags @> array[$2]::text[]
+                and customers.id in (
+                  select
+                    customers.id
+                  from
+                    searchable_customers customers
+                  where
+                    customers.organization_id = $1
+                    and customers.archived_at is null
+                    and customers.tags @> array[$2]::text[]
+                )
               order by
                 customers.updated_at desc nulls last,
                 customers.id desc nulls last
@@ -833,7 +881,7 @@ select
       select
         count(*)
       from
-        customers
+        searchable_customers customers
       where
         customers.organization_id = $1
         and customers.archived_at is null
@@ -855,7 +903,7 @@ where
   and customers.archived_at is null
 for update;
 
--- customers.lock_for_bodies
+-- customers.lock_for_copies
 -- $1 organizationId, $2 ids
 -- rows
 select
@@ -881,6 +929,26 @@ where
   and customers.id = $2
   and customers.archived_at is null
 for update;
+
+-- customers.make_searchable
+-- $1 organizationId, $2 id
+-- rows
+insert into
+  searchable_customers as searchable (organization_id, id, tags, search, archived_at)
+select
+  customers.organization_id,
+  customers.id,
+  customers.tags,
+  customers.search,
+  customers.archived_at
+from
+  customers
+where
+  customers.organization_id = $1
+  and customers.id = $2
+on conflict (organization_id, id) do update
+set
+  (tags, search, archived_at) = row (excluded.tags, excluded.search, excluded.archived_at);
 
 -- customers.remove_contacts
 -- $1 organizationId, $2 id, $3 contacts
@@ -915,6 +983,28 @@ from
 where
   customers.organization_id = $1
   and customers.archived_at is null
+  and customers.id > $2
+order by
+  customers.id
+limit
+  $3;
+
+-- customers.stale_searchable
+-- $1 organizationId, $2 after, $3 limit
+-- rows
+select
+  customers.id as id,
+  (
+    searchable.id is null
+    or row (searchable.tags, searchable.search, searchable.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
+  ) as "isFound"
+from
+  customers
+  left join searchable_customers searchable on searchable.organization_id = $1
+  and searchable.id = customers.id
+where
+  customers.organization_id = $1
+  and true
   and customers.id > $2
 order by
   customers.id
@@ -985,6 +1075,162 @@ with
           patched.tags,
           patched.contact_search
         )
+      )
+    returning
+      customers.*
+  ),
+  searched as (
+    update searchable_customers searchable
+    set
+      (tags, search, archived_at) = row (changed.tags, changed.search, changed.archived_at)
+    from
+      changed
+    where
+      searchable.organization_id = $1
+      and searchable.id = changed.id
+      and exists (
+        select
+        from
+          stored
+        where
+          row ((stored.record).tags, (stored.record).search, (stored.record).archived_at) is distinct from row (changed.tags, changed.search, changed.archived_at)
+      )
+  ),
+  rendered as (
+    select
+      customers.id,
+      customers.updated_at,
+      (
+        select
+          row_to_json(item)::text as body
+        from
+          (
+            select
+              customers.id as id,
+              customers.first_name as "firstName",
+              customers.last_name as "lastName",
+              nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+              customers.city as city,
+              customers.country as country,
+              customers.preferred_language as "preferredLanguage",
+              customers.summary as summary,
+              customers.tags as tags,
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      customer_contacts.id as id,
+                      customer_contacts.identifier_type as "identifierType",
+                      customer_contacts.identifier_value as "identifierValue",
+                      customer_contacts.display_name as "displayName",
+                      customer_contacts.phone_number as "phoneNumber"
+                    from
+                      customer_contacts
+                    where
+                      customer_contacts.organization_id = $1
+                      and customer_contacts.customer_id = customers.id
+                    order by
+                      customer_contacts.position
+                  ) item
+              ) as contacts,
+              to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+          ) item
+      ) as body
+    from
+      (
+        select
+          *
+        from
+          changed
+        union all
+        select
+          (record).*
+        from
+          stored
+        where
+          not exists (
+            select
+            from
+              changed
+          )
+      ) customers
+  ),
+  kept as (
+    update customer_bodies kept
+    set
+      updated_at = rendered.updated_at,
+      rendering = 147573592,
+      body = rendered.body
+    from
+      rendered
+    where
+      kept.organization_id = $1
+      and kept.id = rendered.id
+      and exists (
+        select
+        from
+          changed
+      )
+      and (
+        select
+          customers.updated_at
+        from
+          customers
+        where
+          customers.organization_id = $1
+          and customers.id = $2
+      ) = (
+        select
+          (record).updated_at
+        from
+          stored
+      )
+  )
+select
+  body
+from
+  rendered;
+
+-- customers.update_unsearched
+-- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
+-- one JSON body
+with
+  stored as (
+    select
+      customers as record
+    from
+      customers
+    where
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
+    for update
+  ),
+  patched as (
+    select
+      input.*
+    from
+      stored,
+      jsonb_populate_record(stored.record, $3::jsonb) input
+  ),
+  changed as (
+    update customers
+    set
+      (city, country, preferred_language) = row (patched.city, patched.country, patched.preferred_language),
+      updated_at = greatest(now(), (customers.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+    from
+      stored,
+      patched
+    where
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
+      and (
+        $4::boolean
+        or row ((stored.record).city, (stored.record).country, (stored.record).preferred_language) is distinct from row (patched.city, patched.country, patched.preferred_language)
       )
     returning
       customers.*
@@ -1143,6 +1389,28 @@ from
 where
   customers.organization_id = $1
   and customers.archived_at is null
+  and customers.id > $2
+order by
+  customers.id
+limit
+  $3;
+
+-- customers.wrong_searchable
+-- $1 organizationId, $2 after, $3 limit
+-- rows
+select
+  customers.id as id,
+  (
+    searchable.id is null
+    or row (searchable.tags, searchable.search, searchable.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
+  ) as "isFound"
+from
+  customers
+  left join searchable_customers searchable on searchable.organization_id = $1
+  and searchable.id = customers.id
+where
+  customers.organization_id = $1
+  and true
   and customers.id > $2
 order by
   customers.id

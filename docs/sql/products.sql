@@ -15,6 +15,23 @@ with
     returning
       *
   ),
+  searched as (
+    update searchable_products searchable
+    set
+      (type, status, budget_tier, external_reference_code, search, archived_at) = row (
+        products.type,
+        products.status,
+        products.budget_tier,
+        products.external_reference_code,
+        products.search,
+        products.archived_at
+      )
+    from
+      products
+    where
+      searchable.organization_id = $1
+      and searchable.id = products.id
+  ),
   counted as (
     update live_counts
     set
@@ -54,6 +71,36 @@ from
     from
       products
   ) item;
+
+-- products.copy_searchable
+-- $1 organizationId, $2 ids
+-- rows
+insert into
+  searchable_products as searchable (organization_id, id, type, status, budget_tier, external_reference_code, search, archived_at)
+select
+  products.organization_id,
+  products.id,
+  products.type,
+  products.status,
+  products.budget_tier,
+  products.external_reference_code,
+  products.search,
+  products.archived_at
+from
+  products
+where
+  products.organization_id = $1
+  and products.id = any ($2::uuid[])
+on conflict (organization_id, id) do update
+set
+  (type, status, budget_tier, external_reference_code, search, archived_at) = row (
+    excluded.type,
+    excluded.status,
+    excluded.budget_tier,
+    excluded.external_reference_code,
+    excluded.search,
+    excluded.archived_at
+  );
 
 -- products.create
 -- $1 organizationId, $2 id, $3 title, $4 type, $5 status, $6 pricingMode, $7 budgetTier, $8 capacityMin, $9 capacityMax, $10 currency, $11 description, $12 shortDescription, $13 specialConditions, $14 durationDays, $15 durationHours, $16 includes, $17 excludes, $18 externalReferenceCode, $19 fromPrice, $20 priceMax, $21 operator, $22 priceBasis, $23 validFrom, $24 validUntil
@@ -1107,7 +1154,16 @@ select
               where
                 products.organization_id = $1
                 and products.archived_at is null
-                and products.search like contains_pattern ($2)
+                and products.id in (
+                  select
+                    products.id
+                  from
+                    searchable_products products
+                  where
+                    products.organization_id = $1
+                    and products.archived_at is null
+                    and products.search like contains_pattern ($2)
+                )
               order by
                 products.updated_at desc nulls last,
                 products.id desc nulls last
@@ -1127,7 +1183,7 @@ select
       select
         count(*)
       from
-        products
+        searchable_products products
       where
         products.organization_id = $1
         and products.archived_at is null
@@ -2418,7 +2474,7 @@ select
     '}}'
   ) as body;
 
--- products.lock_for_bodies
+-- products.lock_for_copies
 -- $1 organizationId, $2 ids
 -- rows
 select
@@ -2444,6 +2500,36 @@ where
   and products.id = $2
   and products.archived_at is null
 for update;
+
+-- products.make_searchable
+-- $1 organizationId, $2 id
+-- rows
+insert into
+  searchable_products as searchable (organization_id, id, type, status, budget_tier, external_reference_code, search, archived_at)
+select
+  products.organization_id,
+  products.id,
+  products.type,
+  products.status,
+  products.budget_tier,
+  products.external_reference_code,
+  products.search,
+  products.archived_at
+from
+  products
+where
+  products.organization_id = $1
+  and products.id = $2
+on conflict (organization_id, id) do update
+set
+  (type, status, budget_tier, external_reference_code, search, archived_at) = row (
+    excluded.type,
+    excluded.status,
+    excluded.budget_tier,
+    excluded.external_reference_code,
+    excluded.search,
+    excluded.archived_at
+  );
 
 -- products.purge
 -- $1 organizationId, $2 ids
@@ -2475,6 +2561,14 @@ where
   and products.archived_at < $3::timestamptz
 for update
   skip locked;
+
+-- products.purge_searchable
+-- $1 organizationId, $2 ids
+-- rows
+delete from searchable_products
+where
+  searchable_products.organization_id = $1
+  and searchable_products.id = any ($2::uuid[]);
 
 -- products.purge_variants
 -- $1 organizationId, $2 ids
@@ -2524,6 +2618,42 @@ from
 where
   products.organization_id = $1
   and products.archived_at is null
+  and products.id > $2
+order by
+  products.id
+limit
+  $3;
+
+-- products.stale_searchable
+-- $1 organizationId, $2 after, $3 limit
+-- rows
+select
+  products.id as id,
+  (
+    searchable.id is null
+    or row (
+      searchable.type,
+      searchable.status,
+      searchable.budget_tier,
+      searchable.external_reference_code,
+      searchable.search,
+      searchable.archived_at
+    ) is distinct from row (
+      products.type,
+      products.status,
+      products.budget_tier,
+      products.external_reference_code,
+      products.search,
+      products.archived_at
+    )
+  ) as "isFound"
+from
+  products
+  left join searchable_products searchable on searchable.organization_id = $1
+  and searchable.id = products.id
+where
+  products.organization_id = $1
+  and true
   and products.id > $2
 order by
   products.id
@@ -2662,6 +2792,44 @@ with
       )
     returning
       products.*
+  ),
+  searched as (
+    update searchable_products searchable
+    set
+      (type, status, budget_tier, external_reference_code, search, archived_at) = row (
+        changed.type,
+        changed.status,
+        changed.budget_tier,
+        changed.external_reference_code,
+        changed.search,
+        changed.archived_at
+      )
+    from
+      changed
+    where
+      searchable.organization_id = $1
+      and searchable.id = changed.id
+      and exists (
+        select
+        from
+          stored
+        where
+          row (
+            (stored.record).type,
+            (stored.record).status,
+            (stored.record).budget_tier,
+            (stored.record).external_reference_code,
+            (stored.record).search,
+            (stored.record).archived_at
+          ) is distinct from row (
+            changed.type,
+            changed.status,
+            changed.budget_tier,
+            changed.external_reference_code,
+            changed.search,
+            changed.archived_at
+          )
+      )
   ),
   rendered as (
     select
@@ -2954,6 +3122,236 @@ select
 from
   rendered;
 
+-- products.update_unsearched
+-- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
+-- one JSON body
+with
+  stored as (
+    select
+      products as record
+    from
+      products
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+    for update
+  ),
+  patched as (
+    select
+      input.*
+    from
+      stored,
+      jsonb_populate_record(stored.record, $3::jsonb) input
+  ),
+  changed as (
+    update products
+    set
+      (
+        pricing_mode,
+        capacity_min,
+        capacity_max,
+        currency,
+        special_conditions,
+        operator,
+        price_basis,
+        duration_days,
+        duration_hours,
+        includes,
+        excludes,
+        from_price,
+        price_max,
+        valid_from,
+        valid_until
+      ) = row (
+        patched.pricing_mode,
+        patched.capacity_min,
+        patched.capacity_max,
+        patched.currency,
+        patched.special_conditions,
+        patched.operator,
+        patched.price_basis,
+        patched.duration_days,
+        patched.duration_hours,
+        patched.includes,
+        patched.excludes,
+        patched.from_price,
+        patched.price_max,
+        patched.valid_from,
+        patched.valid_until
+      ),
+      updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+    from
+      stored,
+      patched
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+      and (
+        $4::boolean
+        or row (
+          (stored.record).pricing_mode,
+          (stored.record).capacity_min,
+          (stored.record).capacity_max,
+          (stored.record).currency,
+          (stored.record).special_conditions,
+          (stored.record).operator,
+          (stored.record).price_basis,
+          (stored.record).duration_days,
+          (stored.record).duration_hours,
+          (stored.record).includes,
+          (stored.record).excludes,
+          (stored.record).from_price,
+          (stored.record).price_max,
+          (stored.record).valid_from,
+          (stored.record).valid_until
+        ) is distinct from row (
+          patched.pricing_mode,
+          patched.capacity_min,
+          patched.capacity_max,
+          patched.currency,
+          patched.special_conditions,
+          patched.operator,
+          patched.price_basis,
+          patched.duration_days,
+          patched.duration_hours,
+          patched.includes,
+          patched.excludes,
+          patched.from_price,
+          patched.price_max,
+          patched.valid_from,
+          patched.valid_until
+        )
+      )
+    returning
+      products.*
+  ),
+  rendered as (
+    select
+      products.id,
+      products.updated_at,
+      (
+        select
+          row_to_json(item)::text as body
+        from
+          (
+            select
+              products.id as id,
+              products.title as title,
+              products.type as type,
+              products.status as status,
+              products.pricing_mode as "pricingMode",
+              products.budget_tier as "budgetTier",
+              products.capacity_min as "capacityMin",
+              products.capacity_max as "capacityMax",
+              products.cover_image as "coverImage",
+              products.currency as currency,
+              products.description as description,
+              products.short_description as "shortDescription",
+              products.special_conditions as "specialConditions",
+              products.destinations as destinations,
+              products.duration_days as "durationDays",
+              products.duration_hours as "durationHours",
+              products.includes as includes,
+              products.excludes as excludes,
+              products.gallery as gallery,
+              products.external_reference_code as "externalReferenceCode",
+              products.from_price as "fromPrice",
+              products.price_max as "priceMax",
+              products.operator as operator,
+              products.price_basis as "priceBasis",
+              products.valid_from as "validFrom",
+              products.valid_until as "validUntil",
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      product_variants.id as id,
+                      product_variants.label as label,
+                      product_variants.position as position,
+                      product_variants.status as status,
+                      product_variants.capacity_min as "capacityMin",
+                      product_variants.capacity_max as "capacityMax",
+                      product_variants.currency as currency,
+                      product_variants.description as description,
+                      product_variants.short_description as "shortDescription",
+                      product_variants.duration_days as "durationDays",
+                      product_variants.duration_hours as "durationHours",
+                      product_variants.includes as includes,
+                      product_variants.excludes as excludes,
+                      product_variants.from_price as "fromPrice",
+                      product_variants.price_max as "priceMax"
+                    from
+                      product_variants
+                    where
+                      product_variants.organization_id = $1
+                      and product_variants.product_id = products.id
+                    order by
+                      product_variants.position
+                  ) item
+              ) as variants,
+              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+          ) item
+      ) as body
+    from
+      (
+        select
+          *
+        from
+          changed
+        union all
+        select
+          (record).*
+        from
+          stored
+        where
+          not exists (
+            select
+            from
+              changed
+          )
+      ) products
+  ),
+  kept as (
+    update product_bodies kept
+    set
+      updated_at = rendered.updated_at,
+      rendering = 44438628,
+      body = rendered.body
+    from
+      rendered
+    where
+      kept.organization_id = $1
+      and kept.id = rendered.id
+      and exists (
+        select
+        from
+          changed
+      )
+      and (
+        select
+          products.updated_at
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = $2
+      ) = (
+        select
+          (record).updated_at
+        from
+          stored
+      )
+  )
+select
+  body
+from
+  rendered;
+
 -- products.wrong_bodies
 -- $1 organizationId, $2 after, $3 limit
 -- rows
@@ -3037,6 +3435,42 @@ from
 where
   products.organization_id = $1
   and products.archived_at is null
+  and products.id > $2
+order by
+  products.id
+limit
+  $3;
+
+-- products.wrong_searchable
+-- $1 organizationId, $2 after, $3 limit
+-- rows
+select
+  products.id as id,
+  (
+    searchable.id is null
+    or row (
+      searchable.type,
+      searchable.status,
+      searchable.budget_tier,
+      searchable.external_reference_code,
+      searchable.search,
+      searchable.archived_at
+    ) is distinct from row (
+      products.type,
+      products.status,
+      products.budget_tier,
+      products.external_reference_code,
+      products.search,
+      products.archived_at
+    )
+  ) as "isFound"
+from
+  products
+  left join searchable_products searchable on searchable.organization_id = $1
+  and searchable.id = products.id
+where
+  products.organization_id = $1
+  and true
   and products.id > $2
 order by
   products.id

@@ -4,23 +4,22 @@ import { builder, named } from '../db/builder.ts';
 import type { Queries } from '../db/client.ts';
 import { columnsOf, fieldsOf } from '../db/fields.ts';
 import { defineGet, defineLockedGet } from '../db/get.ts';
-import { isId, newId } from '../db/ids.ts';
+import { newId } from '../db/ids.ts';
 import { type Json, jsonArray } from '../db/json.ts';
 import { contains, defineList, equals, newestFirst } from '../db/list.ts';
 import { addLive } from '../db/live-count.ts';
-import { patchStatement } from '../db/patch.ts';
+import { definePatch } from '../db/patch.ts';
+import { columnList, columnsFrom, newRow, newRowValues, recordsFrom, toNewRecord } from '../db/record.ts';
+import { nameOf, organizationParam, type RecordKey, rowOf } from '../db/resource.ts';
 import {
-  columnList,
-  columnsFrom,
-  newRow,
-  newRowValues,
-  recordsFrom,
-  toNewRecord,
-  toRecord,
-} from '../db/record.ts';
-import { missing, nameOf, organizationParam, type RecordKey, rowOf } from '../db/resource.ts';
-import { liveProducts, productBodies, products, productVariants } from '../db/schema/index.ts';
+  liveProducts,
+  productBodies,
+  products,
+  productVariants,
+  searchableProducts,
+} from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
+import { defineSearchKeeper, makeSearchable } from '../db/searchable.ts';
 import { type Params, prepared, unprepared } from '../db/statement.ts';
 import { defineBodyKeeper, keepNewBody } from '../db/stored-body.ts';
 import {
@@ -91,6 +90,8 @@ const createVariantsStatement = prepared(
     where ${rowOf(liveProducts, $)}`,
 );
 
+const searchableStatement = makeSearchable(liveProducts);
+
 const keepBodyStatement = keepNewBody(productView);
 
 /** Creates a product with its variants, all or nothing. */
@@ -111,31 +112,18 @@ export async function createCatalogProduct(
     amount: 1,
   };
   const [row] = await db.writeTogether(
-    [createStatement, createVariantsStatement, addLive, keepBodyStatement],
+    [createStatement, createVariantsStatement, searchableStatement, addLive, keepBodyStatement],
     values,
   );
   if (!row) throw new Error('Creating a product returned no row.');
   return row.body;
 }
 
-const updateStatement = patchStatement(productView, productColumns);
-
 /**
  * Changes the fields that the body has; null clears one. Values equal to the stored ones change nothing.
  * @throws CATALOG_PRODUCT_NOT_FOUND
  */
-export async function updateCatalogProduct(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-  input: CatalogProductUpdate,
-): Promise<Json<CatalogProduct>> {
-  const patch = JSON.stringify(toRecord(productColumns, input));
-  const [row] = isId(id)
-    ? await db.write(updateStatement, { organizationId, id, patch, relatedChanged: false })
-    : [];
-  if (!row) throw missing(productView, id);
-  return row.body;
-}
+export const updateCatalogProduct = definePatch(productView, productColumns);
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const archiveCatalogProduct = defineArchive(liveProducts);
@@ -185,6 +173,16 @@ const purgeBodiesStatement = prepared('products.purge_bodies', ($: Params<Omit<P
     ),
 );
 
+const purgeSearchableStatement = prepared(
+  'products.purge_searchable',
+  ($: Params<Omit<PurgeValues, 'before'>>) =>
+    builder
+      .delete(searchableProducts)
+      .where(
+        sql`${searchableProducts.organizationId} = ${$.organizationId} and ${searchableProducts.id} = any(${$.ids}::uuid[])`,
+      ),
+);
+
 const purgeStatement = prepared('products.purge', ($: Params<Omit<PurgeValues, 'before'>>) =>
   builder
     .delete(products)
@@ -203,6 +201,7 @@ const purgeOfOrganization = (
     const ids = locked.map(({ id }) => id);
     const variants = await transaction.write(purgeVariantsStatement, { organizationId, ids });
     await transaction.write(purgeBodiesStatement, { organizationId, ids });
+    await transaction.write(purgeSearchableStatement, { organizationId, ids });
     await transaction.write(purgeStatement, { organizationId, ids });
     return locked.map(({ id, archivedAt }) => ({
       organizationId,
@@ -232,4 +231,7 @@ export async function purgeCatalogProducts(
   return purged;
 }
 
-export const productBodyKeeper = defineBodyKeeper(productView);
+export const productKeepers = {
+  bodies: defineBodyKeeper(productView),
+  searchable: defineSearchKeeper(liveProducts),
+};

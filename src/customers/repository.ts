@@ -7,7 +7,7 @@ import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonArray, jsonRows } from '../db/json.ts';
 import { contains, defineList, hasEntry, newestFirst } from '../db/list.ts';
 import { countFrom, countOf, LIVE_COUNT_MISSING, startCount, uncountLive } from '../db/live-count.ts';
-import { patchStatement } from '../db/patch.ts';
+import { definePatch } from '../db/patch.ts';
 import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
 import { inPlaceOf, missing, organizationParam, type RecordKey, recordOf, rowOf } from '../db/resource.ts';
 import {
@@ -18,6 +18,7 @@ import {
   liveCustomers,
 } from '../db/schema/index.ts';
 import { inTransaction, type OrganizationScope } from '../db/scope.ts';
+import { changeSearchable, defineSearchKeeper, makeSearchable } from '../db/searchable.ts';
 import { type Params, prepared, rendered } from '../db/statement.ts';
 import { defineBodyKeeper, keepNewBody } from '../db/stored-body.ts';
 import { ApiError } from '../errors.ts';
@@ -201,7 +202,13 @@ const countStatement = prepared(
   { racesOn: LIVE_COUNT_MISSING },
 );
 
-const CREATE = [createStatement, addContactsStatement, countStatement, keepNewBody(customerView)] as const;
+const CREATE = [
+  createStatement,
+  addContactsStatement,
+  makeSearchable(liveCustomers),
+  countStatement,
+  keepNewBody(customerView),
+] as const;
 
 /** A contact can be taken at the first attempt and free at the second. */
 const CREATE_ATTEMPTS = 3;
@@ -240,7 +247,7 @@ const lockStatement = prepared('customers.lock', ($: Params<RecordKey>) =>
     .for('update'),
 );
 
-const updateStatement = patchStatement(customerView, customerColumns);
+const patchCustomer = definePatch(customerView, customerColumns);
 
 /** The stored contact that is the same account as the input's. */
 const sameContact = sql`${customerContacts.identifierType} = input.identifier_type
@@ -303,23 +310,15 @@ export async function updateCustomer(
   id: string,
   { contacts: inputs, ...input }: CustomerUpdate,
 ): Promise<Json<Customer>> {
-  const key = { organizationId: scope.organizationId, id };
+  if (!inputs) return patchCustomer(scope, id, input);
   if (!isId(id)) throw missing(liveCustomers, id);
-  const contacts = inputs && newContacts(inputs);
-  const patch = JSON.stringify(
-    toRecord(customerColumns, contacts ? { ...input, contactSearch: searchOf(contacts) } : input),
-  );
-  const update = async ({ db }: OrganizationScope, relatedChanged: boolean) => {
-    const [row] = await db.write(updateStatement, { ...key, patch, relatedChanged });
-    if (!row) throw missing(liveCustomers, id);
-    return row.body;
-  };
-  if (!contacts) return update(scope, false);
+  const contacts = newContacts(inputs);
   // Under the customer's lock: two such requests at once must not mix their lists.
   return inTransaction(scope, async (within) => {
-    const [locked] = await within.db.write(lockStatement, key);
+    const [locked] = await within.db.write(lockStatement, { organizationId: within.organizationId, id });
     if (!locked) throw missing(liveCustomers, id);
-    return update(within, await replaceContacts(within, id, contacts));
+    const haveChanged = await replaceContacts(within, id, contacts);
+    return patchCustomer(within, id, { ...input, contactSearch: searchOf(contacts) }, haveChanged);
   });
 }
 
@@ -333,6 +332,7 @@ const archiveStatement = rendered(
     released as (
       update ${customerContacts} set archived_at = customers.archived_at from customers
       where ${contactsOfCustomer($)} returning customer_id),
+    searched as (${changeSearchable(liveCustomers.searchable, 'customers')}),
     counted as (${uncountLive(liveCustomers, sql`select count(distinct customer_id) from released`)})
     ${jsonRows<ArchivedCustomer>({ id: customers.id, archived: sql`true` }, sql`from customers`)}`,
 );
@@ -357,4 +357,7 @@ export async function archiveCustomer(
   return row.body;
 }
 
-export const customerBodyKeeper = defineBodyKeeper(customerView);
+export const customerKeepers = {
+  bodies: defineBodyKeeper(customerView),
+  searchable: defineSearchKeeper(liveCustomers),
+};

@@ -13,6 +13,7 @@ import {
   type TenantTable,
 } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
+import { changeSearchable } from './searchable.ts';
 import { type Params, rendered } from './statement.ts';
 
 export type Archived = { id: string; archivedAt: string };
@@ -28,6 +29,7 @@ export function defineArchive(resource: Resource<TenantTable & { archivedAt: PgC
     `${name}.archive`,
     ($: Params<RecordKey>) => sql<{ body: Json<Archived> }>`with
       ${inPlaceOf(table, sql`update ${table} set archived_at = now() where ${recordOf(resource, $)} returning *`)}
+      ${resource.searchable ? sql`, searched as (${changeSearchable(resource.searchable, name)})` : sql``}
       ${
         resource.isCounted
           ? sql`, counted as (${uncountLive(resource, sql`select count(*) from ${sql.identifier(name)}`)})`

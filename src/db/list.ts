@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { is, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { getTableName, is, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { idOrNone } from './ids.ts';
@@ -7,6 +7,7 @@ import { type Json, jsonRows } from './json.ts';
 import { liveTotal } from './live-count.ts';
 import { nameOf, organizationParam, type View } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
+import { canSearch } from './searchable.ts';
 import { MAX_NAME_BYTES, type Params, rendered, type Statement } from './statement.ts';
 import { storedBody } from './stored-body.ts';
 
@@ -17,29 +18,37 @@ export const MAX_LIMIT = 100;
 
 /** A condition on the rows of a list, with one value from the request. */
 export type Filter = {
+  /** What it compares. */
+  column: PgColumn;
   where: (value: Placeholder) => SQL;
   /** Turns the text that was sent into the value that is compared. */
   toValue?: (sent: string) => unknown;
-  /** The value decides which plan is good. A list with this filter is planned at each run. */
-  needsCustomPlan?: boolean;
+  /**
+   * Only an index without an order has the rows that match. Such a list looks where searches look, if the resource has
+   * that, and is planned at each run, because the value decides which plan is good.
+   */
+  isSearch?: boolean;
 };
 
 /** The column has exactly this value. Text that is no id matches no id. */
 export const equals = (column: PgColumn): Filter => ({
+  column,
   where: (value) => sql`${column} = ${value}`,
   ...(is(column, PgUUID) && { toValue: idOrNone }),
 });
 
 /** The folded search text contains this text. */
 export const contains = (search: PgColumn): Filter => ({
+  column: search,
   where: (text) => sql`${search} like contains_pattern(${text})`,
-  needsCustomPlan: true,
+  isSearch: true,
 });
 
 /** The array has exactly this entry. */
 export const hasEntry = (column: PgColumn): Filter => ({
+  column,
   where: (entry) => sql`${column} @> array[${entry}]::text[]`,
-  needsCustomPlan: true,
+  isSearch: true,
 });
 
 /** `column` in descending order, as the indexes have it. */
@@ -56,6 +65,8 @@ type ListOptions<Query extends z.ZodObject> = {
   order: SQL[];
   filters: Record<FilterName<Query>, Filter>;
 };
+
+const all = (...conditions: SQL[]): SQL => sql.join(conditions, sql` and `);
 
 /** The list and its filters; where that is too long for PostgreSQL, the list and a digest of it. */
 function variantName(parts: readonly [string, ...string[]]): string {
@@ -76,19 +87,24 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   const filters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
   const statements = new Map<string, Statement<{ body: Json<Page<T>> }, Record<string, unknown>>>();
 
+  for (const [filter, { column }] of filters)
+    if (view.searchable && !canSearch(view.searchable, column))
+      throw new Error(`The filter ${filter} needs its column in ${getTableName(view.searchable.table)}.`);
+
   let isLoaded = false;
 
   function compose(sent: readonly [FilterName<Query>, Filter][], skips: boolean) {
     const limit = sql.placeholder('limit');
     const offset = sql.placeholder('offset');
-    const where = sql.join(
-      [
-        sql`${table.organizationId} = ${organizationParam}`,
-        visible,
-        ...sent.map(([filter, { where }]) => where(sql.placeholder(filter))),
-      ],
-      sql` and `,
-    );
+    const isSearch = sent.some(([, filter]) => filter.isSearch);
+    const searchable = isSearch ? view.searchable?.table : undefined;
+    const isOwn = sql`${table.organizationId} = ${organizationParam}`;
+    const matches = all(isOwn, visible, ...sent.map(([filter, { where }]) => where(sql.placeholder(filter))));
+    // Under the name of the resource's own table, the conditions read the columns of the searchable one.
+    const searched = sql`from ${searchable} ${sql.identifier(nameOf(view))} where ${matches}`;
+    const where = searchable
+      ? all(isOwn, visible, sql`${table.id} in (select ${table.id} ${searched})`)
+      : matches;
     const item = storedBody(
       view,
       'page',
@@ -102,7 +118,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const total =
       sent.length === 0 && view.isCounted
         ? liveTotal(view)
-        : sql`select count(*) from ${table} where ${where}`;
+        : sql`select count(*) ${searchable ? searched : sql`from ${table} where ${where}`}`;
     // The limit stands there twice. With only a parameter PostgreSQL would expect a tenth of the table, reject its
     // generic plan and plan at each run, which takes up to as long as the query. A first page has no offset for the
     // same reason.
@@ -117,9 +133,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       ) page),
       '],"pagination":{"limit":', ${limit}::int, ',"offset":', ${offset}::int, ',"total":', (${total}), '}}') as body`;
     const parts = [name, ...sent.map(([filter]) => filter), ...(skips ? ['offset'] : [])] as const;
-    const isPrepared = !sent.some(([, { needsCustomPlan }]) => needsCustomPlan);
     return rendered(variantName(parts), (_: Params<Record<string, unknown>>) => query, {
-      isPrepared,
+      isPrepared: !isSearch,
       isVariant: isLoaded,
     });
   }

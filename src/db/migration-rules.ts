@@ -19,6 +19,9 @@ const ALTER = /^alter table (?:if exists )?(?:only )?(?:public\.)?(\w+) (.*)$/;
 /** A migration that has this on a line of its comment may compute generated columns: there is no other way to change one. */
 export const REWRITE_ACCEPTED = '-- Everybody waits while rows are rewritten.';
 
+/** What may stand beside concurrent indexes: nobody waits for it, and it can be repeated. */
+const REPEATABLE = /^(insert into .* on conflict do nothing|analyze .*)$/;
+
 const GENERATED_COLUMN = /^add column .* generated always as/;
 
 /** Changes of a table that read or write all of its rows, while nobody else can. */
@@ -75,6 +78,7 @@ export function dangersOf({ statements }: Pick<Migration, 'statements'>): string
       if (verb !== 'drop ' && dropped.includes(name)) return say('has the name of the old one');
       return [];
     }
+    if (isConcurrent && REPEATABLE.test(text)) return [];
     if (isConcurrent) return say('stands beside concurrent indexes, which have no transaction');
     const [, altered, change = ''] = ALTER.exec(text) ?? [];
     if (altered === undefined || created.has(altered)) return [];

@@ -1,11 +1,16 @@
 import { getTableName, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Columns } from './fields.ts';
+import { isId } from './ids.ts';
 import type { Json } from './json.ts';
-import { columnList, columnsFrom, nextUpdatedAt } from './record.ts';
-import { nameOf, type RecordKey, recordOf, rowOf, type TenantTable, type View } from './resource.ts';
+import { columnList, columnsFrom, nextUpdatedAt, type Storable, toRecord } from './record.ts';
+import { missing, nameOf, type RecordKey, recordOf, rowOf, type TenantTable, type View } from './resource.ts';
+import type { OrganizationScope } from './scope.ts';
+import { changeSearchableFrom, changesSearch } from './searchable.ts';
 import { type Params, rendered, type Statement } from './statement.ts';
 import { renderAndKeep } from './stored-body.ts';
+
+type PatchedView<T> = View<T, TenantTable & { updatedAt: PgColumn }>;
 
 export type PatchValues = RecordKey & {
   /** A JSON object of columns; see `toRecord`. */
@@ -20,11 +25,11 @@ export type PatchValues = RecordKey & {
  * @param columns what the patch may change
  */
 export function patchStatement<T>(
-  view: View<T, TenantTable & { updatedAt: PgColumn }>,
+  view: PatchedView<T>,
   columns: Columns,
-  name = `${nameOf(view)}.update`,
+  name: string,
 ): Statement<{ body: Json<T> }, PatchValues> {
-  const { table } = view;
+  const { table, searchable } = view;
   return rendered(
     name,
     ($: Params<PatchValues>) => sql<{ body: Json<T> }>`with
@@ -37,6 +42,7 @@ export function patchStatement<T>(
         where ${recordOf(view, $)} and (${$.relatedChanged}::boolean
           or row(${columnsFrom('(stored.record)', columns)}) is distinct from row(${columnsFrom('patched', columns)}))
         returning ${table}.*)
+      ${searchable && changesSearch(view, Object.keys(columns)) ? sql`, searched as (${changeSearchableFrom(searchable, 'changed')})` : sql``}
       ${renderAndKeep(
         view,
         sql`from (select * from changed union all
@@ -46,4 +52,36 @@ export function patchStatement<T>(
           and (select ${table.updatedAt} from ${table} where ${rowOf(view, $)}) = (select (record).updated_at from stored)`,
       )}`,
   );
+}
+
+/**
+ * Makes the function that changes the fields which a body has; null clears one. Values equal to the stored ones change
+ * nothing. It throws the resource's not-found.
+ */
+export function definePatch<T, Name extends string>(
+  view: PatchedView<T>,
+  columns: Columns<Name>,
+  name = `${nameOf(view)}.update`,
+) {
+  const statement = patchStatement(view, columns, name);
+  // A statement that names no searched column leaves the texts where they are: PostgreSQL writes and folds none again.
+  const unsearched = Object.fromEntries(
+    Object.entries(columns as Columns).filter(([field]) => !changesSearch(view, [field])),
+  );
+  const isAll = Object.keys(unsearched).length === Object.keys(columns).length;
+  const unsearchedStatement = isAll ? statement : patchStatement(view, unsearched, `${name}_unsearched`);
+
+  /** @param relatedChanged true when rows that belong to the record have changed */
+  return async <Body extends object>(
+    { db, organizationId }: OrganizationScope,
+    id: string,
+    input: Storable<Body, Name>,
+    relatedChanged = false,
+  ): Promise<Json<T>> => {
+    const patch = JSON.stringify(toRecord(columns, input));
+    const chosen = changesSearch(view, Object.keys(input)) ? statement : unsearchedStatement;
+    const [row] = isId(id) ? await db.write(chosen, { organizationId, id, patch, relatedChanged }) : [];
+    if (!row) throw missing(view, id);
+    return row.body;
+  };
 }

@@ -28,7 +28,7 @@ export const recordsFrom = (table: PgTable, json: SQLWrapper): SQL =>
   sql`jsonb_populate_recordset(null::${table}, ${json}::jsonb)`;
 
 /** A body whose every field has a column. */
-type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;
+export type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;
 
 /** A list is never null in the database: null empties it. */
 const isList = (column: PgColumn): boolean => is(column, PgArray) && column.notNull;

@@ -16,6 +16,18 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   readonly missing: { readonly code: ErrorCode; readonly noun: string };
   /** True when `live_counts` keeps the number of visible rows. */
   readonly isCounted: boolean;
+  /** Where searches look; without it, in the table itself. */
+  readonly searchable?: Searchable | undefined;
+};
+
+/**
+ * A table with a row for each record: the folded text that `query` searches, and what `visible` and the other filters read. It
+ * has the names of the columns in the record's table, and is a copy of them.
+ */
+export type Searchable = {
+  readonly table: TenantTable;
+  /** The fields that the folded text is made of. */
+  readonly texts: readonly string[];
 };
 
 /** A resource as a response shows it. */

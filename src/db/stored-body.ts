@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Json, jsonRows } from './json.ts';
+import { defineKeeper, type Keeper } from './keeper.ts';
 import { nameOf, organizationParam, type RecordKey, rowOf, type TenantTable, type View } from './resource.ts';
-import { inTransaction, type OrganizationScope } from './scope.ts';
-import { type Params, prepared, rendered, type Statement, textOf } from './statement.ts';
+import { type Params, rendered, type Statement, textOf } from './statement.ts';
 
 /**
  * Bodies that are kept with their record: rendered when it is written, in the same transaction, and read as they are. A
@@ -67,75 +67,25 @@ export function keepNewBody<T>(
   );
 }
 
-type BatchValues = { organizationId: string; ids: string[] };
-type AfterValues = { organizationId: string; after: string; limit: number };
-
-/** Ids of records whose body is to be made, and where the next look begins: after the last record that was looked at. */
-export type BodyBatch = { ids: string[]; last: string | undefined };
-
 /** For jobs: finds bodies that do not count, or are not what rendering gives, and makes them anew. */
-export type BodyKeeper = {
-  /** The next records without a body that counts: never kept, or of another release. */
-  stale: (scope: OrganizationScope, after: string, limit: number) => Promise<BodyBatch>;
-  /** Of the next records, those whose body counts and is not what rendering gives now. There should be none. */
-  wrong: (scope: OrganizationScope, after: string, limit: number) => Promise<BodyBatch>;
-  /** Renders the records and keeps their bodies. */
-  refresh: (scope: OrganizationScope, ids: string[]) => Promise<void>;
-};
-
-export function defineBodyKeeper<T>(view: View<T, TenantTable & { updatedAt: PgColumn }>): BodyKeeper {
+export function defineBodyKeeper<T>(view: View<T, TenantTable & { updatedAt: PgColumn }>): Keeper {
   const { table, bodies } = view;
   if (!bodies) throw new Error(`${nameOf(view)} keeps no bodies.`);
-  const name = nameOf(view);
   const rendering = sql.raw(String(renderingOf(view)));
   const body = sql`(${jsonRows(view.fields, sql``)})`;
-  const ofBatch = ($: Params<BatchValues>): SQL =>
-    sql`${table.organizationId} = ${$.organizationId} and ${table.id} = any(${$.ids}::uuid[])`;
-  const counts = sql`kept.organization_id = ${table.organizationId} and kept.id = ${table.id}
-    and kept.updated_at = ${table.updatedAt} and kept.rendering = ${rendering}`;
-
-  /** Looks at so many records, whatever it finds: the cost of a look is bounded. */
-  const look = (what: string, isFound: SQL) =>
-    prepared(
-      `${name}.${what}_bodies`,
-      ($: Params<AfterValues>) => sql<{ id: string; isFound: boolean }>`
-        select ${table.id} as "id", ${isFound} as "isFound" from ${table} left join ${bodies} kept on ${counts}
-        where ${table.organizationId} = ${$.organizationId} and ${view.visible} and ${table.id} > ${$.after}
-        order by ${table.id} limit ${$.limit}`,
-    );
-  const staleStatement = look('stale', sql`kept.id is null`);
-  const wrongStatement = look('wrong', sql`coalesce(kept.body <> ${body}, false)`);
-
-  const find =
-    (statement: typeof staleStatement): BodyKeeper['stale'] =>
-    async ({ db, organizationId }, after, limit) => {
-      const rows = await db.read(statement, { organizationId, after, limit });
-      return { ids: rows.filter(({ isFound }) => isFound).map(({ id }) => id), last: rows.at(-1)?.id };
-    };
-
-  /** Whoever changes a record keeps its body then. Under this lock nobody does. */
-  const lockStatement = prepared(
-    `${name}.lock_for_bodies`,
-    ($: Params<BatchValues>) => sql<{ id: string }>`
-      select ${table.id} as "id" from ${table} where ${ofBatch($)} order by ${table.id} for update`,
-  );
-
-  const keepStatement = prepared(
-    `${name}.keep_bodies`,
-    ($: Params<BatchValues>) => sql`
-      insert into ${bodies} (organization_id, id, updated_at, rendering, body)
-      select ${table.organizationId}, ${table.id}, ${table.updatedAt}, ${rendering}, ${body} from ${table} where ${ofBatch($)}
-      on conflict (organization_id, id) do update
-      set updated_at = excluded.updated_at, rendering = excluded.rendering, body = excluded.body`,
-  );
-
-  return {
-    stale: find(staleStatement),
-    wrong: find(wrongStatement),
-    refresh: (scope, ids) =>
-      inTransaction(scope, async ({ db, organizationId }) => {
-        await db.write(lockStatement, { organizationId, ids });
-        await db.write(keepStatement, { organizationId, ids });
-      }),
-  };
+  return defineKeeper(view, {
+    copies: 'bodies',
+    join: sql`left join ${bodies} kept on kept.organization_id = ${table.organizationId} and kept.id = ${table.id}
+      and kept.updated_at = ${table.updatedAt} and kept.rendering = ${rendering}`,
+    stale: sql`kept.id is null`,
+    wrong: sql`coalesce(kept.body <> ${body}, false)`,
+    where: view.visible,
+    refresh: (which) => ({
+      keep_bodies: sql`
+        insert into ${bodies} (organization_id, id, updated_at, rendering, body)
+        select ${table.organizationId}, ${table.id}, ${table.updatedAt}, ${rendering}, ${body} from ${table} where ${which}
+        on conflict (organization_id, id) do update
+        set updated_at = excluded.updated_at, rendering = excluded.rendering, body = excluded.body`,
+    }),
+  });
 }

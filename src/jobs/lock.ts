@@ -6,7 +6,7 @@ export const JOB_LOCKS = {
   sweepFiles: 7_210_455_319,
   recount: 7_210_455_320,
   sweepIdempotencyKeys: 7_210_455_321,
-  keepBodies: 7_210_455_322,
+  keepCopies: 7_210_455_322,
 } as const;
 
 /**

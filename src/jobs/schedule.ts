@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/client.ts';
 import type { FileStorage } from '../files/storage.ts';
-import { keepBodies } from './keep-bodies.ts';
+import { keepCopies } from './keep-copies.ts';
 import { JOB_LOCKS, withJobLock } from './lock.ts';
 import { type Purged, purgeProducts } from './purge.ts';
 import { sweepFiles } from './sweep-files.ts';
@@ -51,11 +51,11 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
       run: async (signal) => options.onSwept?.(await sweepFiles({ db, storage, logger, now: now(), signal })),
     },
     {
-      name: 'keep-bodies',
-      lock: JOB_LOCKS.keepBodies,
+      name: 'keep-copies',
+      lock: JOB_LOCKS.keepCopies,
       every: 24 * HOUR_MS,
       run: async (signal) => {
-        await keepBodies({ db, logger, signal });
+        await keepCopies({ db, logger, signal });
       },
     },
     {

@@ -22,6 +22,13 @@ const CHECKSUMS = [
   ['0003_idempotency_keys', 'd2f59842494e0714ce051bb5cbe31102f4b05d5d08841decba32cff91e88c28c'],
   ['0004_external_reference_code', '8dba4755c64ce4b3848191b40259aaf64e879e575f460a8c41e2ad9e67864081'],
   ['0005_stored_bodies', '9e9b93acd297a7c9292a5e2806a374c5c45b3cd93b762c3d6abc3b941e3b164a'],
+  ['0006_searchable_records', 'c886b3fb1bd9c2c50f0b9a24fa21298b44dd185949ce023db44660c9b696875e'],
+  ['0007_searchable_records_filled', '99ea44b99460c8c6be0da3e30a4def30a146bb43de1f7342282eea95ff222e79'],
+  ['0008_searchable_records_keys', '5646a24fcb8a0fd31718c0f907aa558aff4311737ecbbaf46e30b1074b9685b2'],
+  [
+    '0009_searchable_records_keys_checked',
+    '0a77b22a1d565e63134031989a02fae14a31f7d3c6e21e6e222284debc1ed8c7',
+  ],
 ];
 
 /** Older than the rule that nobody waits for a migration. */
@@ -278,6 +285,64 @@ describe('a migration of tables in use', () => {
   });
 });
 
+describe('the tables that searches look at', () => {
+  const before = readMigrations().filter(({ tag }) => tag < '0006');
+
+  const seen = (url: string) =>
+    rows(
+      url,
+      `select 'customer' as kind, id, tags, search, archived_at is null as live from searchable_customers
+        union all select 'product', id, array[type, status, budget_tier, external_reference_code], search, archived_at is null
+        from searchable_products order by 1, 2`,
+    );
+
+  test('have every record of an older database, also when filling them was interrupted', async () => {
+    const url = await emptyDatabase();
+    await migrateDatabase(url, before);
+    const [organization, customer, product, archived] = [1, 2, 3, 4].map(
+      (digit) => `00000000-0000-0000-0000-00000000000${digit}`,
+    );
+    await rows(url, `insert into organizations (id, name) values ('${organization}', 'a')`);
+    for (const [id, at] of [
+      [customer, 'null'],
+      [archived, 'now()'],
+    ])
+      await rows(
+        url,
+        `insert into customers (organization_id, id, last_name, tags, archived_at)
+          values ('${organization}', '${id}', 'Peña', '{vip}', ${at})`,
+      );
+    await rows(
+      url,
+      `insert into products (organization_id, id, title, type, status, pricing_mode)
+        values ('${organization}', '${product}', 'Bogotá', 'package', 'active', 'total')`,
+    );
+    const interrupted = readMigrations().map((migration) => ({
+      ...migration,
+      statements: migration.statements.flatMap((statement) =>
+        statement.includes('CREATE INDEX CONCURRENTLY IF NOT EXISTS "searchable_products_idx"')
+          ? ['select 1 / 0']
+          : [statement],
+      ),
+    }));
+    await expect(migrateDatabase(url, interrupted)).rejects.toThrow('division by zero');
+    await migrateDatabase(url);
+    const pena = { kind: 'customer', tags: ['vip'], search: 'pena\u001f\u001f' };
+    expect(await seen(url)).toEqual([
+      { ...pena, id: customer, live: true },
+      { ...pena, id: archived, live: false },
+      {
+        kind: 'product',
+        id: product,
+        tags: ['package', 'active', null, null],
+        search: 'bogota\u001f\u001f',
+        live: true,
+      },
+    ]);
+    expect(await describeSchema(url)).toEqual(await describeSchema(migrated));
+  });
+});
+
 describe('the rule that nobody waits for a migration', () => {
   test('is kept by every migration', () => {
     for (const migration of readMigrations()) {
@@ -322,6 +387,10 @@ describe('the rule that nobody waits for a migration', () => {
       'an index beside something else',
       ['create index concurrently if not exists a on t (x)', 'update t set x = 1'],
     ],
+    [
+      'rows beside an index that cannot be inserted twice',
+      ['insert into a (x) select x from t', 'create index concurrently if not exists a_idx on a (x)'],
+    ],
   ])('refuses %s', (_name, statements) => {
     expect(dangersOf({ statements })).toHaveLength(1);
   });
@@ -339,6 +408,11 @@ describe('the rule that nobody waits for a migration', () => {
       ],
       ['ALTER TABLE "customers" ADD CONSTRAINT "k" CHECK (a > 0) NOT VALID;'],
       ['ALTER TABLE "customers" VALIDATE CONSTRAINT "k";'],
+      [
+        'insert into "a" ("x") select "x" from "customers" on conflict do nothing;',
+        ...build(),
+        'analyze "a";',
+      ],
       build(),
     ])
       expect(dangersOf({ statements })).toEqual([]);

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { listCustomers } from '../../src/customers/repository.ts';
 import type { Queries } from '../../src/db/client.ts';
 import { fieldsOf } from '../../src/db/fields.ts';
 import { contains, defineList, equals, hasEntry, newestFirst } from '../../src/db/list.ts';
@@ -33,7 +34,7 @@ const Query = z.object({
 });
 
 const listPeople = defineList(
-  { ...liveCustomers, fields: fieldsOf(Shown, customers) },
+  { ...liveCustomers, searchable: undefined, fields: fieldsOf(Shown, customers) },
   {
     name: 'list_test.people',
     query: Query,
@@ -88,6 +89,31 @@ test('the page and the total have the conditions that were sent, and no other', 
   expect(await conditions({ city: 'Lima', tag: 'vip', query: 'a' })).toEqual([2, 2, 2, 2]);
   expect((await ranFor({})).statement.text).toContain('"live_counts"');
   expect((await ranFor({ city: 'Lima' })).statement.text).not.toContain('"live_counts"');
+});
+
+test('what only a search finds is looked for where searches look: the page by its ids, the total there alone', async () => {
+  const { ran, scope } = recorder();
+  await listCustomers(scope, { limit: 25, offset: 0, query: 'a', tag: 'vip' });
+  const text = ran[0]?.statement.text ?? '';
+  const found = `from "searchable_customers" "customers" where "customers"."organization_id" = $1 and "customers"."archived_at" is null and "customers"."search" like contains_pattern($2) and "customers"."tags" @> array[$3]::text[]`;
+  expect(text).toContain(`and "customers"."id" in (select "customers"."id" ${found})`);
+  expect(text).toContain(`(select count(*) ${found})`);
+  await listCustomers(scope, { limit: 25, offset: 0 });
+  expect(ran[1]?.statement.text).not.toContain('searchable');
+});
+
+test('a filter whose column searches do not see is refused at the start', () => {
+  const list = () =>
+    defineList(
+      { ...liveCustomers, fields: fieldsOf(Shown, customers) },
+      {
+        name: 'list_test.refused',
+        query: Query.pick({ limit: true, offset: true, city: true }),
+        order: [newestFirst(customers.id)],
+        filters: { city: equals(customers.city) },
+      },
+    );
+  expect(list).toThrow('The filter city needs its column in searchable_customers.');
 });
 
 test('a resource without live counts is counted', async () => {

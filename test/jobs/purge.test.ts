@@ -12,7 +12,7 @@ const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 
 const service = useService();
 // The purge goes over all organizations.
-beforeEach(() => service.query('truncate products, product_bodies, product_variants'));
+beforeEach(() => service.query('truncate products, product_bodies, searchable_products, product_variants'));
 
 const silent = createLogger('silent');
 

@@ -8,11 +8,11 @@ import { isId } from '../../db/ids.ts';
 import { isoTime, type Json } from '../../db/json.ts';
 import { defineList, newestFirst, type Page } from '../../db/list.ts';
 import { addToLiveCount } from '../../db/live-count.ts';
-import { patchStatement } from '../../db/patch.ts';
-import { toRecord } from '../../db/record.ts';
+import { definePatch } from '../../db/patch.ts';
 import { missing, type RecordKey, rowOf } from '../../db/resource.ts';
 import { liveProducts, products } from '../../db/schema/index.ts';
 import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
+import { makeSearchable } from '../../db/searchable.ts';
 import { type Params, prepared } from '../../db/statement.ts';
 import { ApiError } from '../../errors.ts';
 import { text } from '../../http/fields.ts';
@@ -33,13 +33,17 @@ const listArchived = defineList(
     }),
     visible: sql`${products.archivedAt} is not null`,
     isCounted: false,
+    searchable: undefined,
   },
   {
     name: 'products.list_archived',
     query: CatalogProductListQuery.extend({ since: text({ max: 64 }) }),
     order: [newestFirst(products.archivedAt), newestFirst(products.id)],
     filters: {
-      since: { where: (since) => sql`${products.archivedAt} >= ${since}::timestamptz` },
+      since: {
+        column: products.archivedAt,
+        where: (since) => sql`${products.archivedAt} >= ${since}::timestamptz`,
+      },
       ...productFilters,
     },
   },
@@ -58,26 +62,15 @@ export const listArchivedCatalogProducts = (
 ): Promise<Json<Page<RestorableCatalogProduct>>> =>
   listArchived(scope, { ...query, since: retainedSince(now) });
 
-const mediaColumns = columnsOf(CatalogProductMediaUpdate, products);
-
-const updateMediaStatement = patchStatement(productView, mediaColumns, 'products.update_media');
-
 /**
  * Changes the media fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
  * @throws CATALOG_PRODUCT_NOT_FOUND
  */
-export async function updateCatalogProductMedia(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-  input: CatalogProductMediaUpdate,
-): Promise<Json<CatalogProduct>> {
-  const patch = JSON.stringify(toRecord(mediaColumns, input));
-  const [row] = isId(id)
-    ? await db.write(updateMediaStatement, { organizationId, id, patch, relatedChanged: false })
-    : [];
-  if (!row) throw missing(liveProducts, id);
-  return row.body;
-}
+export const updateCatalogProductMedia = definePatch(
+  productView,
+  columnsOf(CatalogProductMediaUpdate, products),
+  'products.update_media',
+);
 
 const lockArchivedStatement = prepared('products.restore_lock', ($: Params<RecordKey & { since: string }>) =>
   builder
@@ -93,6 +86,8 @@ const lockArchivedStatement = prepared('products.restore_lock', ($: Params<Recor
 const restoreStatement = prepared('products.restore', ($: Params<RecordKey>) =>
   builder.update(products).set({ archivedAt: sql`null` }).where(rowOf(liveProducts, $)),
 );
+
+const searchableStatement = makeSearchable(liveProducts);
 
 /**
  * Brings an archived product back as it was, with its `updatedAt`, as long as it is retained.
@@ -113,6 +108,7 @@ export const restoreCatalogProduct = (
       throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED', 'The catalog product is not archived.');
     if (!stored?.isRetained) throw missing(liveProducts, id);
     await within.db.write(restoreStatement, key);
+    await within.db.write(searchableStatement, key);
     await addToLiveCount(within, liveProducts, 1);
     return getCatalogProduct(within, id);
   });

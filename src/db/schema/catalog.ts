@@ -88,11 +88,6 @@ export const products = pgTable(
     index('products_external_reference_code_idx')
       .on(table.organizationId, table.externalReferenceCode, table.updatedAt.desc(), table.id.desc())
       .where(sql`archived_at is null and external_reference_code is not null`),
-    // The list filtered by query.
-    index('products_search_idx')
-      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-      .with(NO_PENDING_LIST)
-      .where(sql`archived_at is null`),
     // The dashboard's archive, latest first.
     index('products_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
@@ -105,12 +100,41 @@ export const products = pgTable(
   ],
 );
 
-/** For the purge, oldest first, in all organizations at once. */
+/** Products as a search sees them; see db/searchable.ts. */
+export const searchableProducts = pgTable(
+  'searchable_products',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    type: text().notNull(),
+    status: text().notNull(),
+    budgetTier: text(),
+    externalReferenceCode: text(),
+    search: text().notNull(),
+    archivedAt: archivedAt(),
+  },
+  (table) => [
+    primaryKey({ name: 'searchable_products_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'searchable_products_product_fkey',
+      columns: [table.organizationId, table.id],
+      foreignColumns: [products.organizationId, products.id],
+    }),
+    // The list filtered by query, also together with other filters.
+    index('searchable_products_idx')
+      .using('gin', table.organizationId, table.externalReferenceCode, table.search.op('gin_trgm_ops'))
+      .with(NO_PENDING_LIST)
+      .where(sql`archived_at is null`),
+  ],
+);
+
+/** The active catalog. */
 export const liveProducts = {
   table: products,
   visible: isNull(products.archivedAt),
   missing: { code: 'CATALOG_PRODUCT_NOT_FOUND', noun: 'catalog product' },
   isCounted: true,
+  searchable: { table: searchableProducts, texts: searchedProductFields },
 } satisfies Resource;
 
 export const productVariants = pgTable(

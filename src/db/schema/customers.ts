@@ -19,6 +19,8 @@ const fullName = sql`coalesce(nullif(first_name, '') || ' ' || nullif(last_name,
 /** What `query` finds of a customer, beside its full name. */
 export const searchedCustomerFields = ['summary', 'contactSearch'];
 
+const noTags = sql`'{}'::text[]`;
+
 export const customers = pgTable(
   'customers',
   {
@@ -30,7 +32,7 @@ export const customers = pgTable(
     country: text(),
     preferredLanguage: text(),
     summary: text(),
-    tags: text().array().notNull().default(sql`'{}'::text[]`),
+    tags: text().array().notNull().default(noTags),
     /**
      * What `query` finds of the contacts. A generated column reads only its own row, so whoever writes the contacts
      * copies them here.
@@ -54,14 +56,29 @@ export const customers = pgTable(
     index('customers_live_idx')
       .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
       .where(sql`archived_at is null`),
-    // The list filtered by query.
-    index('customers_search_idx')
-      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-      .with(NO_PENDING_LIST)
-      .where(sql`archived_at is null`),
-    // The list filtered by tag.
-    index('customers_tags_idx')
-      .using('gin', table.organizationId, table.tags)
+  ],
+);
+
+/** Customers as a search sees them; see db/searchable.ts. */
+export const searchableCustomers = pgTable(
+  'searchable_customers',
+  {
+    organizationId: organizationId(),
+    id: uuid().notNull(),
+    tags: text().array().notNull().default(noTags),
+    search: text().notNull(),
+    archivedAt: archivedAt(),
+  },
+  (table) => [
+    primaryKey({ name: 'searchable_customers_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'searchable_customers_customer_fkey',
+      columns: [table.organizationId, table.id],
+      foreignColumns: [customers.organizationId, customers.id],
+    }),
+    // The list filtered by query, by tag, or by both.
+    index('searchable_customers_idx')
+      .using('gin', table.organizationId, table.tags, table.search.op('gin_trgm_ops'))
       .with(NO_PENDING_LIST)
       .where(sql`archived_at is null`),
   ],
@@ -73,6 +90,10 @@ export const liveCustomers = {
   visible: isNull(customers.archivedAt),
   missing: { code: 'CUSTOMER_NOT_FOUND', noun: 'customer' },
   isCounted: true,
+  searchable: {
+    table: searchableCustomers,
+    texts: ['firstName', 'lastName', ...searchedCustomerFields],
+  },
 } satisfies Resource;
 
 export const customerContacts = pgTable(
