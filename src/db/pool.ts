@@ -61,7 +61,12 @@ export function openPool(options: PoolOptions) {
   const onError = options.onConnectionError ?? (() => undefined);
   pool.on('error', onError);
   // A client that is checked out has no listener of the pool's: its broken connection would end the process.
-  pool.on('connect', (client) => client.on('error', onError));
+  pool.on('connect', (client) => {
+    client.on('error', onError);
+    // One request has one process of PostgreSQL. With parallel workers a search would take several, and the places that
+    // the scheduler gives would say nothing. A startup parameter would be refused by poolers that do not expect it.
+    client.query('set max_parallel_workers_per_gather = 0').catch(() => undefined);
+  });
 
   /** Runs work on one connection. pg-pool's own query() drops the connection after every error, a unique violation included. */
   async function use<Result>(
