@@ -121,7 +121,7 @@ async function sqlLane(job: SqlJob, number: number): Promise<Lane> {
   const key = `${number} ${url}`;
   let client = clients.get(key);
   if (!client) {
-    client = new RenderingClient({ connectionString: url });
+    client = new RenderingClient({ connectionString: url, options: '-c max_parallel_workers_per_gather=0' });
     clients.set(key, client);
     await client.connect();
   }

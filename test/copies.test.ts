@@ -148,6 +148,41 @@ test('a title that two clients change to and fro at once is found as it is in th
   }
 });
 
+describe('what searches see is written', () => {
+  const version = async (table: string, id: string) =>
+    (await service.query(`select xmin::text as version from ${table} where id = $1`, [id]))[0]?.version;
+
+  test.each([
+    ['only with what they look at', { title: 'Puebla' }, { operator: 'Andes' }],
+    ['not when a field is sent as it is', { status: 'paused' }, { title: 'Oaxaca', status: 'active' }],
+  ])('of a product %s', async (_name, seen, unseen) => {
+    const agency = await service.agency();
+    const { body } = await agency.post(PRODUCTS, { title: 'Oaxaca', status: 'active' });
+    const before = await version('searchable_products', body.id);
+    expect((await agency.patch(`${PRODUCTS}/${body.id}`, unseen)).status).toBe(200);
+    expect(await version('searchable_products', body.id)).toBe(before);
+    expect((await agency.patch(`${PRODUCTS}/${body.id}`, seen)).status).toBe(200);
+    expect(await version('searchable_products', body.id)).not.toBe(before);
+  });
+
+  test.each([
+    ['only with what they look at', { lastName: 'Peña' }, { city: 'Lima' }],
+    [
+      'not when contacts are sent as they are',
+      { tags: ['vip'] },
+      { contacts: [contact('same')], city: 'Lima' },
+    ],
+  ])('of a customer %s', async (_name, seen, unseen) => {
+    const agency = await service.agency();
+    const { body } = await agency.post(CUSTOMERS, { contacts: [contact('same')] });
+    const before = await version('searchable_customers', body.id);
+    expect((await agency.patch(`${CUSTOMERS}/${body.id}`, unseen)).status).toBe(200);
+    expect(await version('searchable_customers', body.id)).toBe(before);
+    expect((await agency.patch(`${CUSTOMERS}/${body.id}`, seen)).status).toBe(200);
+    expect(await version('searchable_customers', body.id)).not.toBe(before);
+  });
+});
+
 describe('a release that changes fields', () => {
   const agencyWithOldBodies = async () => {
     const agency = await service.agency();

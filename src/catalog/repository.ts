@@ -10,7 +10,7 @@ import { contains, defineList, equals, newestFirst } from '../db/list.ts';
 import { addLive } from '../db/live-count.ts';
 import { definePatch } from '../db/patch.ts';
 import { columnList, columnsFrom, newRow, newRowValues, recordsFrom, toNewRecord } from '../db/record.ts';
-import { nameOf, organizationParam, type RecordKey, rowOf } from '../db/resource.ts';
+import { nameOf, organizationParam, type RecordKey, rowOf, type TenantTable } from '../db/resource.ts';
 import {
   liveProducts,
   productBodies,
@@ -165,29 +165,16 @@ const purgeVariantsStatement = prepared('products.purge_variants', ($: Params<Om
     .returning(named({ productId: productVariants.productId })),
 );
 
-const purgeBodiesStatement = prepared('products.purge_bodies', ($: Params<Omit<PurgeValues, 'before'>>) =>
-  builder
-    .delete(productBodies)
-    .where(
-      sql`${productBodies.organizationId} = ${$.organizationId} and ${productBodies.id} = any(${$.ids}::uuid[])`,
-    ),
-);
-
-const purgeSearchableStatement = prepared(
-  'products.purge_searchable',
-  ($: Params<Omit<PurgeValues, 'before'>>) =>
+const purgeFrom = (table: TenantTable, name: string) =>
+  prepared(name, ($: Params<Omit<PurgeValues, 'before'>>) =>
     builder
-      .delete(searchableProducts)
-      .where(
-        sql`${searchableProducts.organizationId} = ${$.organizationId} and ${searchableProducts.id} = any(${$.ids}::uuid[])`,
-      ),
-);
+      .delete(table)
+      .where(sql`${table.organizationId} = ${$.organizationId} and ${table.id} = any(${$.ids}::uuid[])`),
+  );
 
-const purgeStatement = prepared('products.purge', ($: Params<Omit<PurgeValues, 'before'>>) =>
-  builder
-    .delete(products)
-    .where(sql`${products.organizationId} = ${$.organizationId} and ${products.id} = any(${$.ids}::uuid[])`),
-);
+const purgeBodiesStatement = purgeFrom(productBodies, 'products.purge_bodies');
+const purgeSearchableStatement = purgeFrom(searchableProducts, 'products.purge_searchable');
+const purgeStatement = purgeFrom(products, 'products.purge');
 
 /** Removes the given products that are still due, with their variants: all of them or none. */
 const purgeOfOrganization = (
