@@ -2,9 +2,14 @@ import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { loadDataSet, recordId, rotatedConversation, TERMS } from '../bench/dataset.ts';
 import { statementOf } from '../bench/workloads.ts';
-import { getCatalogProduct, listCatalogProducts, purgeCatalogProducts } from '../src/catalog/repository.ts';
+import {
+  getCatalogProduct,
+  listCatalogProducts,
+  productKeepers,
+  purgeCatalogProducts,
+} from '../src/catalog/repository.ts';
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
-import { getCustomer, listCustomers } from '../src/customers/repository.ts';
+import { customerKeepers, getCustomer, listCustomers } from '../src/customers/repository.ts';
 import { listArchivedCatalogProducts } from '../src/dashboard/products/repository.ts';
 import { sweepKeys } from '../src/db/idempotency.ts';
 import type { OrganizationScope } from '../src/db/scope.ts';
@@ -244,6 +249,40 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
         [statement.name],
       );
       expect(plans?.rows).toEqual([{ generic_plans: 3, custom_plans: 5 }]);
+    });
+  });
+
+  describe('a look at the copies of records costs what it looks at, wherever it begins', () => {
+    const looks = [
+      { records: 'products', kind: 'product', keepers: productKeepers },
+      { records: 'customers', kind: 'customer', keepers: customerKeepers },
+    ] as const;
+    const cases = looks.flatMap(({ records, kind, keepers }) =>
+      (['bodies', 'searchable'] as const).flatMap((copies) =>
+        (['stale', 'wrong'] as const).map((find) => ({
+          records,
+          copies,
+          find,
+          look: (scope: OrganizationScope) =>
+            keepers[copies][find](scope, recordId(kind, AGENCY, 7_000), 100),
+        })),
+      ),
+    );
+    const copiesOf = (records: string): string[] => [
+      records,
+      `searchable_${records}`,
+      `${records.slice(0, -1)}_bodies`,
+    ];
+    test.each(cases)('$find $copies of $records', async ({ records, look }) => {
+      for (const nodes of await plansOf(await statementOf(AGENCY, look, []))) {
+        remember(nodes);
+        expect(scans(nodes), 'read in whole').toEqual([]);
+        const read = nodes
+          .filter((node) => copiesOf(records).includes(node['Relation Name'] ?? ''))
+          .map((node) => node['Actual Rows'] * node['Actual Loops']);
+        expect(read.length).toBeGreaterThan(0);
+        expect(Math.max(...read)).toBeLessThanOrEqual(110);
+      }
     });
   });
 

@@ -976,8 +976,9 @@ select
   kept.id is null as "isFound"
 from
   customers
-  left join customer_bodies kept on kept.organization_id = customers.organization_id
+  left join customer_bodies kept on kept.organization_id = $1
   and kept.id = customers.id
+  and kept.id > $2
   and kept.updated_at = customers.updated_at
   and kept.rendering = 147573592
 where
@@ -995,13 +996,14 @@ limit
 select
   customers.id as id,
   (
-    searchable.id is null
-    or row (searchable.tags, searchable.search, searchable.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
+    kept.id is null
+    or row (kept.tags, kept.search, kept.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
   ) as "isFound"
 from
   customers
-  left join searchable_customers searchable on searchable.organization_id = $1
-  and searchable.id = customers.id
+  left join searchable_customers kept on kept.organization_id = $1
+  and kept.id = customers.id
+  and kept.id > $2
 where
   customers.organization_id = $1
   and true
@@ -1382,8 +1384,9 @@ select
   ) as "isFound"
 from
   customers
-  left join customer_bodies kept on kept.organization_id = customers.organization_id
+  left join customer_bodies kept on kept.organization_id = $1
   and kept.id = customers.id
+  and kept.id > $2
   and kept.updated_at = customers.updated_at
   and kept.rendering = 147573592
 where
@@ -1401,13 +1404,14 @@ limit
 select
   customers.id as id,
   (
-    searchable.id is null
-    or row (searchable.tags, searchable.search, searchable.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
+    kept.id is null
+    or row (kept.tags, kept.search, kept.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
   ) as "isFound"
 from
   customers
-  left join searchable_customers searchable on searchable.organization_id = $1
-  and searchable.id = customers.id
+  left join searchable_customers kept on kept.organization_id = $1
+  and kept.id = customers.id
+  and kept.id > $2
 where
   customers.organization_id = $1
   and true

@@ -2611,8 +2611,9 @@ select
   kept.id is null as "isFound"
 from
   products
-  left join product_bodies kept on kept.organization_id = products.organization_id
+  left join product_bodies kept on kept.organization_id = $1
   and kept.id = products.id
+  and kept.id > $2
   and kept.updated_at = products.updated_at
   and kept.rendering = 44438628
 where
@@ -2630,14 +2631,14 @@ limit
 select
   products.id as id,
   (
-    searchable.id is null
+    kept.id is null
     or row (
-      searchable.type,
-      searchable.status,
-      searchable.budget_tier,
-      searchable.external_reference_code,
-      searchable.search,
-      searchable.archived_at
+      kept.type,
+      kept.status,
+      kept.budget_tier,
+      kept.external_reference_code,
+      kept.search,
+      kept.archived_at
     ) is distinct from row (
       products.type,
       products.status,
@@ -2649,8 +2650,9 @@ select
   ) as "isFound"
 from
   products
-  left join searchable_products searchable on searchable.organization_id = $1
-  and searchable.id = products.id
+  left join searchable_products kept on kept.organization_id = $1
+  and kept.id = products.id
+  and kept.id > $2
 where
   products.organization_id = $1
   and true
@@ -3428,8 +3430,9 @@ select
   ) as "isFound"
 from
   products
-  left join product_bodies kept on kept.organization_id = products.organization_id
+  left join product_bodies kept on kept.organization_id = $1
   and kept.id = products.id
+  and kept.id > $2
   and kept.updated_at = products.updated_at
   and kept.rendering = 44438628
 where
@@ -3447,14 +3450,14 @@ limit
 select
   products.id as id,
   (
-    searchable.id is null
+    kept.id is null
     or row (
-      searchable.type,
-      searchable.status,
-      searchable.budget_tier,
-      searchable.external_reference_code,
-      searchable.search,
-      searchable.archived_at
+      kept.type,
+      kept.status,
+      kept.budget_tier,
+      kept.external_reference_code,
+      kept.search,
+      kept.archived_at
     ) is distinct from row (
       products.type,
       products.status,
@@ -3466,8 +3469,9 @@ select
   ) as "isFound"
 from
   products
-  left join searchable_products searchable on searchable.organization_id = $1
-  and searchable.id = products.id
+  left join searchable_products kept on kept.organization_id = $1
+  and kept.id = products.id
+  and kept.id > $2
 where
   products.organization_id = $1
   and true

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { nameOf, type Resource } from './resource.ts';
+import { nameOf, type Resource, type TenantTable } from './resource.ts';
 import { inTransaction, type OrganizationScope } from './scope.ts';
 import { type Params, prepared } from './statement.ts';
 
@@ -21,8 +21,10 @@ export type Keeper = {
 type KeeperOptions = {
   /** What the copies are: the end of its statements' names. */
   copies: string;
-  /** A left join of the record's copy. */
-  join: SQL;
+  /** Where they are kept. The conditions call it `kept`. */
+  table: TenantTable;
+  /** What makes a copy count, beside its id. */
+  counts?: SQL;
   stale: SQL;
   wrong: SQL;
   /** Which records are looked at. */
@@ -41,10 +43,13 @@ export function defineKeeper(resource: Resource, options: KeeperOptions): Keeper
     sql`${table.organizationId} = ${$.organizationId} and ${table.id} = any(${$.ids}::uuid[])`;
 
   const defineFind = (what: 'stale' | 'wrong'): Find => {
+    // Both sides begin after the last id: a merge of the two would read all copies before it, at every look.
     const statement = prepared(
       `${name}.${what}_${options.copies}`,
       ($: Params<LookValues>) => sql<{ id: string; isFound: boolean }>`
-        select ${table.id} as "id", ${options[what]} as "isFound" from ${table} ${options.join}
+        select ${table.id} as "id", ${options[what]} as "isFound" from ${table}
+        left join ${options.table} kept on kept.organization_id = ${$.organizationId}
+          and kept.id = ${table.id} and kept.id > ${$.after} ${options.counts ?? sql``}
         where ${table.organizationId} = ${$.organizationId} and ${options.where} and ${table.id} > ${$.after}
         order by ${table.id} limit ${$.limit}`,
     );

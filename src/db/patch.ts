@@ -6,7 +6,7 @@ import type { Json } from './json.ts';
 import { columnList, columnsFrom, nextUpdatedAt, type Storable, toRecord } from './record.ts';
 import { missing, nameOf, type RecordKey, recordOf, rowOf, type TenantTable, type View } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
-import { changeSearchableFrom, changesSearch } from './searchable.ts';
+import { changeSearchable, changesSearch } from './searchable.ts';
 import { type Params, rendered, type Statement } from './statement.ts';
 import { renderAndKeep } from './stored-body.ts';
 
@@ -42,7 +42,7 @@ export function patchStatement<T>(
         where ${recordOf(view, $)} and (${$.relatedChanged}::boolean
           or row(${columnsFrom('(stored.record)', columns)}) is distinct from row(${columnsFrom('patched', columns)}))
         returning ${table}.*)
-      ${searchable && changesSearch(view, Object.keys(columns)) ? sql`, searched as (${changeSearchableFrom(searchable, 'changed')})` : sql``}
+      ${searchable && changesSearch(view, Object.keys(columns)) ? sql`, searched as (${changeSearchable(searchable, 'changed', 'stored')})` : sql``}
       ${renderAndKeep(
         view,
         sql`from (select * from changed union all

@@ -62,27 +62,28 @@ export const makeSearchable = (resource: SearchableResource): Statement<never, R
 /**
  * The part of a statement that changes a record. It only ever updates the copy, which is there as long as the record is: a
  * statement that has waited for the record's lock does not see what was inserted while it waited.
- * @param changed names the relation of the record as it is written
+ * @param changed names the relation that has the record as it is written
+ * @param stored names one whose `record` is the locked record as it was: nothing is written when searches see both alike
  */
-export const changeSearchable = (searchable: Searchable, changed: string): SQL =>
-  sql`update ${searchable.table} searchable
-    set (${columnList(copiedColumns(searchable))}) = ${rowFrom(changed, searchable)} from ${sql.identifier(changed)}
-    where searchable.organization_id = ${organizationParam} and searchable.id = ${sql.identifier(changed)}.id`;
-
-/** The same where the relation `stored` has the record as it was when it was locked: nothing is written for the same text. */
-export const changeSearchableFrom = (searchable: Searchable, changed: string): SQL =>
-  sql`${changeSearchable(searchable, changed)} and exists (select from stored
-    where ${rowFrom('(stored.record)', searchable)} is distinct from ${rowFrom(changed, searchable)})`;
+export function changeSearchable(searchable: Searchable, changed: string, stored?: string): SQL {
+  const written = rowFrom(changed, searchable);
+  const isOther = stored
+    ? sql`and exists (select from ${sql.identifier(stored)}
+        where ${rowFrom(`(${stored}.record)`, searchable)} is distinct from ${written})`
+    : sql``;
+  return sql`update ${searchable.table} searchable
+    set (${columnList(copiedColumns(searchable))}) = ${written} from ${sql.identifier(changed)}
+    where searchable.organization_id = ${organizationParam} and searchable.id = ${sql.identifier(changed)}.id ${isOther}`;
+}
 
 /** For jobs: finds records that searches see other than they are, and mends that. */
 export function defineSearchKeeper(resource: SearchableResource): Keeper {
-  const { table, searchable } = resource;
-  const isOther = sql`(searchable.id is null
-    or ${rowFrom('searchable', searchable)} is distinct from ${rowFrom(nameOf(resource), searchable)})`;
+  const { searchable } = resource;
+  const isOther = sql`(kept.id is null
+    or ${rowFrom('kept', searchable)} is distinct from ${rowFrom(nameOf(resource), searchable)})`;
   return defineKeeper(resource, {
     copies: 'searchable',
-    join: sql`left join ${searchable.table} searchable
-      on searchable.organization_id = ${organizationParam} and searchable.id = ${table.id}`,
+    table: searchable.table,
     stale: isOther,
     wrong: isOther,
     where: sql`true`,

@@ -75,8 +75,8 @@ export function defineBodyKeeper<T>(view: View<T, TenantTable & { updatedAt: PgC
   const body = sql`(${jsonRows(view.fields, sql``)})`;
   return defineKeeper(view, {
     copies: 'bodies',
-    join: sql`left join ${bodies} kept on kept.organization_id = ${table.organizationId} and kept.id = ${table.id}
-      and kept.updated_at = ${table.updatedAt} and kept.rendering = ${rendering}`,
+    table: bodies,
+    counts: sql`and kept.updated_at = ${table.updatedAt} and kept.rendering = ${rendering}`,
     stale: sql`kept.id is null`,
     wrong: sql`coalesce(kept.body <> ${body}, false)`,
     where: view.visible,
