@@ -134,6 +134,9 @@ class RenderedQuery implements Submittable {
     const parsed = new Set<string>();
     for (const { name = '', text, values = [] } of this.#queries) {
       const isPrepared = name !== '' && (connection.parsedStatements[name] !== undefined || parsed.has(name));
+      // Closed first: after a query that failed, the server has skipped the others, and a pooler may believe that it has
+      // prepared them.
+      if (!isPrepared && name !== '') messages.push(serialize.close({ type: 'S', name }));
       if (!isPrepared) messages.push(serialize.parse({ name, text }));
       parsed.add(name);
       messages.push(serialize.bind({ statement: name, values, valueMapper: asText }), EXECUTE);

@@ -1,13 +1,23 @@
 import { sql } from 'drizzle-orm';
 import { expect, inject, test } from 'vitest';
+import type { Json } from '../../src/db/json.ts';
 import { checkPooler } from '../../src/db/pooler.ts';
-import { unprepared } from '../../src/db/statement.ts';
+import { type Params, prepared, rendered, unprepared } from '../../src/db/statement.ts';
 import { pooled } from '../support/databases.ts';
 import { useService } from '../support/service.ts';
 
 /** With npm run test:pooler the way to the database leads through one. */
 
 const service = useService();
+
+const DIVIDE = prepared(
+  'test.divide',
+  ($: Params<{ by: number }>) => sql<{ quotient: number }>`select 6 / ${$.by}::int as quotient`,
+);
+const AFTER = rendered(
+  'test.after_divide',
+  ($: Params<{ by: number }>) => sql<{ body: Json<number> }>`select ${$.by}::text as body`,
+);
 
 const SETTINGS = unprepared(
   'test.settings',
@@ -19,6 +29,13 @@ const SETTINGS = unprepared(
 
 test('the way to the database keeps prepared statements', async () => {
   await checkPooler(pooled(service.url, inject('poolerUrl')));
+});
+
+test('statements that were sent behind one that failed are prepared the next time', async () => {
+  const divide = (by: number) => service.db.writeTogether([DIVIDE, AFTER], { by });
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
+  expect((await divide(3)).map(({ body }) => String(body))).toEqual(['3']);
 });
 
 test('PostgreSQL ends what takes too long by itself, should the service be gone, and gives a request one process', async () => {
