@@ -1397,26 +1397,3 @@ order by
   customers.id
 limit
   $3;
-
--- customers.wrong_searchable
--- $1 organizationId, $2 after, $3 limit
--- rows
-select
-  customers.id as id,
-  (
-    kept.id is null
-    or row (kept.tags, kept.search, kept.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
-  ) as "isFound"
-from
-  customers
-  left join searchable_customers kept on kept.organization_id = $1
-  and kept.id = customers.id
-  and kept.id > $2
-where
-  customers.organization_id = $1
-  and true
-  and customers.id > $2
-order by
-  customers.id
-limit
-  $3;

@@ -26,7 +26,8 @@ type KeeperOptions = {
   /** What makes a copy count, beside its id. */
   counts?: SQL;
   stale: SQL;
-  wrong: SQL;
+  /** Absent where whatever is stale is wrong. */
+  wrong?: SQL;
   /** Which records are looked at. */
   where: SQL;
   /** The statements that make the copies of some records anew, by their names. They get a condition on the records. */
@@ -42,12 +43,12 @@ export function defineKeeper(resource: Resource, options: KeeperOptions): Keeper
   const ofBatch = ($: Params<BatchValues>): SQL =>
     sql`${table.organizationId} = ${$.organizationId} and ${table.id} = any(${$.ids}::uuid[])`;
 
-  const defineFind = (what: 'stale' | 'wrong'): Find => {
+  const defineFind = (what: 'stale' | 'wrong', isFound: SQL): Find => {
     // Both sides begin after the last id: a merge of the two would read all copies before it, at every look.
     const statement = prepared(
       `${name}.${what}_${options.copies}`,
       ($: Params<LookValues>) => sql<{ id: string; isFound: boolean }>`
-        select ${table.id} as "id", ${options[what]} as "isFound" from ${table}
+        select ${table.id} as "id", ${isFound} as "isFound" from ${table}
         left join ${options.table} kept on kept.organization_id = ${$.organizationId}
           and kept.id = ${table.id} and kept.id > ${$.after} ${options.counts ?? sql``}
         where ${table.organizationId} = ${$.organizationId} and ${options.where} and ${table.id} > ${$.after}
@@ -69,9 +70,10 @@ export function defineKeeper(resource: Resource, options: KeeperOptions): Keeper
     prepared(`${name}.${step}`, ($: Params<BatchValues>) => sql`${options.refresh(ofBatch($))[step]}`),
   );
 
+  const stale = defineFind('stale', options.stale);
   return {
-    stale: defineFind('stale'),
-    wrong: defineFind('wrong'),
+    stale,
+    wrong: options.wrong ? defineFind('wrong', options.wrong) : stale,
     refresh: (scope, ids) =>
       inTransaction(scope, async ({ db, organizationId }) => {
         await db.write(lockStatement, { organizationId, ids });

@@ -85,7 +85,6 @@ export function defineSearchKeeper(resource: SearchableResource): Keeper {
     copies: 'searchable',
     table: searchable.table,
     stale: isOther,
-    wrong: isOther,
     where: sql`true`,
     refresh: (which) => ({ copy_searchable: copyStatement(resource, which) }),
   });
