@@ -101,9 +101,10 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const isOwn = sql`${table.organizationId} = ${organizationParam}`;
     const matches = all(isOwn, visible, ...sent.map(([filter, { where }]) => where(sql.placeholder(filter))));
     // Under the name of the resource's own table, the conditions read the columns of the searchable one.
-    const searched = sql`from ${searchable} ${sql.identifier(nameOf(view))} where ${matches}`;
+    const source = searchable ? sql`${searchable} ${sql.identifier(nameOf(view))}` : sql`${table}`;
+    const found = sql`from ${source} where ${matches}`;
     const where = searchable
-      ? all(isOwn, visible, sql`${table.id} in (select ${table.id} ${searched})`)
+      ? all(isOwn, visible, sql`${table.id} in (select ${table.id} ${found})`)
       : matches;
     const item = storedBody(
       view,
@@ -115,10 +116,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       ),
     );
     const updatedAt = view.bodies ? sql`, updated_at` : sql``;
-    const total =
-      sent.length === 0 && view.isCounted
-        ? liveTotal(view)
-        : sql`select count(*) ${searchable ? searched : sql`from ${table} where ${where}`}`;
+    const total = sent.length === 0 && view.isCounted ? liveTotal(view) : sql`select count(*) ${found}`;
     // The limit stands there twice. With only a parameter PostgreSQL would expect a tenth of the table, reject its
     // generic plan and plan at each run, which takes up to as long as the query. A first page has no offset for the
     // same reason.

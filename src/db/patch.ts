@@ -79,7 +79,7 @@ export function definePatch<T, Name extends string>(
     relatedChanged = false,
   ): Promise<Json<T>> => {
     const patch = JSON.stringify(toRecord(columns, input));
-    const chosen = changesSearch(view, Object.keys(input)) ? statement : unsearchedStatement;
+    const chosen = Object.keys(input).every((field) => field in unsearched) ? unsearchedStatement : statement;
     const [row] = isId(id) ? await db.write(chosen, { organizationId, id, patch, relatedChanged }) : [];
     if (!row) throw missing(view, id);
     return row.body;
