@@ -13,7 +13,7 @@ export type CopiesOptions = {
   logger: FastifyBaseLogger;
   /** Records looked at by one statement, and made anew under one lock at most. */
   batchSize?: number;
-  /** Ends the run after the batch that it is at; the next run goes on from there. */
+  /** Ends the run after the batch that it is at. What is made by then stays, and the next run makes the rest. */
   signal?: AbortSignal | undefined;
 };
 
