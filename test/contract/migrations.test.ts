@@ -29,6 +29,9 @@ const CHECKSUMS = [
     '0009_searchable_records_keys_checked',
     '0a77b22a1d565e63134031989a02fae14a31f7d3c6e21e6e222284debc1ed8c7',
   ],
+  ['0010_customer_copies_cascade', 'ab6435ddd0ea6c236d63cf37819904e20738a541805493977831a46f08c1e898'],
+  ['0011_product_copies_cascade', '10bff6f50b959175ba5e091623fa4a583e664afa0913df397dc8bdacbcb5ca08'],
+  ['0012_copies_checked', 'af39a1badb135e6d09c9ef97905c4b760ef19da3c309627babbc418c07704777'],
 ];
 
 /** Older than the rule that nobody waits for a migration. */
@@ -343,6 +346,55 @@ describe('the tables that searches look at', () => {
   });
 });
 
+describe('the copies of a record', () => {
+  const ORGANIZATION = '00000000-0000-0000-0000-000000000001';
+  const first = 5;
+
+  /** What a release sends that knows nothing of copies. */
+  const purge = (url: string, id: string) =>
+    rows(url, `delete from products where id = '${id}'`).then(
+      () => 'done',
+      (error: Error) => error.message,
+    );
+
+  test('let an older release purge between any two files, and its copies do not stop the next', async () => {
+    const url = await emptyDatabase();
+    const all = readMigrations();
+    await migrateDatabase(url, all.slice(0, first));
+    const ids = all.map((_, index) => `00000000-0000-0000-0000-0000000001${String(index).padStart(2, '0')}`);
+    await rows(url, `insert into organizations (id, name) values ('${ORGANIZATION}', 'a')`);
+    for (const id of [...ids, ORGANIZATION])
+      await rows(
+        url,
+        `insert into products (organization_id, id, title, type, status, pricing_mode, archived_at)
+          values ('${ORGANIZATION}', '${id}', 'Bogotá', 'package', 'active', 'total', now())`,
+      );
+    const refused: string[] = [];
+    for (const [index, { tag }] of all.entries()) {
+      if (index < first) continue;
+      const said = await purge(url, ids[index] ?? '');
+      if (said !== 'done') refused.push(`before ${tag}: ${said}`);
+      await migrateDatabase(url, all.slice(0, index + 1));
+    }
+    // Its job runs again: a key without cascade is there only while the newest files are applied.
+    const key = expect.stringContaining('violates foreign key constraint "searchable_products_product_fkey"');
+    expect(refused).toEqual([key, key, key]);
+    expect(await describeSchema(url)).toEqual(await describeSchema(migrated));
+    for (const id of ids) expect(await purge(url, id)).toBe('done');
+    expect(await rows(url, 'select id from searchable_products')).toEqual([{ id: ORGANIZATION }]);
+  });
+
+  test('have a key that deletes them with it', async () => {
+    const keys = await rows<{ table: string; action: string }>(
+      migrated,
+      `select conrelid::regclass::text as table, confdeltype as action from pg_constraint
+        where contype = 'f' and conrelid::regclass::text ~ '_bodies$|^searchable_' order by 1`,
+    );
+    const copies = ['customer_bodies', 'product_bodies', 'searchable_customers', 'searchable_products'];
+    expect(keys).toEqual(copies.map((table) => ({ table, action: 'c' })));
+  });
+});
+
 describe('the rule that nobody waits for a migration', () => {
   test('is kept by every migration', () => {
     for (const migration of readMigrations()) {
@@ -551,7 +603,7 @@ describe('the schema', () => {
     expect(keys.length).toBeGreaterThan(15);
     for (const { name, definition } of keys) {
       expect(definition, name).toMatch(
-        /^FOREIGN KEY \(organization_id(, \w+)?\) REFERENCES (organizations\(id\)|\w+\(organization_id, id\))$/,
+        /^FOREIGN KEY \(organization_id(, \w+)?\) REFERENCES (organizations\(id\)|\w+\(organization_id, id\))( ON DELETE CASCADE)?$/,
       );
     }
   });

@@ -22,7 +22,7 @@ export const productBodies = pgTable('product_bodies', columns(), (table) => [
     name: 'product_bodies_product_fkey',
     columns: [table.organizationId, table.id],
     foreignColumns: [products.organizationId, products.id],
-  }),
+  }).onDelete('cascade'),
 ]);
 
 export const customerBodies = pgTable('customer_bodies', columns(), (table) => [
@@ -31,5 +31,5 @@ export const customerBodies = pgTable('customer_bodies', columns(), (table) => [
     name: 'customer_bodies_customer_fkey',
     columns: [table.organizationId, table.id],
     foreignColumns: [customers.organizationId, customers.id],
-  }),
+  }).onDelete('cascade'),
 ]);

@@ -119,7 +119,7 @@ export const searchableProducts = pgTable(
       name: 'searchable_products_product_fkey',
       columns: [table.organizationId, table.id],
       foreignColumns: [products.organizationId, products.id],
-    }),
+    }).onDelete('cascade'),
     // The list filtered by query, also together with other filters.
     index('searchable_products_idx')
       .using('gin', table.organizationId, table.externalReferenceCode, table.search.op('gin_trgm_ops'))

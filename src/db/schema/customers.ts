@@ -75,7 +75,7 @@ export const searchableCustomers = pgTable(
       name: 'searchable_customers_customer_fkey',
       columns: [table.organizationId, table.id],
       foreignColumns: [customers.organizationId, customers.id],
-    }),
+    }).onDelete('cascade'),
     // The list filtered by query, by tag, or by both.
     index('searchable_customers_idx')
       .using('gin', table.organizationId, table.tags, table.search.op('gin_trgm_ops'))
