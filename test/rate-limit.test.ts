@@ -210,6 +210,25 @@ describe.each([
   });
 });
 
+test('a 304 counts where the client shows no copy, and where a key has had ten times its limit of them', async () => {
+  const { key } = await service.agency();
+  const { get } = await instance(memoryLimiter());
+  const remaining = async (tag: string): Promise<string | undefined> => {
+    const { status, headers } = await get('/v1/team?limit=1', key, { 'if-none-match': tag });
+    expect(status).toBe(304);
+    return headers['x-ratelimit-remaining'];
+  };
+  const tag = String((await get('/v1/team?limit=1', key)).headers.etag);
+  expect(await remaining('*')).toBe('3');
+  for (let index = 0; index < 10 * LIMIT; index += 1) expect(await remaining(tag)).toBe('3');
+  expect([await remaining(tag), await remaining(tag), await remaining('*')]).toEqual(['2', '1', '0']);
+  expect((await get('/v1/team?limit=1', key, { 'if-none-match': tag })).status).toBe(429);
+  const other = (await service.agency()).key;
+  expect(
+    (await get('/v1/team?limit=1', other, { 'if-none-match': tag })).headers['x-ratelimit-remaining'],
+  ).toBe('5');
+});
+
 describe('counted in postgres', () => {
   test('instances share one count', async () => {
     const { key } = await service.agency();
@@ -308,10 +327,10 @@ test('an unchanged answer after the end of its window takes nothing off the next
     return { consumedPoints: 1, remainingPoints: 0, msBeforeNext } as RateLimiterRes;
   };
   const ofWindow = (left: number) => ({ penalty: count('penalty', left), reward: count('reward', left) });
-  const any = { 'if-none-match': '*' };
-  expect((await (await instance(ofWindow(0))).get('/v1/team', key, any)).status).toBe(304);
+  const named = { 'if-none-match': String((await service.client(key).get('/v1/team')).headers.etag) };
+  expect((await (await instance(ofWindow(0))).get('/v1/team', key, named)).status).toBe(304);
   expect(calls).toEqual(['penalty']);
-  expect((await (await instance(ofWindow(60_000))).get('/v1/team', key, any)).status).toBe(304);
+  expect((await (await instance(ofWindow(60_000))).get('/v1/team', key, named)).status).toBe(304);
   expect(calls).toEqual(['penalty', 'penalty', 'reward']);
 });
 
@@ -321,10 +340,11 @@ test('when the store fails at an unchanged answer, it is sent, stays counted, an
   const reward = () => Promise.reject(new Error('out of reach'));
   const limiter = memoryLimiter();
   const { get } = await instance({ penalty: (...args) => limiter.penalty(...args), reward }, lines);
-  const answer = await get('/v1/team', key, { 'if-none-match': '*' });
+  const { etag } = (await get('/v1/team', key)).headers;
+  const answer = await get('/v1/team', key, { 'if-none-match': String(etag) });
   expect(answer.status).toBe(304);
-  expect(answer.headers['x-ratelimit-remaining']).toBe('4');
-  expect((await get('/v1/team', key)).headers['x-ratelimit-remaining']).toBe('3');
+  expect(answer.headers['x-ratelimit-remaining']).toBe('3');
+  expect((await get('/v1/team', key)).headers['x-ratelimit-remaining']).toBe('2');
   const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
   expect(warnings).toMatchObject([
     {

@@ -20,6 +20,9 @@ export const entityTag = (body: string | Buffer): string => `"${hash('sha256', b
 const namesTag = (ifNoneMatch: string, tag: string): boolean =>
   ifNoneMatch === '*' || ifNoneMatch.includes(tag);
 
+/** Whether the client of an answer of 304 has shown that it has the bytes: `*` names no tag. */
+export const provesCopy = ({ headers }: FastifyRequest): boolean => headers['if-none-match'] !== '*';
+
 /** These answer with the record as it is now, or with a page of records. A POST answers what it did. */
 const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
 

@@ -137,7 +137,7 @@ const headerParameter = (name: string, description: string, limits: object = {})
 
 const IF_NONE_MATCH = headerParameter(
   'If-None-Match',
-  'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Does not count against the rate limit then.',
+  'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Such an answer does not count against the rate limit, within bounds; `*` counts.',
 );
 
 const IF_MATCH = headerParameter(

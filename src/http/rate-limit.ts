@@ -4,6 +4,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { LruMap } from 'toad-cache';
 import { ApiError } from '../errors.ts';
 import { type KnownKey, nameOf } from '../keys/repository.ts';
+import { provesCopy } from './conditional.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -142,10 +143,17 @@ const exceeded = (limit: number, reset: number): ApiError =>
   });
 
 /**
- * Limits the requests of each key. Refused requests do not prolong the window, and an answer of 304 does not count.
- * Needs an authenticated request.
+ * So many times its limit, a key gets answers of 304 that do not count, in each window and from each instance. Not more:
+ * they save bytes, but each costs the search behind it.
+ */
+const FREE_TIMES = 10;
+
+/**
+ * Limits the requests of each key. Refused requests do not prolong the window. A 304 to a tag that the client really has
+ * does not count, within bounds. Needs an authenticated request.
  */
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
+  const free = memoryLimiter();
   const limitOf = (key: KnownKey): number => key.requestsPerMinute ?? requestsPerMinute;
 
   /** Answers the seconds until the allowance is whole again. */
@@ -168,22 +176,24 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
     limiter.penalty(nameOf(key)).then(counted, done);
   });
 
+  /** Does not count an answer that nothing changed, unless this key had its share of them. */
+  async function takeBack(key: KnownKey, reply: FastifyReply): Promise<void> {
+    const { consumedPoints } = await free.penalty(nameOf(key));
+    if (consumedPoints > FREE_TIMES * limitOf(key)) return;
+    tell(reply, limitOf(key), await limiter.reward(nameOf(key)));
+  }
+
   app.addHook('onSend', (request, reply, payload, done) => {
     const { apiKey: key, countedUntil = 0 } = request;
+    const isFree = reply.statusCode === 304 && provesCopy(request);
     // The window may have ended and forgotten this request. Taking it back would then give the next window one
     // request too many.
-    if (reply.statusCode !== 304 || !key || countedUntil <= Date.now()) return done(null, payload);
-    const uncounted = (count: Counted): void => {
-      tell(reply, limitOf(key), count);
-      done(null, payload);
-    };
-    const failed = (error: Error): void => {
+    if (!isFree || !key || countedUntil <= Date.now()) return done(null, payload);
+    const failed = (error: Error): void =>
       request.log.warn({ err: error }, 'the rate limit store failed; an unchanged answer stays counted');
-      done(null, payload);
-    };
-    limiter
-      .reward(nameOf(key))
-      .then(uncounted, failed)
+    takeBack(key, reply)
+      .catch(failed)
+      .then(() => done(null, payload))
       .catch((error: Error) => reply.raw.destroy(error));
   });
 }
