@@ -4,7 +4,6 @@ import { conversationRoutes } from './conversations/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import type { Database } from './db/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
-import { fileRoutes } from './files/routes.ts';
 import { refuseFloods } from './http/admission.ts';
 import { authenticate } from './http/authentication.ts';
 import { setCacheControl } from './http/headers.ts';
@@ -16,6 +15,7 @@ import { createHttpServer } from './http/server.ts';
 import type { KeyCache } from './keys/cache.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
+import { downloadRoutes } from './quotes/download.ts';
 import { quoteRoutes } from './quotes/routes.ts';
 import { teamRoutes } from './team/routes.ts';
 
@@ -114,7 +114,7 @@ export async function buildApp(options: AppOptions) {
       agents.register(mcpRoutes, { app, canWrite: mcp === 'write' });
       done();
     });
-  if (files) app.register(fileRoutes, { db, ...files });
+  if (files) app.register(downloadRoutes, { db, ...files });
   await app.ready();
   return app;
 }

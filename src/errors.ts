@@ -90,6 +90,30 @@ export const serviceUnavailable = (cause?: unknown): ApiError =>
     cause,
   });
 
+/** Why a request got no answer from the database. */
+export type RefusalReason = 'full' | 'waited' | 'gone' | 'process' | 'unsent';
+
+/** 503 for what was not even begun, or is wanted by nobody any more: counted, never logged one by one. */
+export class Refusal extends ApiError {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason) {
+    super('SERVICE_UNAVAILABLE', 'The service cannot answer right now; retry shortly.', {
+      headers: { 'retry-after': '1' },
+    });
+    this.reason = reason;
+  }
+}
+
+/** One object for each: under overload there are thousands a second. */
+export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
+  full: new Refusal('full'),
+  waited: new Refusal('waited'),
+  gone: new Refusal('gone'),
+  unsent: new Refusal('unsent'),
+  process: new Refusal('process'),
+};
+
 /** 503 for a write that may have been done. */
 export const outcomeUnknown = (cause: unknown): ApiError =>
   new ApiError(

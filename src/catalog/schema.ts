@@ -17,7 +17,7 @@ import {
   textFilter,
   texts,
   title,
-} from '../http/fields.ts';
+} from '../fields.ts';
 import { refusals } from '../http/ignored-parameters.ts';
 import { MAX_PRODUCT_TEXT, textFault } from './product-text.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, described, id, limit, page, pageQuery, textFilter } from '../http/fields.ts';
+import { dateTime, described, id, limit, page, pageQuery, textFilter } from '../fields.ts';
 
 /** Of conversations and of their messages. */
 const MEANINGS = {

@@ -10,7 +10,7 @@ import {
   pageQuery,
   text,
   textFilter,
-} from '../http/fields.ts';
+} from '../fields.ts';
 import { contactKey, identifierRule } from './contact-key.ts';
 
 /** Of customers and of their contacts, in answers and in bodies alike. */

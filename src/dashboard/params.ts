@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, uuid } from '../http/fields.ts';
+import { dateTime, id, uuid } from '../fields.ts';
 
 /** Every schema of parameters has it: a route gets only what its schema names. */
 const organizationId = () => id().describe('Id of the organization.');

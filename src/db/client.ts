@@ -1,11 +1,12 @@
 import type pg from 'pg';
 import type { QueryConfig } from 'pg';
+import { REFUSALS, type Refusal } from '../errors.ts';
 import { gatherLookups } from '../wire/lookups.ts';
 import { type Column, queryRendered } from '../wire/rendered-query.ts';
 import { DatabaseTimeout, LostRace, violatedConstraint } from './faults.ts';
 import { type Limit, openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
-import { createScheduler, REFUSALS, type Refusal, type Scheduler } from './scheduler.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
 import { bind, type Statement } from './statement.ts';
 
 /** Statements in their order, with the same values. The last one renders a body. */

@@ -3,7 +3,7 @@ import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type ApiError, validationFailed } from '../errors.ts';
-import { text } from '../http/fields.ts';
+import { text } from '../fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
 import { type Fault, pathOf, validate } from '../http/validation.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../db/client.ts';
-import { REFUSALS } from '../db/scheduler.ts';
+import { REFUSALS } from '../errors.ts';
 
 function whenGone({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): AbortSignal {
   const gone = new AbortController();

@@ -3,8 +3,15 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isCertainlyUndone, isDatabaseFault, isSafeToRepeat } from '../db/faults.ts';
-import { Refusal, type RefusalReason } from '../db/scheduler.ts';
-import { ApiError, errorBody, outcomeUnknown, serviceUnavailable, validationFailed } from '../errors.ts';
+import {
+  ApiError,
+  errorBody,
+  outcomeUnknown,
+  Refusal,
+  type RefusalReason,
+  serviceUnavailable,
+  validationFailed,
+} from '../errors.ts';
 import { everyAnswer } from './headers.ts';
 import { everySecond } from './logging.ts';
 import { faultsOf, ValidationError } from './validation.ts';

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { REFUSALS } from '../db/scheduler.ts';
-import { type ApiError, validationFailed } from '../errors.ts';
+import { type ApiError, REFUSALS, validationFailed } from '../errors.ts';
 import { createPlaces } from './places.ts';
 
 /** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/client.ts';
-import type { RefusalReason } from '../db/scheduler.ts';
+import type { RefusalReason } from '../errors.ts';
 import type { KeyCache } from '../keys/cache.ts';
 
 /** What Prometheus reads of one process. No label contains an organization, a key or an address. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { REFUSALS } from '../db/scheduler.ts';
+import { REFUSALS } from '../errors.ts';
 import { isRead } from './admission.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import pg from 'pg';
 import { LruMap } from 'toad-cache';
 import type { Queries } from '../db/client.ts';
-import { REFUSALS } from '../db/scheduler.ts';
+import { REFUSALS } from '../errors.ts';
 import { hashKey, isWellFormedKey } from './api-key.ts';
 import { findKeys, KEY_CHANNEL, type KnownKey, nameOf, saveKeyUsage, sendBeat } from './repository.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, moment, pageQuery, text } from '../http/fields.ts';
+import { dateTime, id, moment, pageQuery, text } from '../fields.ts';
 
 export const ApiKey = z
   .object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, described, id, oneOf, page, pageQuery, textFilter } from '../http/fields.ts';
+import { dateTime, described, id, oneOf, page, pageQuery, textFilter } from '../fields.ts';
 import { refusals } from '../http/ignored-parameters.ts';
 
 const MEANINGS = {

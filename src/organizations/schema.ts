@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, page, pageQuery, text } from '../http/fields.ts';
+import { dateTime, id, page, pageQuery, text } from '../fields.ts';
 
 export const Organization = z
   .object({ id: id(), name: z.string().meta({ examples: ['Viajes Andinos'] }), createdAt: dateTime() })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, described, id, oneOf, page, pageQuery, textFilter } from '../http/fields.ts';
+import { dateTime, described, id, oneOf, page, pageQuery, textFilter } from '../fields.ts';
 
 /** Of quotes and of their attachments. */
 const MEANINGS = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, described, id, page, pageQuery } from '../http/fields.ts';
+import { dateTime, described, id, page, pageQuery } from '../fields.ts';
 
 const MEANINGS = {
   id: 'Never changes; `sellerMemberId` of an opportunity refers to it.',

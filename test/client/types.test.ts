@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clientTypes, type DocumentedApi } from '../../src/http/client-types.ts';
+import { clientTypes, type DocumentedApi } from '../../tools/client-types.ts';
 
 const json = (schema: object) => ({ content: { 'application/json': { schema } } });
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });

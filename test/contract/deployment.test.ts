@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
@@ -32,6 +32,27 @@ const instances = names.filter((name) => name.startsWith('api'));
 const PINNED = /^(?:\$\{[A-Z]+_IMAGE:-)?[\w/]+:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}\}?$/;
 
 describe('what is deployed', () => {
+  test('has all that the service imports: no file outside of src/, no development dependency', () => {
+    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
+    const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
+    const missing = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.[jt]s$/.test(path))
+      .flatMap((path) => {
+        const file = new URL(`src/${path}`, root);
+        const values = /^(?:import|export) (?!type )(?:[^;'=(]+ from )?'([^']+)';$|import\('([^']+)'\)/gm;
+        return [...readFileSync(file, 'utf8').matchAll(values)]
+          .map(([, from, lazily]) => String(from ?? lazily))
+          .filter((name) =>
+            name.startsWith('.')
+              ? !new URL(name, file).pathname.startsWith(new URL('src/', root).pathname)
+              : !name.startsWith('node:') && !(packageOf(name) in dependencies),
+          )
+          .map((name) => `src/${path} imports ${name}`);
+      });
+    // Loaded beside the embedded database alone, which the image has not.
+    expect(missing).toEqual(['src/server.ts imports ../demo/load.ts']);
+  });
+
   test('is PostgreSQL and one instance, and with the profile scale what many need', () => {
     expect(names.filter((name) => !linesOf(name).some((line) => line.startsWith('profiles:')))).toEqual([
       'postgres',

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { describeSchema } from '../../src/db/describe-schema.ts';
 import { latestMigration, type Migration, migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
-import { dangersOf, refusedByCluster } from '../../src/db/migration-rules.ts';
 import * as schema from '../../src/db/schema/index.ts';
+import { describeSchema } from '../../tools/describe-schema.ts';
+import { dangersOf, refusedByCluster } from '../../tools/migration-rules.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);

@@ -6,7 +6,7 @@ import formatsPlugin from 'ajv-formats';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../client/src/index.ts';
 import { statusOf } from '../../src/errors.ts';
-import { describedApp, generatedDocuments } from '../../src/http/documents.ts';
+import { describedApp, generatedDocuments } from '../../tools/generated-documents.ts';
 import {
   declaredCodes,
   type Operation,

@@ -6,8 +6,8 @@ import '../../src/jobs/schedule.ts';
 import '../../src/jobs/recount.ts';
 import { ClusterError, distributeDatabase, distributedTables } from '../../src/db/distribute.ts';
 import { migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
-import { refusedByCluster } from '../../src/db/migration-rules.ts';
 import { allStatements } from '../../src/db/statement.ts';
+import { refusedByCluster } from '../../tools/migration-rules.ts';
 import { administer, createClusterDatabase, createTestDatabase } from '../support/databases.ts';
 import { useService } from '../support/service.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { page } from '../../http/fields.ts';
+import { page } from '../../fields.ts';
 import { ApiKey } from '../../keys/schema.ts';
 import { knownParams, optionalBody } from '../params.ts';
 

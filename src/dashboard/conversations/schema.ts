@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, text, uuid } from '../../http/fields.ts';
+import { name, text, uuid } from '../../fields.ts';
 
 export const ConversationPut = z
   .object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { longText, moment, name, text, uuid } from '../../http/fields.ts';
+import { longText, moment, name, text, uuid } from '../../fields.ts';
 
 /** What a message store keeps of a message's delivery. The conversation's channel decides which store it is. */
 const delivery = () =>

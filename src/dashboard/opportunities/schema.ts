@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { currency, dateText, moment, name, price, text, uuid } from '../../http/fields.ts';
+import { currency, dateText, moment, name, price, text, uuid } from '../../fields.ts';
 import { temperature } from '../../opportunities/schema.ts';
 
 const count = () => z.int32('must be an integer').min(0, 'must be at least 0');

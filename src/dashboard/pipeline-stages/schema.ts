@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, text } from '../../http/fields.ts';
+import { id, text } from '../../fields.ts';
 
 export const PipelineStage = z
   .object({

@@ -15,7 +15,7 @@ import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
 import { makeSearchable } from '../../db/searchable.ts';
 import { type Params, prepared } from '../../db/statement.ts';
 import { ApiError } from '../../errors.ts';
-import { text } from '../../http/fields.ts';
+import { text } from '../../fields.ts';
 import { CatalogProductMediaUpdate, RestorableCatalogProduct } from './schema.ts';
 
 /** In hours, because a day of PostgreSQL has 23 or 25 of them when its time zone changes the clock. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CatalogProduct, CatalogProductListQuery } from '../../catalog/schema.ts';
-import { dateTime, oneOf, page, text, texts } from '../../http/fields.ts';
+import { dateTime, oneOf, page, text, texts } from '../../fields.ts';
 import { knownParams } from '../params.ts';
 
 export const RestorableCatalogProduct = CatalogProduct.extend({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { currency, dateTime, id, moment, name, price, title, uuid } from '../../fields.ts';
 import { AttachmentUpload } from '../../files/multipart.ts';
-import { currency, dateTime, id, moment, name, price, title, uuid } from '../../http/fields.ts';
 import { quoteStatus } from '../../quotes/schema.ts';
 import { optionalBody } from '../params.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../customers/contact-key.ts';
-import { text, texts } from '../../http/fields.ts';
+import { text, texts } from '../../fields.ts';
 
 export const TeamMemberPut = z
   .object({

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { breakingChanges, lintFaults } from './document-checks.ts';
 
 /** Fails when a linter finds fault with a committed document, or a change would break a client of version 1.0.0. */
-const read = (name: string): string =>
-  readFileSync(new URL(`../../openapi/${name}`, import.meta.url), 'utf8');
+const read = (name: string): string => readFileSync(new URL(`../openapi/${name}`, import.meta.url), 'utf8');
 
 const faults: string[] = [];
 for (const name of ['openapi.json', 'dashboard.json'])

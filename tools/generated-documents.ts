@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { buildApp } from '../app.ts';
-import { Environment } from '../config.ts';
-import { buildDashboardApp } from '../dashboard/app.ts';
-import { sqlDocuments } from '../db/documents.ts';
+import { buildApp } from '../src/app.ts';
+import { Environment } from '../src/config.ts';
+import { buildDashboardApp } from '../src/dashboard/app.ts';
+import { sqlDocuments } from './sql-documents.ts';
 // No application loads these statements.
-import '../db/recount.ts';
+import '../src/db/recount.ts';
+import { createLogger } from '../src/http/logging.ts';
+import { openApiText, type Publisher } from '../src/http/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
-import { createLogger } from './logging.ts';
-import { openApiText, type Publisher } from './openapi.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
 export type GeneratedDocument = {
@@ -52,7 +52,7 @@ const describedDashboardApp = () =>
 const PART = /^<!-- ([\w-]+): made by npm run docs -->$[\s\S]*?^<!-- end of \1 -->$/gm;
 const PART_START = /^<!-- [\w-]+: made by npm run docs -->$/gm;
 
-const ROOT = new URL('../../', import.meta.url);
+const ROOT = new URL('../', import.meta.url);
 
 /** README.md and everything below docs/. */
 const markdownFiles = (): string[] => [

@@ -4,13 +4,13 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { databaseUrl, startEmbeddedPostgres } from '../db/embedded.ts';
-import { MigrationRefused, makeMigration } from '../db/make-migration.ts';
-import * as schema from '../db/schema/index.ts';
+import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
+import * as schema from '../src/db/schema/index.ts';
+import { MigrationRefused, makeMigration } from './make-migration.ts';
 
 const USAGE = 'Usage: npm run migration -- --name what_changes --why "the reason" [--rewrite]';
 
-const folder = fileURLToPath(new URL('../../migrations', import.meta.url));
+const folder = fileURLToPath(new URL('../migrations', import.meta.url));
 
 /** Runs `work` with a PostgreSQL of its own, which can make empty databases and ends with it. */
 async function withScratchDatabases<Result>(

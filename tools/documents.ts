@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { generatedDocuments } from '../http/documents.ts';
+import { generatedDocuments } from './generated-documents.ts';
 
 /** Writes the generated documents, or with --check fails when one of them is stale. */
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });

@@ -17,8 +17,8 @@ import { generateDrizzleJson } from 'drizzle-kit/api';
 import { sql } from 'drizzle-orm';
 import { index, integer, pgTable, text, uuid, varchar } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { type MadeMigration, MigrationRefused, makeMigration } from '../../src/db/make-migration.ts';
-import { dangersOf } from '../../src/db/migration-rules.ts';
+import { type MadeMigration, MigrationRefused, makeMigration } from '../../tools/make-migration.ts';
+import { dangersOf } from '../../tools/migration-rules.ts';
 import { createTestDatabase, EMPTY_TEMPLATE, type TestDatabase } from '../support/databases.ts';
 
 const databases: TestDatabase[] = [];
@@ -299,7 +299,7 @@ describe('makeMigration', () => {
 /** A copy of what a newcomer changes, with the tools beside it. */
 function copyOfTheCode(): string {
   const copy = temporaryFolder();
-  for (const path of ['src', 'migrations', 'package.json'])
+  for (const path of ['src', 'tools', 'migrations', 'package.json'])
     cpSync(path, join(copy, path), { recursive: true });
   symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
   return copy;
@@ -315,7 +315,7 @@ describe('npm run migration', () => {
   const run = (copy: string, ...options: string[]) =>
     promisify(execFile)(
       process.execPath,
-      ['--import', './src/runtime.js', 'src/cli/migration.ts', ...options],
+      ['--import', './src/runtime.js', 'tools/migration.ts', ...options],
       {
         cwd: copy,
         env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR },

@@ -5,13 +5,13 @@ import { z } from 'zod';
 import type { Database } from '../db/client.ts';
 import { scopeTo } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
+import { type LinkSecrets, readToken } from '../files/links.ts';
+import { storageKey } from '../files/storage.ts';
 import { callerOf } from '../http/caller.ts';
 import { setCacheControl } from '../http/headers.ts';
-import { findAttachment } from '../quotes/repository.ts';
-import { type LinkSecrets, readToken } from './links.ts';
-import { storageKey } from './storage.ts';
+import { findAttachment } from './repository.ts';
 
-export type FileRoutesOptions = {
+export type DownloadOptions = {
   db: Database;
   /** The folder of the disk storage. */
   root: string;
@@ -40,7 +40,7 @@ function refusal(status: number, headers: Record<string, string>, attachmentId: 
 }
 
 /** Downloads by signed link. The link alone gives access: an API key is not needed, and not looked at. */
-export const fileRoutes: FastifyPluginCallbackZod<FileRoutesOptions> = (
+export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
   app,
   { db, root, secrets, now },
   done,

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
+import { type Migration, MigrationError, migrateDatabase, readMigrations } from '../src/db/migrate.ts';
 import { describeSchema, type SchemaDescription } from './describe-schema.ts';
-import { type Migration, MigrationError, migrateDatabase, readMigrations } from './migrate.ts';
 import { dangersOf, REWRITE_ACCEPTED } from './migration-rules.ts';
 
 /** Makes a migration of what changed in the schema of the code, and tries it before any file is written. */
