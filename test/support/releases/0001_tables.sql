@@ -1,0 +1,40 @@
+-- What the code of 0001 to 0004 sends.
+
+-- create product
+insert into products (organization_id, id, title, type, status, pricing_mode, external_reference_code)
+  values (:organization, :id, 'Bogotá', 'package', 'active', 'total', :id);
+insert into product_variants (organization_id, product_id, id, label, position, status)
+  values (:organization, :id, :id, 'Double', 0, 'active');
+insert into live_counts (organization_id, resource, slot, live) values (:organization, 'products', pg_backend_pid() % 16, 1)
+  on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live;
+
+-- create customer
+insert into customers (organization_id, id, last_name, tags, contact_search) values (:organization, :id, 'Peña', '{vip}', :id);
+insert into customer_contacts (organization_id, customer_id, id, position, identifier_type, identifier_value, contact_key)
+  values (:organization, :id, :id, 0, 'web', :id, :id);
+insert into live_counts (organization_id, resource, slot, live) values (:organization, 'customers', pg_backend_pid() % 16, 1)
+  on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live;
+
+-- patch product
+update products set title = 'Cali', updated_at = greatest(now(), updated_at + interval '1 millisecond')
+  where organization_id = :organization and id = :id;
+
+-- patch customer
+update customers set last_name = 'Núñez', updated_at = greatest(now(), updated_at + interval '1 millisecond')
+  where organization_id = :organization and id = :id;
+
+-- archive product
+update products set archived_at = now() - interval '31 days' where organization_id = :organization and id = :id;
+insert into live_counts (organization_id, resource, slot, live) values (:organization, 'products', pg_backend_pid() % 16, -1)
+  on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live;
+
+-- archive customer
+update customers set archived_at = now() where organization_id = :organization and id = :id;
+update customer_contacts set archived_at = now() where organization_id = :organization and customer_id = :id;
+insert into live_counts (organization_id, resource, slot, live) values (:organization, 'customers', pg_backend_pid() % 16, -1)
+  on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live;
+
+-- purge product
+select id from products where organization_id = :organization and id = :id for update skip locked;
+delete from product_variants where organization_id = :organization and product_id = :id;
+delete from products where organization_id = :organization and id = :id;
