@@ -1,4 +1,5 @@
-import { CellError, cellValue, FIELDS, type Fields, type Importable, unguarded } from './fields.ts';
+import { fromCell } from './cells.ts';
+import { CellError, cellValue, FIELDS, type Fields, type Importable } from './fields.ts';
 import type { Row, Source } from './source.ts';
 
 /** Which column fills which field; undefined where it fills none. */
@@ -110,11 +111,14 @@ export function bodyMaker(
   const isDecimalComma = delimiter === ';';
   return ({ cells, object }) => {
     if (object) return writable(object) as Body;
+    // A cell that is missing is not an empty one: the row was cut, or holds a delimiter that is not quoted.
+    if (cells.length < columns.length || cells.slice(columns.length).some((cell) => cell.trim() !== ''))
+      throw new RowError(`the row has ${cells.length} cells, the header ${columns.length}`);
     const body: Body = {};
     const contacts: { identifierType: string; identifierValue: string }[] = [];
     for (const { header, field, kind, index } of used) {
-      const text = unguarded((cells[index] ?? '').trim());
-      if (text === '') {
+      const text = fromCell(cells[index] ?? '');
+      if (text === undefined) {
         if (clears && kind !== 'contact' && !NEVER_NULL.has(field)) body[field] = null;
         continue;
       }

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { stringify } from 'csv-stringify/sync';
 import type {
   CatalogProduct,
   Conversation,
@@ -12,8 +11,9 @@ import type {
   TeamMember,
   Walk,
 } from 'travel-agency-crm-client';
+import { csvLine, toCell } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
-import { guarded, listCell } from './fields.ts';
+import { listCell } from './fields.ts';
 import { startProgress } from './progress.ts';
 
 export type ExportOptions = {
@@ -155,19 +155,31 @@ export const exportable = Object.keys(COLUMNS) as Exportable[];
 
 type ExportRow = { id: string; contacts?: CustomerContact[] };
 
-function cell(row: ExportRow, column: string, delimiter: string): string {
+/** The value as text; undefined for none. */
+function textOf(row: ExportRow, column: string, delimiter: string): string | undefined {
   if (column.startsWith('contacts.')) {
     const channel = column.slice('contacts.'.length);
     const values = row.contacts?.filter(({ identifierType }) => identifierType === channel) ?? [];
     return listCell(values.map(({ identifierValue }) => identifierValue));
   }
   const value = row[column as keyof ExportRow] as unknown;
-  if (value === null || value === undefined) return '';
+  if (value === null || value === undefined) return undefined;
   // Spreadsheets whose delimiter is the semicolon have the comma as decimal mark.
   if (typeof value === 'number' && delimiter === ';') return String(value).replace('.', ',');
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return listCell(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
+
+/** The table of these rows, without a header. */
+const tableOf = (rows: readonly ExportRow[], columns: readonly string[], delimiter: string): string =>
+  rows
+    .map((row) =>
+      csvLine(
+        columns.map((column) => toCell(textOf(row, column, delimiter))),
+        delimiter,
+      ),
+    )
+    .join('');
 
 /** The next page is asked for while this one is written. */
 async function* ahead<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value> {
@@ -209,12 +221,10 @@ export async function exportList(
   const format = options.format ?? (/\.(ndjson|jsonl)$/i.test(options.output ?? '') ? 'ndjson' : 'csv');
   const output = options.output === undefined ? context.output : createWriteStream(options.output);
   const columns = COLUMNS[resource];
-  const csv = (rows: string[][]) =>
-    stringify(rows, { delimiter: options.delimiter, record_delimiter: '\r\n' });
   const render = (rows: readonly ExportRow[]): string =>
     format === 'ndjson'
       ? rows.map((row) => `${JSON.stringify(row)}\n`).join('')
-      : csv(rows.map((row) => columns.map((column) => guarded(cell(row, column, options.delimiter)))));
+      : tableOf(rows, columns, options.delimiter);
   const failed = new Promise<never>((_, reject) => output.on('error', reject));
   failed.catch(() => undefined);
   const write = async (text: string): Promise<void> => {
@@ -224,7 +234,7 @@ export async function exportList(
   const walk = crm[resource].walk(filtersOf(options.filter), { signal }) as Walk<ExportRow>;
   const written = new Set<string>();
   // Excel reads UTF-8 only behind a byte order mark.
-  let head = format === 'csv' ? `\ufeff${csv([columns])}` : '';
+  let head = format === 'csv' ? `\ufeff${csvLine(columns, options.delimiter)}` : '';
   const progress = startProgress(errors, 'rows');
   onLimit.tell = progress.held;
 

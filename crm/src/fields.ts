@@ -87,14 +87,16 @@ export type Importable = keyof typeof FIELDS;
 /** A cell that cannot be what its field needs. */
 export class CellError extends Error {}
 
-/** `1450.5`, `1,450.50` or, where the comma is the decimal mark, `1450,5` and `1.450,50`. */
+/** `1450.5`, `1,450.50`, `1e-7` or, where the comma is the decimal mark, `1450,5` and `1.450,50`. */
 export function parseNumber(text: string, isDecimalComma: boolean): number {
   const plain = text.replaceAll(/[\s\u00a0]/g, '');
   const [group, mark] = isDecimalComma ? ['.', ','] : [',', '.'];
   const grouped = new RegExp(`^-?\\d{1,3}(\\${group}\\d{3})+(\\${mark}\\d+)?$`);
   const ungrouped = grouped.test(plain) ? plain.replaceAll(group, '') : plain;
   const decimal = ungrouped.replace(mark, '.');
-  if (!/^-?\d+(\.\d+)?$/.test(decimal)) throw new CellError(`is no number: ${JSON.stringify(text)}`);
+  // A very large or small number is written as 1e+21; 1e5 may be a code.
+  if (!/^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(decimal))
+    throw new CellError(`is no number: ${JSON.stringify(text)}`);
   return Number(decimal);
 }
 
@@ -144,16 +146,9 @@ export function cellValue(kind: Kind, text: string, isDecimalComma: boolean): un
   }
 }
 
-/** The cell of a list that `parseList` reads back as it was. */
-export function listCell(list: readonly string[]): string {
+/** The cell of a list that `parseList` reads back as it was; undefined for an empty one. */
+export function listCell(list: readonly string[]): string | undefined {
+  if (list.length === 0) return undefined;
   const isPlain = list.every((entry) => entry !== '' && entry === entry.trim() && !/[|\n,;]|^\[/.test(entry));
   return isPlain ? list.join(' | ') : JSON.stringify(list);
 }
-
-/** Spreadsheets take such a cell for a formula; an apostrophe before it says that it is text. */
-const FORMULA = /^'*[=@\t\r]|^'*[+-](?![\d\s().+-]*$)/;
-
-export const guarded = (cell: string): string => (FORMULA.test(cell) ? `'${cell}` : cell);
-
-export const unguarded = (cell: string): string =>
-  cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { answerInfo, type CatalogProductCreate, type CustomerCreate } from 'travel-agency-crm-client';
+import { printable } from './cells.ts';
 import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
 import type { Importable } from './fields.ts';
@@ -182,7 +183,7 @@ async function tryOut(
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
       refused += 1;
-      if (refused <= SHOWN) errors.write(`line ${row.line}: ${error.message}\n`);
+      if (refused <= SHOWN) errors.write(`line ${row.line}: ${printable(error.message)}\n`);
     }
   }
   errors.write(

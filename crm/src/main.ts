@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { CrmError, UnsettledListError } from 'travel-agency-crm-client';
+import { DELIMITERS } from './cells.ts';
 import { CommandError, type Context, connect } from './context.ts';
 import { type Exportable, type ExportOptions, exportable, exportList } from './export.ts';
 import { FIELDS, type Importable } from './fields.ts';
@@ -45,7 +46,11 @@ function atLeastOne(text: string): number {
   return number;
 }
 
-const tab = (text: string): string => (text === '\\t' || text === 'tab' ? '\t' : text);
+function delimiterOf(text: string): string {
+  const character = text === '\\t' || text === 'tab' ? '\t' : text;
+  if (!DELIMITERS.includes(character)) throw new InvalidArgumentError('must be one of , ; | and tab.');
+  return character;
+}
 
 const examples = (...lines: string[]): string =>
   `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
@@ -81,7 +86,9 @@ const map = () =>
     .argParser(collect)
     .default([]);
 const delimiter = (preset?: string) => {
-  const option = new Option('--delimiter <character>', 'between cells; "tab" for a tab').argParser(tab);
+  const option = new Option('--delimiter <character>', 'between cells; one of , ; | and tab').argParser(
+    delimiterOf,
+  );
   return preset === undefined ? option : option.default(preset);
 };
 const dryRun = () => new Option('--dry-run', 'show what would happen, and change nothing');

@@ -1,8 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { stringify } from 'csv-stringify/sync';
 import { CrmError } from 'travel-agency-crm-client';
+import { csvLine, fromCell, toCell } from './cells.ts';
 import { REFUSAL_COLUMNS, type RowError } from './columns.ts';
-import { guarded } from './fields.ts';
 import type { Row, Source } from './source.ts';
 
 /** Why a row was not taken. */
@@ -50,19 +49,19 @@ export async function openRefusals(
     await file.write(bytes, 0, bytes.length, size);
     size += bytes.length;
   };
-  const csv = (cells: readonly string[]) =>
-    stringify([cells.map(guarded)], { delimiter: source.delimiter, record_delimiter: '\r\n' });
+  const csv = (cells: readonly string[]) => csvLine(cells, source.delimiter);
   /** A refused row that is refused again has its old reason replaced. */
   const isAgain = REFUSAL_COLUMNS.every((column, index) => header[index] === column);
-  const own = (cells: readonly string[]) => (isAgain ? cells.slice(REFUSAL_COLUMNS.length) : cells);
+  const own = (cells: readonly string[]) =>
+    (isAgain ? cells.slice(REFUSAL_COLUMNS.length) : cells).map((cell) => toCell(fromCell(cell)));
   return {
     path,
-    add: async ({ line, cells, object }, { code, message, customerId = '' }) => {
+    add: async ({ line, cells, object }, { code, message, customerId }) => {
       if (source.format === 'ndjson')
         return write(`${JSON.stringify({ line, code, message, customerId, row: object })}\n`);
       // Excel reads UTF-8 only behind a byte order mark.
       if (size === 0) await write(`\ufeff${csv([...REFUSAL_COLUMNS, ...own(header)])}`);
-      await write(csv([String(line), code, message, customerId, ...own(cells)]));
+      await write(csv([String(line), ...[code, message, customerId].map(toCell), ...own(cells)]));
     },
     size: () => size,
     close: async () => file?.close(),

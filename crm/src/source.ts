@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
+import { DELIMITERS, fromCell } from './cells.ts';
 
 /** Tables as people have them: CSV of any spreadsheet, or one JSON object a line. */
 
@@ -24,7 +25,6 @@ export class SourceError extends Error {}
 
 /** A quote that is never closed would swallow the rest of the file. */
 const MAX_RECORD_CHARACTERS = 4 * 1024 * 1024;
-const DELIMITERS = [',', ';', '\t', '|'];
 
 function byteOrderMark(start: Buffer): string | undefined {
   if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le';
@@ -32,21 +32,16 @@ function byteOrderMark(start: Buffer): string | undefined {
   return start.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf])) ? 'utf-8' : undefined;
 }
 
-/** The text of a file, without its byte order mark and with plain line ends. */
+/** The text of a file, without its byte order mark. */
 async function* textOf(path: string, encoding: string): AsyncGenerator<string> {
   const decoder = new TextDecoder(encoding);
-  let held = '';
-  for await (const chunk of createReadStream(path)) {
-    const text = held + decoder.decode(chunk as Buffer, { stream: true });
-    held = text.endsWith('\r') ? '\r' : '';
-    yield text.slice(0, text.length - held.length).replaceAll('\r\n', '\n');
-  }
-  yield held + decoder.decode();
+  for await (const chunk of createReadStream(path)) yield decoder.decode(chunk as Buffer, { stream: true });
+  yield decoder.decode();
 }
 
 /** The delimiter that the first line has most of, outside of quotes. */
 function delimiterOf(firstLine: string): string {
-  const named = /^sep=(.)$/i.exec(firstLine)?.[1];
+  const named = /^sep=([,;\t|])$/i.exec(firstLine)?.[1];
   if (named !== undefined) return named;
   const plain = firstLine.replaceAll(/"[^"]*"/g, '');
   const counts = DELIMITERS.map((delimiter) => plain.split(delimiter).length);
@@ -91,7 +86,7 @@ export async function inspect(
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
     last = text.at(-1) ?? last;
   }
-  const firstLine = first.split('\n')[0] ?? '';
+  const firstLine = first.split(/[\r\n]/, 1)[0] ?? '';
   return {
     path,
     format: options.format ?? (/\.(ndjson|jsonl)$/i.test(path) ? 'ndjson' : 'csv'),
@@ -102,9 +97,11 @@ export async function inspect(
   };
 }
 
-async function* csvRows({ path, encoding, delimiter }: Source): AsyncGenerator<Row> {
+async function* csvRows({ path, encoding, delimiter, lines }: Source): AsyncGenerator<Row> {
   const parser = parse({
     delimiter,
+    // A lone carriage return ends a line only where no line feed does; elsewhere it is text.
+    record_delimiter: lines > 1 ? ['\r\n', '\n'] : ['\r\n', '\n', '\r'],
     info: true,
     relax_column_count: true,
     relax_quotes: true,
@@ -113,12 +110,14 @@ async function* csvRows({ path, encoding, delimiter }: Source): AsyncGenerator<R
   });
   const input = Readable.from(textOf(path, encoding));
   input.on('error', (error) => parser.destroy(error));
+  let next = 1;
   try {
     for await (const { record, info } of input.pipe(parser)) {
       const cells = record as string[];
-      const inside = cells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
-      if (info.lines === 1 && /^sep=.?$/i.test(cells.join(''))) continue;
-      yield { line: info.lines - inside, cells };
+      const line = next + info.empty_lines;
+      next += cells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 1);
+      if (line === 1 && /^sep=.?$/i.test(cells.join(''))) continue;
+      yield { line, cells };
     }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
@@ -157,5 +156,5 @@ export async function openRows(source: Source): Promise<{ header: string[]; rows
   const rows = csvRows(source);
   const first = await rows.next();
   if (first.done) throw new SourceError(`${source.path} is empty.`);
-  return { header: first.value.cells.map((cell) => cell.trim()), rows };
+  return { header: first.value.cells.map((cell) => fromCell(cell) ?? ''), rows };
 }

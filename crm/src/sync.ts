@@ -1,4 +1,5 @@
 import type { CatalogProduct, CatalogProductCreate, CatalogProductUpdate } from 'travel-agency-crm-client';
+import { printable } from './cells.ts';
 import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
 import { inOrder } from './in-order.ts';
@@ -52,6 +53,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
 
   const inFile = new Set<string>();
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
+  let unread = 0;
   const work = async (row: Row): Promise<Outcome> => {
     try {
       const body = toBody(row);
@@ -73,6 +75,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
       if (!options.dryRun) await crm.products.update(product.id, changes, { signal });
       return { result: 'changed' };
     } catch (error) {
+      if (error instanceof RowError) unread += 1;
       if (error instanceof RowError || isRefusal(error)) return { refusal: refusalOf(error) };
       throw error;
     }
@@ -91,7 +94,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
         settled += 1;
         if ('refusal' in outcome) {
           counts.refused += 1;
-          if (options.dryRun) errors.write(`line ${row.line}: ${outcome.refusal.message}\n`);
+          if (options.dryRun) errors.write(`line ${row.line}: ${printable(outcome.refusal.message)}\n`);
           else await refusals.add(row, outcome.refusal);
         } else counts[outcome.result] += 1;
         progress.update({ done: row.line, total: source.lines, rows: settled, counts });
@@ -111,10 +114,14 @@ export async function syncProducts(context: Context, path: string, options: Sync
   if (gone.length > 0) {
     errors.write(`${thousands(gone.length)} products of the catalog are not in the file:\n`);
     for (const { externalReferenceCode, id, title } of gone)
-      output.write(`${[externalReferenceCode, id, title].join('\t')}\n`);
+      output.write(`${[externalReferenceCode ?? '', id, title].map(printable).join('\t')}\n`);
   }
   if (options.archiveMissing && gone.length > 0 && !options.dryRun)
-    await archiveMissing(context, gone, { isTold: options.yes === true, isEmptyFile: inFile.size === 0 });
+    await archiveMissing(context, gone, {
+      isTold: options.yes === true,
+      isEmptyFile: inFile.size === 0,
+      unread,
+    });
   return counts.refused;
 }
 
@@ -125,10 +132,14 @@ const withoutNulls = (body: Body): Body =>
 async function archiveMissing(
   context: Context,
   gone: readonly CatalogProduct[],
-  { isTold, isEmptyFile }: { isTold: boolean; isEmptyFile: boolean },
+  { isTold, isEmptyFile, unread }: { isTold: boolean; isEmptyFile: boolean; unread: number },
 ): Promise<void> {
   const { crm, errors, cancel: signal } = context;
   if (isEmptyFile) throw new CommandError('The file names no product at all: nothing is archived.');
+  if (unread > 0)
+    throw new CommandError(
+      `${thousands(unread)} rows could not be read, and may be those of such products: nothing is archived.`,
+    );
   const question = `Archive these ${thousands(gone.length)} products? The dashboard can restore them for 30 days.`;
   if (!isTold && !(await confirm(context, question, false))) {
     errors.write('Nothing was archived; --yes says so in advance.\n');

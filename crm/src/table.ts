@@ -1,3 +1,4 @@
+import { printable } from './cells.ts';
 import { type Body, bodyMaker, type Columns, mapColumns, requireFields } from './columns.ts';
 import type { Context } from './context.ts';
 import type { Importable } from './fields.ts';
@@ -16,9 +17,9 @@ function describeColumns(columns: Columns, first: Row | undefined): string {
   const width = Math.max(...columns.map(({ header }) => header.length), 0);
   return columns
     .map(({ header, field, isGuess }, index) => {
-      const sample = (first?.cells[index] ?? '').replaceAll(/\s+/g, ' ').slice(0, 40);
+      const sample = printable(first?.cells[index] ?? '').slice(0, 40);
       const target = `${field ?? '(left out)'}${field !== undefined && isGuess ? ' ?' : ''}`;
-      return `  ${header.padEnd(width)}  →  ${target.padEnd(22)} ${sample}\n`;
+      return `  ${printable(header).padEnd(width)}  →  ${target.padEnd(22)} ${sample}\n`;
     })
     .join('');
 }

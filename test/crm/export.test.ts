@@ -116,7 +116,7 @@ describe('crm export', () => {
         expect((await to.get(path)).body.data).toMatchObject([sent]);
       }
     }
-    expect(await readFile(file('products-excel.csv'), 'utf8')).toContain(';1450,5;1500,125;');
+    expect(await readFile(file('products-excel.csv'), 'utf8')).toContain(';"1450,5";"1500,125";');
     const text = await readFile(file('customers-all.csv'), 'utf8');
     expect(text).toContain(`"'=HYPERLINK(""http://x"")"`);
     expect(text).toContain(`,'@ana,`);

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CellError, guarded, listCell, parseList, parseNumber, unguarded } from '../../crm/src/fields.ts';
+import { fromCell, toCell } from '../../crm/src/cells.ts';
+import { CellError, listCell, parseList, parseNumber } from '../../crm/src/fields.ts';
 import { inOrder } from '../../crm/src/in-order.ts';
 import { inspect, openRows, type Row } from '../../crm/src/source.ts';
 import { crm, useFolder } from './command.ts';
@@ -29,6 +30,7 @@ describe('a table is read', () => {
     ['commas', Buffer.from(TABLE.replaceAll(/;(?! )/g, ','))],
     ['bars', Buffer.from(TABLE.replaceAll(/;(?! )/g, '|'))],
     ['plain line ends', Buffer.from(TABLE.replaceAll('\r\n', '\n'))],
+    ['line ends of both kinds', Buffer.from(TABLE.replace('\r\n', '\n'))],
   ])('in %s', async (_form, bytes) => {
     expect(await rowsOf('table.csv', bytes)).toEqual({
       header: ['Nombre', 'Correo', 'Notas'],
@@ -52,7 +54,7 @@ describe('a table is read', () => {
     const long = Array.from({ length: 9_000 }, (_, index) => `${index},"ñ€😀\r\n${index}"\r\n`).join('');
     const { rows } = await rowsOf('long.csv', `number,text\r\n${long}`);
     expect(rows).toHaveLength(9_000);
-    expect(rows.every(({ cells }, index) => cells[1] === `ñ€😀\n${index}`)).toBe(true);
+    expect(rows.every(({ cells }, index) => cells[1] === `ñ€😀\r\n${index}`)).toBe(true);
     expect(rows.at(-1)?.line).toBe(2 * 9_000);
   });
 
@@ -100,26 +102,39 @@ describe('a cell', () => {
     });
     fc.assert(
       fc.property(fc.array(entry), (list) => {
-        expect(parseList(listCell(list), /[|\n,;]/)).toEqual(list);
+        expect(parseList(listCell(list) ?? '', /[|\n,;]/)).toEqual(list);
       }),
     );
     expect(listCell(['vip', 'luna de miel'])).toBe('vip | luna de miel');
   });
 
   test('that a spreadsheet would run is held back, and reads back as it was', () => {
-    expect(guarded('=HYPERLINK("http://x")')).toBe('\'=HYPERLINK("http://x")');
-    expect(['@ana', '+cmd', '-1+A1'].map(guarded)).toEqual(["'@ana", "'+cmd", "'-1+A1"]);
-    expect(['+52 55 1234-5678', '-3', 'Ana', "'hello"].map(guarded)).toEqual([
-      '+52 55 1234-5678',
-      '-3',
-      'Ana',
-      "'hello",
+    expect(toCell('=HYPERLINK("http://x")')).toBe('\'=HYPERLINK("http://x")');
+    expect(['@ana', '+cmd', '-1+A1', '＝1', '＋a', '－a', '＠a'].map(toCell)).toEqual([
+      "'@ana",
+      "'+cmd",
+      "'-1+A1",
+      "'＝1",
+      "'＋a",
+      "'－a",
+      "'＠a",
     ]);
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom("'", '=', '+', '@', '-', '1', 'a') }), (cell) => {
-        expect(unguarded(guarded(cell))).toBe(cell);
-      }),
-    );
+    expect(['a;=1', 'a,=1', 'a\t=1', 'a|=1', 'a\n=1', 'a\r=1', '1\n- b'].map(toCell)).toEqual([
+      "a;'=1",
+      "a,'=1",
+      "a\t'=1",
+      "a|'=1",
+      "a\n'=1",
+      "a\r'=1",
+      "1\n'- b",
+    ]);
+    const plain = ['+52 55 1234-5678', '-3', '-3,5', 'Ana', "'s-Hertogenbosch", 'a=b', 'a, - b'];
+    expect(plain.map(toCell)).toEqual(plain);
+  });
+
+  test('that is empty or has spaces around it differs from none, and reads back as it was', () => {
+    expect(['', ' a', 'a\n', "'", undefined].map(toCell)).toEqual(["'", "' a", "'a\n", "''", '']);
+    expect(['', ' ', ' a ', "'s"].map(fromCell)).toEqual([undefined, undefined, 'a', "'s"]);
   });
 });
 
