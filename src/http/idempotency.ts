@@ -27,6 +27,12 @@ function canonical(value: unknown): string {
   return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join()}}`;
 }
 
+/** The path of the route with the ids of the request: one path for one request, however its sender spelled it. */
+const pathOf = ({ routeOptions: { url = '' }, params }: FastifyRequest): string =>
+  url.replace(/:(\w+)/g, (_place, name: string) =>
+    String((params as Record<string, unknown>)[name]).toLowerCase(),
+  );
+
 /** The key that the request came with. */
 function keyOf(request: FastifyRequest): string | undefined {
   const key = request.headers['idempotency-key']?.toString();
@@ -92,8 +98,7 @@ export async function once<T>(
   const key = keyOf(request);
   if (key === undefined) return json(reply, await work(request.scope), status);
   const isSecret = request.routeOptions.config.credential ?? false;
-  const path = request.url.split('?', 1)[0];
-  const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${path}\n${key}`);
+  const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathOf(request)}\n${key}`);
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
 
   const { first, answer } = await inTransaction(request.scope, async (scope) => {

@@ -204,6 +204,15 @@ describe('deleteQuoteAttachment', () => {
     expect(again.body.error.code).toBe('QUOTE_ATTACHMENT_NOT_FOUND');
   });
 
+  test('removes the file also when the ids are sent in upper case', async () => {
+    const { agency, has, attach, rows, files } = await furnished();
+    const { id } = (await attach(form(KIND, FILE))).body;
+    const path = `/quotes/${has.quote.toUpperCase()}/attachments/${id.toUpperCase()}`;
+    const { status, body } = await dashboard.of({ id: agency.id.toUpperCase() }).delete(path);
+    expect([status, body.id]).toEqual([200, id]);
+    expect([await rows(), await files()]).toEqual([[], []]);
+  });
+
   test('by another quote or organization is 404 and removes nothing; by no UUID it is 400', async () => {
     const { has, call, path, attach, files } = await furnished();
     const neighbour = await furnished();

@@ -374,6 +374,32 @@ describe('a key belongs to its organization and its path', () => {
     expectFirst(await agency.get(url, keyed('k')), 200);
   });
 
+  test('so that one request is one record, however its path is spelled', async () => {
+    const agency = await service.agency();
+    const create = async (url: string) => {
+      const headers = { 'x-api-key': agency.key, 'idempotency-key': 'k' };
+      const { statusCode, body } = await service.app.inject({
+        method: 'POST',
+        url,
+        headers,
+        payload: { title: 'x' },
+      });
+      return [statusCode, body];
+    };
+    const first = await create(PRODUCTS);
+    expect(await create('/v1/catalog/%70roducts')).toEqual(first);
+    expect(await create('/%76%31/catalog/products?x=1')).toEqual(first);
+    expect(await countOf('products', agency)).toBe(1);
+
+    const { id } = await quote(agency);
+    const opened = await dashboard.of(agency).post(`/quotes/${id}/opens`, {}, keyed('k'));
+    const again = await dashboard
+      .of({ id: agency.id.toUpperCase() })
+      .post(`/quotes/${id.toUpperCase()}/opens`, {}, keyed('k'));
+    expectReplay(again, opened);
+    expect((await agency.get('/v1/quotes')).body.data[0].openCount).toBe(1);
+  });
+
   test('so that what has no organization is kept apart from all that have one', async () => {
     const create = () => dashboard.post('/organizations', { name: 'Nueva' }, keyed('of the service'));
     const first = await create();
@@ -435,10 +461,19 @@ describe('a key is kept for 24 hours', () => {
 describe('an upload', () => {
   type Parts = { kind?: string; name?: string; content?: string };
 
-  async function furnished() {
+  /** A replay but for its link, which is signed anew. */
+  function expectReplayed(answer: Reply, first: Reply): void {
+    expect([answer.status, { ...answer.body, url: first.body.url }, isReplay(answer)]).toEqual([
+      first.status,
+      first.body,
+      true,
+    ]);
+  }
+
+  async function furnished(at = dashboard) {
     const agency = await service.agency();
-    const { quote } = await furnish(dashboard, agency);
-    const call = dashboard.of(agency);
+    const { quote } = await furnish(at, agency);
+    const call = at.of(agency);
     const path = `/quotes/${quote}/attachments`;
     const attach = async (
       { kind = 'itinerary', name = 'a.txt', content = 'the bytes' }: Parts = {},
@@ -460,16 +495,30 @@ describe('an upload', () => {
     const { agency, call, quote, path, attach, files } = await furnished();
     const first = await attach();
     expectFirst(first);
-    expectReplay(await attach(), first);
+    expectReplayed(await attach(), first);
     expect(await files()).toEqual([first.body.id]);
     const { pathname } = new URL(first.body.url);
     expect((await service.app.inject(pathname)).body).toBe('the bytes');
     await call.delete(`${path}/${first.body.id}`);
-    expectReplay(await attach(), first);
+    expectReplayed(await attach(), first);
     await call.delete(`/quotes/${quote}`);
-    expectReplay(await attach(), first);
+    expectReplayed(await attach(), first);
     expect(await files()).toEqual([]);
     expect(await countOf('quote_attachments', agency)).toBe(0);
+  });
+
+  test('that is sent again an hour later gets a link that works', async () => {
+    const clock = { now: Date.now() - 3_600_000 };
+    const earlier = await buildDashboard(service, { now: () => clock.now });
+    onTestFinished(() => earlier.app.close());
+    const { attach } = await furnished(earlier);
+    const download = ({ body }: Reply) => service.app.inject(new URL(body.url).pathname);
+    const first = await attach();
+    expect((await download(first)).statusCode).toBe(403);
+    clock.now = Date.now();
+    const again = await attach();
+    expectReplayed(again, first);
+    expect((await download(again)).body).toBe('the bytes');
   });
 
   test.each<[string, Parts]>([

@@ -175,7 +175,7 @@ export const deleteAttachment = (
       ? await within.db.write(deleteAttachmentStatement, { organizationId, quoteId, id })
       : [];
     if (!row) throw attachmentNotFound(id);
-    return { id, deletedAt: new Date().toISOString() };
+    return { id: row.id, deletedAt: new Date().toISOString() };
   });
 
 const lockAttachmentStatement = prepared(

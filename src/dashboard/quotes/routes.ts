@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { isCertainlyUndone } from '../../db/faults.ts';
+import { type Json, parseJson } from '../../db/json.ts';
 import type { OrganizationScope } from '../../db/scope.ts';
 import type { FileLinks } from '../../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../../files/multipart.ts';
@@ -11,6 +12,7 @@ import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
 import { validatorCompiler } from '../../http/validation.ts';
+import type { StoredAttachment } from '../../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../../quotes/schema.ts';
 import { uuidParams } from '../params.ts';
 import { archiveRoute, putRoute } from '../record-routes.ts';
@@ -108,7 +110,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
       const deleted = await ifMatch(request, lockAttachment(quoteId), attachmentId, (scope) =>
         deleteAttachment(scope, quoteId, attachmentId),
       );
-      await storage.remove(storageKey(request.scope.organizationId, attachmentId));
+      await storage.remove(storageKey(request.scope.organizationId, deleted.id));
       return json(reply, JSON.stringify(deleted));
     },
   );
@@ -164,7 +166,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         discard,
       });
       const description = { kind: upload.kind, ...upload.file };
-      const record = async (within: OrganizationScope) => {
+      const record = async (within: OrganizationScope): Promise<Json<StoredAttachment>> => {
         const attachment = await recordAttachment(within, params.quoteId, stored, description);
         return JSON.stringify({ ...attachment, url: await links.sign(within, attachment) });
       };
@@ -174,9 +176,11 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
           throw error;
         },
       );
-      // The attachment of a replay has the file that came first.
-      if (reply.hasHeader('idempotency-replayed')) await discard(stored);
-      return answer;
+      if (!reply.hasHeader('idempotency-replayed')) return answer;
+      // The attachment of a replay has the file that came first, and its link may have expired.
+      await discard(stored);
+      const first = parseJson<StoredAttachment>(answer);
+      return JSON.stringify({ ...first, url: await links.sign(scope, first) });
     },
   );
 };
