@@ -550,6 +550,19 @@ for no key update;
 select
   pg_advisory_xact_lock(hashtextextended (concat('conversation chains ', $1::text), 0))::text as locked;
 
+-- conversations.lock_record
+-- $1 organizationId, $2 id
+-- rows
+select
+  id as id
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.id = $2
+  and true
+for update;
+
 -- conversations.put_insert
 -- $1 organizationId, $2 id, $3 channel, $4 contact, $5 contactName, $6 customerId, $7 activityState, $8 controlledBy, $9 language, $10 chainId
 -- rows

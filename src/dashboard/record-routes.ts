@@ -5,8 +5,8 @@ import type { Archived } from '../db/archive.ts';
 import type { Json } from '../db/json.ts';
 import type { Put } from '../db/put.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import type { ErrorCode } from '../errors.ts';
-import { ifMatch } from '../http/conditional.ts';
+import { ApiError, type ErrorCode } from '../errors.ts';
+import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
 import { ArchivedRecord, uuidParams } from './params.ts';
@@ -15,6 +15,9 @@ import { ArchivedRecord, uuidParams } from './params.ts';
 
 /** What the documents say of an operation. */
 type Texts = { operationId: string; tags: string[]; summary: string; description: string };
+
+/** Reads the record under its lock, as its GET shows it; throws its not-found. */
+type Lock<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
 type RecordPath = {
   /** `/quotes`; the id follows. */
@@ -29,6 +32,7 @@ type PutRoute<Answer extends z.ZodType, Body extends z.ZodType> = RecordPath &
   Texts & {
     record: Answer;
     body: Body;
+    lock: Lock<z.output<Answer>>;
     put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Answer>>>;
   };
 
@@ -42,10 +46,15 @@ type ArchiveRoute = RecordPath &
 
 const idIn = (params: unknown, idName: string): string => String((params as Record<string, string>)[idName]);
 
+const orUndefined = (error: unknown): undefined => {
+  if (error instanceof ApiError && error.status === 404) return;
+  throw error;
+};
+
 /** PUT: 201 when it creates the record, 200 when it replaces it. */
 export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
   app: FastifyInstance,
-  { path, idName, noun, record, body, put, ...texts }: PutRoute<Answer, Body>,
+  { path, idName, noun, record, body, lock, put, ...texts }: PutRoute<Answer, Body>,
 ): void {
   app.withTypeProvider<ZodTypeProvider>().put(
     `${path}/:${idName}`,
@@ -62,7 +71,11 @@ export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
     },
     async (request, reply) => {
       const id = idIn(request.params, idName);
-      const { created, body } = await put(request.scope, id, request.body as z.output<Body>);
+      const { created, body } = await putIfMatch(
+        request,
+        (scope) => lock(scope, id).catch(orUndefined),
+        (scope) => put(scope, id, request.body as z.output<Body>),
+      );
       return json(reply, body, created ? 201 : 200);
     },
   );

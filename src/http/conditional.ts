@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Json } from '../db/json.ts';
+import type { Put } from '../db/put.ts';
 import { inTransaction, type OrganizationScope } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
 import { isCacheable } from './headers.ts';
@@ -50,8 +51,8 @@ export function answerConditionally(app: FastifyInstance): void {
 const matches = (ifMatch: string, tag: string): boolean =>
   ifMatch.trim() === '*' || ifMatch.split(',').some((named) => named.trim() === tag);
 
-const preconditionFailed = (): ApiError =>
-  new ApiError('PRECONDITION_FAILED', 'The record is no longer the one that If-Match names.');
+const preconditionFailed = (message = 'The record is no longer the one that If-Match names.'): ApiError =>
+  new ApiError('PRECONDITION_FAILED', message);
 
 /**
  * Runs the change of a record. With If-Match only when the record, under its lock, still has a tag that it names; without
@@ -71,5 +72,31 @@ export function ifMatch<Result>(
   return inTransaction(request.scope, async (scope) => {
     if (!matches(named, entityTag(await lock(scope, id)))) throw preconditionFailed();
     return work(scope);
+  });
+}
+
+/**
+ * Runs a PUT. With If-Match only when the record, under its lock, still has a tag that it names; with `If-None-Match: *`
+ * only when the PUT creates the record: a PUT that replaced one is undone.
+ * @param lock reads the record under its lock, as the PUT answers with it; undefined where there is none
+ * @param work runs in the scope that it is given
+ * @throws PRECONDITION_FAILED
+ */
+export function putIfMatch<T>(
+  { headers, scope }: FastifyRequest,
+  lock: (scope: OrganizationScope) => Promise<Json<T> | undefined>,
+  work: (scope: OrganizationScope) => Promise<Put<T>>,
+): Promise<Put<T>> {
+  const named = headers['if-match'];
+  const mustCreate = headers['if-none-match'] === '*';
+  if (named === undefined && !mustCreate) return work(scope);
+  return inTransaction(scope, async (within) => {
+    if (named !== undefined) {
+      const stored = await lock(within);
+      if (stored === undefined || !matches(named, entityTag(stored))) throw preconditionFailed();
+    }
+    const put = await work(within);
+    if (mustCreate && !put.created) throw preconditionFailed('The record is there already, or archived.');
+    return put;
   });
 }

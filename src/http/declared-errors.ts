@@ -25,7 +25,10 @@ const OF_CLASSES: { codes: readonly ErrorCode[]; among: (operation: Operation) =
   },
   { codes: ['RATE_LIMIT_EXCEEDED'], among: isPublic },
   { codes: ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'], among: ({ method }) => method === 'POST' },
-  { codes: ['PRECONDITION_FAILED'], among: ({ method }) => method === 'PATCH' || method === 'DELETE' },
+  {
+    codes: ['PRECONDITION_FAILED'],
+    among: ({ method }) => method === 'PUT' || method === 'PATCH' || method === 'DELETE',
+  },
   // A DELETE may have a body, and that is read too.
   { codes: ['PAYLOAD_TOO_LARGE'], among: ({ method }) => method !== 'GET' },
   { codes: ['ORGANIZATION_NOT_FOUND'], among: ({ url }) => url.includes('/:organizationId') },

@@ -145,6 +145,11 @@ const IF_MATCH = headerParameter(
   'The `ETag` of the record as the client has read it, or several with commas between them: 412 `PRECONDITION_FAILED` if the record has changed since. `*` matches every record that exists.',
 );
 
+const IF_NOTHING = headerParameter(
+  'If-None-Match',
+  '`*`: the record is created, and never replaced: 412 `PRECONDITION_FAILED` if it is there already, also when it is archived.',
+);
+
 const IDEMPOTENCY_KEY = headerParameter(
   'Idempotency-Key',
   'A text that the client makes for this one request, and sends again with each retry: the same key and body within 24 hours get the first answer, and nothing is done twice. With another body: 409 `IDEMPOTENCY_KEY_REUSED`. A request that is refused (4xx, 503) does not use the key up.',
@@ -155,6 +160,7 @@ const IDEMPOTENCY_KEY = headerParameter(
 const requestHeadersOf = (method: string, { responses }: Operation): object[] => [
   ...('304' in responses ? [IF_NONE_MATCH] : []),
   ...('412' in responses ? [IF_MATCH] : []),
+  ...(method === 'put' ? [IF_NOTHING] : []),
   ...(method === 'post' ? [IDEMPOTENCY_KEY] : []),
 ];
 

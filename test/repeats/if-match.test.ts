@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { useDashboard } from '../dashboard/dashboard.ts';
-import { attachment, customer, quote } from '../support/records.ts';
+import { furnish, useDashboard } from '../dashboard/dashboard.ts';
+import { attachment, customer, opportunity, quote } from '../support/records.ts';
+import { routesOf } from '../support/router.ts';
 import { type Agency, type Reply, type Service, startService } from '../support/service.ts';
 
-/** If-Match: a PATCH or DELETE that happens only while the record is the one that its sender has seen. */
+/** If-Match: a change that happens only while the record is the one that its sender has seen. And a PUT that only creates. */
 
 const { service, dashboard } = useDashboard();
 
@@ -197,5 +198,97 @@ describe('a DELETE', () => {
     expect((await agency.get(`/v1/quotes/${id}/attachments`)).body.data).toHaveLength(1);
     expect((await call.delete(path, matching('*'))).status).toBe(200);
     expect((await call.delete(path, matching('*'))).status).toBe(404);
+  });
+});
+
+describe('a PUT', () => {
+  const only = { headers: { 'if-none-match': '*' } };
+
+  /** Every PUT, with the id of no record. */
+  async function puts(agency: Agency): Promise<[string, object, object][]> {
+    const has = await furnish(dashboard, agency);
+    const member = { userId: 'u1', name: 'Inés', email: 'ines@example.com' };
+    const message = { content: 'Hola', direction: 'inbound', messageType: 'text' };
+    const thread = { channel: 'whatsapp', contact: '+5215512345679' };
+    const offer = { opportunityId: has.opportunity, title: 'Baru', status: 'draft' };
+    return [
+      [`/pipeline-stages/${randomUUID()}`, { key: 'won', name: 'Ganado' }, { key: 'won', name: 'Perdido' }],
+      [`/team-members/${randomUUID()}`, member, { ...member, name: 'Ana' }],
+      [`/opportunities/${randomUUID()}`, { salesStage: 'new' }, { salesStage: 'won' }],
+      [`/conversations/${randomUUID()}`, thread, { ...thread, language: 'es' }],
+      [
+        `/conversations/${has.conversation}/messages/${randomUUID()}`,
+        message,
+        { ...message, content: 'Adiós' },
+      ],
+      [`/quotes/${randomUUID()}`, offer, { ...offer, title: 'Cartagena' }],
+    ];
+  }
+
+  test('of any record replaces it only with the tag of its last answer, and with `If-None-Match: *` only creates it', async () => {
+    const agency = await service.agency();
+    const { put } = dashboard.of(agency);
+    const all = await puts(agency);
+    expect(all).toHaveLength(routesOf(dashboard.app).filter((route) => route.startsWith('PUT ')).length);
+    for (const [path, one, other] of all) {
+      const empty = await dashboard.stored(agency);
+      for (const tag of [FOREIGN, '*']) expectFailed(await put(path, one, matching(tag)));
+      expect(await dashboard.stored(agency), path).toEqual(empty);
+
+      const created = await put(path, one, only);
+      expect(created.status, path).toBe(201);
+      const before = await dashboard.stored(agency);
+      expectFailed(await put(path, other, only));
+      expectFailed(await put(path, other, matching(FOREIGN)));
+      expect(await dashboard.stored(agency), path).toEqual(before);
+
+      const tag = String(created.headers.etag);
+      const replaced = await put(path, other, matching(tag));
+      expect([replaced.status, replaced.headers.etag === tag], path).toEqual([200, false]);
+      expectFailed(await put(path, one, matching(tag)));
+      expect((await put(path, one, matching('*'))).status, path).toBe(200);
+    }
+  });
+
+  test('of an archived record is no creation, and replaces nothing that was seen', async () => {
+    const agency = await service.agency();
+    const call = dashboard.of(agency);
+    const { id } = await opportunity(agency);
+    await call.delete(`/opportunities/${id}`);
+    const before = await dashboard.stored(agency);
+    for (const headers of [only.headers, matching('*').headers])
+      expectFailed(await call.put(`/opportunities/${id}`, { salesStage: 'new' }, { headers }));
+    expect(await dashboard.stored(agency)).toEqual(before);
+    expect((await call.put(`/opportunities/${id}`, { salesStage: 'new' })).status).toBe(200);
+  });
+
+  test('of a message of a conversation that is not there is 404 first', async () => {
+    const call = dashboard.of(await service.agency());
+    const path = `/conversations/${randomUUID()}/messages/${randomUUID()}`;
+    const body = { content: 'Hola', direction: 'inbound', messageType: 'text' };
+    for (const headers of [only.headers, matching('*').headers])
+      expect((await call.put(path, body, { headers })).status).toBe(404);
+  });
+
+  test('sent ten times at the same moment is done once: as a creation, and with one tag', async () => {
+    const agency = await service.agency();
+    const { put } = dashboard.of(agency);
+    const path = `/opportunities/${randomUUID()}`;
+    const race = async (title: string, headers: Record<string, string>) => {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, nights) =>
+          put(path, { salesStage: 'new', title, nights: nights + 1 }, { headers }),
+        ),
+      );
+      const [done, ...more] = answers.filter(({ status }) => status < 300);
+      expect(more).toEqual([]);
+      for (const answer of answers) if (answer !== done) expectFailed(answer);
+      return done;
+    };
+    const created = await race('one', only.headers);
+    expect(created?.status).toBe(201);
+    const replaced = await race('other', { 'if-match': String(created?.headers.etag) });
+    expect(replaced?.status).toBe(200);
+    expect((await agency.get(`/v1${path}`)).text).toBe(replaced?.text);
   });
 });

@@ -4,7 +4,8 @@ import type { Conversation } from '../../conversations/schema.ts';
 import { builder, named } from '../../db/builder.ts';
 import { LostRace, violatedConstraint } from '../../db/faults.ts';
 import { columnsOf } from '../../db/fields.ts';
-import { defineGet } from '../../db/get.ts';
+import { defineGet, defineLockedGet } from '../../db/get.ts';
+import type { Json } from '../../db/json.ts';
 import { addToLiveCount } from '../../db/live-count.ts';
 import { type Put, putSteps, referenceRefused } from '../../db/put.ts';
 import { nextUpdatedAt } from '../../db/record.ts';
@@ -42,6 +43,17 @@ const lockChainsStatement = prepared(
   ($: Params<{ organizationId: string }>) => sql<{ locked: string }>`
     select pg_advisory_xact_lock(hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0))::text as locked`,
 );
+
+const lockThread = defineLockedGet(threadView, getConversation);
+
+/**
+ * The chains are locked before any thread, as for a PUT.
+ * @throws CONVERSATION_NOT_FOUND
+ */
+export async function lockConversation(scope: OrganizationScope, id: string): Promise<Json<Conversation>> {
+  await scope.db.write(lockChainsStatement, { organizationId: scope.organizationId });
+  return lockThread(scope, id);
+}
 
 const threadColumns = named({
   id: conversations.id,

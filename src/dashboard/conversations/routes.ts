@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { Conversation } from '../../conversations/schema.ts';
 import { putRoute } from '../record-routes.ts';
-import { putConversation } from './repository.ts';
+import { lockConversation, putConversation } from './repository.ts';
 import { ConversationPut } from './schema.ts';
 
 export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
@@ -16,6 +16,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
       'Fields left out take the default; the same again changes nothing. `rotatedFrom` joins the thread to the one that it continues; without it, the thread begins a chain of its own. A chain neither forks nor closes a circle. The channel of a conversation that has messages cannot change between whatsapp and another.',
     body: ConversationPut,
     record: Conversation,
+    lock: lockConversation,
     put: putConversation,
   });
   done();

@@ -3,7 +3,7 @@ import { ConversationMessage } from '../../conversations/schema.ts';
 import { builder, named } from '../../db/builder.ts';
 import { type Columns, columnsOf, fieldsOf } from '../../db/fields.ts';
 import { isId } from '../../db/ids.ts';
-import { jsonRows } from '../../db/json.ts';
+import { type Json, jsonRows } from '../../db/json.ts';
 import type { Put } from '../../db/put.ts';
 import { columnList, columnsFrom, recordsFrom, toRecord } from '../../db/record.ts';
 import { missing, nameOf, type RecordKey, rowOf } from '../../db/resource.ts';
@@ -205,4 +205,18 @@ export const putMessage = (
     const [row] = await within.db.read(store.get, { organizationId, conversationId, id });
     if (!row) throw new Error('A message was written and is not there.');
     return { created: inserted === 1, body: row.body };
+  });
+
+/**
+ * Reads the message under the lock of its conversation; undefined when there is none.
+ * @throws CONVERSATION_NOT_FOUND
+ */
+export const lockMessage = (
+  scope: OrganizationScope,
+  conversationId: string,
+  id: string,
+): Promise<Json<ConversationMessage> | undefined> =>
+  underLock(scope, conversationId, [], async ({ db, organizationId }, store) => {
+    const [row] = await db.read(store.get, { organizationId, conversationId, id });
+    return row?.body;
   });

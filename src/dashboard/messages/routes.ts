@@ -1,10 +1,11 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { ConversationMessage } from '../../conversations/schema.ts';
+import { putIfMatch } from '../../http/conditional.ts';
 import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
 import { uuidParams } from '../params.ts';
-import { putMessage, putMessages } from './repository.ts';
+import { lockMessage, putMessage, putMessages } from './repository.ts';
 import { ConversationMessagePut, ConversationMessagesImport, ImportedMessages } from './schema.ts';
 
 const tags = ['Conversations'];
@@ -32,7 +33,11 @@ export const messageRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     },
     async (request, reply) => {
       const { conversationId, messageId } = request.params;
-      const { created, body } = await putMessage(request.scope, conversationId, messageId, request.body);
+      const { created, body } = await putIfMatch(
+        request,
+        (scope) => lockMessage(scope, conversationId, messageId),
+        (scope) => putMessage(scope, conversationId, messageId, request.body),
+      );
       return json(reply, body, created ? 201 : 200);
     },
   );

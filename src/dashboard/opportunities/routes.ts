@@ -17,6 +17,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
       'Fields left out take the default. The same again changes nothing; an archived opportunity comes back. A new reference must be to a live record of the organization.',
     body: OpportunityPut,
     record: Opportunity,
+    lock: lockOpportunity,
     put: putOpportunity,
   });
 

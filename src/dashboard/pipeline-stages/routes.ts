@@ -16,6 +16,7 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
       'Fields left out take the default. The same again changes nothing; an archived stage comes back.',
     body: PipelineStagePut,
     record: PipelineStage,
+    lock: lockPipelineStage,
     put: putPipelineStage,
   });
 

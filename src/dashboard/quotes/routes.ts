@@ -48,6 +48,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
       'Fields left out take the default. The same again changes nothing; an archived quote comes back. `token` is made when the quote is created and never changes.',
     body: QuotePut,
     record: Quote,
+    lock: lockQuote,
     put: putQuote,
   });
 

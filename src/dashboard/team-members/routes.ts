@@ -17,6 +17,7 @@ export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) 
       'Fields left out take the default. The same again changes nothing; an archived member comes back.',
     body: TeamMemberPut,
     record: TeamMember,
+    lock: lockTeamMember,
     put: putTeamMember,
   });
 
