@@ -4,10 +4,12 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { newId } from '../src/db/ids.ts';
 import { parseJson } from '../src/db/json.ts';
 import { errorCodes } from '../src/errors.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
+import { conversation, customer, member, opportunity, quote } from './support/records.ts';
 import { type Service, startService } from './support/service.ts';
 
 /** Agents over the Model Context Protocol, with the client of the official SDK over a real connection. */
@@ -81,7 +83,10 @@ describe('the tools', () => {
     expect(tools.map(({ name }) => name)).toEqual(reads.map(({ operation }) => operation.operationId));
     await expect(
       client.callTool({ name: 'createCatalogProduct', arguments: { title: 'x' } }),
-    ).rejects.toThrow('There is no tool createCatalogProduct');
+    ).rejects.toThrow('There is no tool createCatalogProduct: this service lets agents only read.');
+    await expect(client.callTool({ name: 'listCustomer' })).rejects.toThrow(
+      'The tool listCustomer is not a known name (did you mean listCustomers?)',
+    );
     const off = await startService({ beside: service, mcp: 'off' });
     onTestFinished(off.close);
     const { status, body } = await off.client(key).post('/mcp', {});
@@ -111,10 +116,16 @@ describe('a call', () => {
     const agency = await service.agency();
     const client = await connect(agency.key);
     for (const [name, given, code, path] of [
-      ['listCustomers', { limit: 500 }, 'VALIDATION_FAILED', 'query.limit'],
-      ['listCustomers', { nombre: 'Ana' }, 'VALIDATION_FAILED', 'query.nombre'],
-      ['createCatalogProduct', { titel: 'x', title: 'x' }, 'VALIDATION_FAILED', 'body.titel'],
-      ['getCustomer', {}, 'CUSTOMER_NOT_FOUND', undefined],
+      ['listCustomers', { limit: 500 }, 'VALIDATION_FAILED', 'limit'],
+      ['listCustomers', { nombre: 'Ana' }, 'VALIDATION_FAILED', 'nombre'],
+      ['createCatalogProduct', { titel: 'x', title: 'x' }, 'VALIDATION_FAILED', 'titel'],
+      [
+        'createCustomer',
+        { contacts: [{ identifierType: 'fax' }] },
+        'VALIDATION_FAILED',
+        'contacts[0].identifierType',
+      ],
+      ['getCustomer', { customerId: 'x' }, 'CUSTOMER_NOT_FOUND', undefined],
       ['getCustomer', { customerId: '..' }, 'CUSTOMER_NOT_FOUND', undefined],
       ['getCustomer', { customerId: '../team' }, 'CUSTOMER_NOT_FOUND', undefined],
       ['getConversationTranscript', { conversationId: '..' }, 'CONVERSATION_NOT_FOUND', undefined],
@@ -122,6 +133,34 @@ describe('a call', () => {
       const { isError, body } = await call(client, name, given);
       expect([isError, body.error.code, body.error.details?.[0].path]).toEqual([true, code, path]);
     }
+  });
+
+  test('names the customer that has a contact, and the argument', async () => {
+    const client = await connect((await service.agency()).key);
+    const contacts = [{ identifierType: 'web', identifierValue: 'ana' }];
+    const { body: ana } = await call(client, 'createCustomer', { contacts });
+    const { body } = await call(client, 'createCustomer', { contacts });
+    expect(body.error).toEqual({
+      code: 'CUSTOMER_CONTACT_CONFLICT',
+      message: `A contact can belong to one customer only: contacts[0] belongs to customer ${ana.id}.`,
+      details: [{ path: 'contacts[0]', customerId: ana.id }],
+    });
+  });
+
+  test('that creates makes one record with one key, however often it is repeated', async () => {
+    const agency = await service.agency();
+    const client = await connect(agency.key);
+    const create = (given: Record<string, unknown>) => call(client, 'createCatalogProduct', given);
+    const idempotencyKey = 'México, first try\n';
+    const first = await create({ title: 'Oaxaca', idempotencyKey });
+    expect(await create({ title: 'Oaxaca', idempotencyKey })).toEqual(first);
+    expect((await create({ title: 'Puebla', idempotencyKey })).body.error.code).toBe(
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+    // No key, as models send it that name every argument.
+    for (const none of [{}, { idempotencyKey: null }, { idempotencyKey: '' }])
+      expect((await create({ title: 'Oaxaca', ...none })).isError).toBe(false);
+    expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(4);
   });
 
   test('counts against the limit of the key, and is in the log with the id of its request', async () => {
@@ -146,6 +185,135 @@ describe('a call', () => {
     const outer = lines.filter((line) => JSON.stringify(line).includes('"/mcp"'));
     expect(JSON.stringify(inner)).toContain(id);
     expect(outer.map(({ requestId }) => requestId)).toContain(inner?.requestId);
+  });
+});
+
+describe('arguments, walked over all tools', () => {
+  type Property = { type?: string | string[]; anyOf?: object[] };
+
+  /** An agency with a record of each kind, its tools, and arguments with which each of them succeeds. */
+  async function furnished() {
+    const agency = await service.agency();
+    const client = await connect(agency.key);
+    const { id: opportunityId } = await opportunity(agency);
+    const { id: quoteId } = await quote(agency, { opportunityId });
+    const { id: conversationId } = await conversation(agency);
+    await member(agency);
+    const { body: product } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
+    const { id: customerId } = await customer(agency);
+    const contacts = () => [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }];
+    const known = {
+      productId: product.id,
+      opportunityId,
+      quoteId,
+      conversationId,
+      customerId,
+      title: 'Oaxaca',
+    };
+    const { tools } = await client.listTools();
+    const walk = tools.map(({ name, inputSchema }) => {
+      const properties = (inputSchema.properties ?? {}) as Record<string, Property>;
+      const required = inputSchema.required ?? [];
+      const given = (): Record<string, unknown> =>
+        Object.fromEntries(
+          required.map((one) => [one, one === 'contacts' ? contacts() : known[one as keyof typeof known]]),
+        );
+      return { name, properties, required, given };
+    });
+    expect(walk.flatMap(({ given }) => Object.values(given()))).not.toContain(undefined);
+    // What archives comes last.
+    return {
+      client,
+      walk: walk.sort((a, b) => Number(/^archive/.test(a.name)) - Number(/^archive/.test(b.name))),
+    };
+  }
+
+  const typesOf = ({ type, anyOf = [] }: Property): string[] => [type ?? [], ...anyOf.map(typesOf)].flat();
+
+  test('null in all that is optional is as leaving it out', async () => {
+    const { client, walk } = await furnished();
+    for (const { name, properties, required, given } of walk) {
+      const optional = Object.keys(properties).filter((one) => !required.includes(one));
+      const nulls = Object.fromEntries(optional.map((one) => [one, null]));
+      const plain = await call(client, name, given());
+      if (!name.startsWith('archive')) {
+        const withNulls = await call(client, name, { ...given(), ...nulls });
+        expect([withNulls.isError, plain.isError], name).toEqual([false, false]);
+        if (name.startsWith('list')) expect(withNulls.body, name).toEqual(plain.body);
+        if (name.startsWith('list') && name !== 'listQuoteAttachments')
+          expect(plain.body.data.length, name).toBeGreaterThan(0);
+      }
+      // Refused by some models, and warned of by the inspector.
+      for (const one of ['limit', 'offset'])
+        if (one in properties) expect(properties[one]?.type).toBe('integer');
+    }
+  });
+
+  test('one that is required and missing, null or empty is named', async () => {
+    const { client, walk } = await furnished();
+    for (const { name, required, given } of walk) {
+      for (const one of required) {
+        const { [one]: _, ...others } = given();
+        for (const wrong of [
+          others,
+          { ...others, [one]: null },
+          ...(one.endsWith('Id') ? [{ ...others, [one]: '' }] : []),
+        ]) {
+          const { isError, body } = await call(client, name, wrong);
+          expect([isError, body.error], name).toEqual([
+            true,
+            {
+              code: 'VALIDATION_FAILED',
+              message: `The request is not valid: ${one} is required.`,
+              details: [{ path: one, message: 'is required' }],
+            },
+          ]);
+        }
+      }
+    }
+  });
+
+  test('a misspelt one is answered with the one that is meant', async () => {
+    const { client, walk } = await furnished();
+    for (const { name, properties, given } of walk) {
+      for (const one of Object.keys(properties)) {
+        const snake = one.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+        const misspelt = snake === one ? one.slice(0, -1) : snake;
+        const { [one]: value = 'x', ...others } = given();
+        for (const wrong of [
+          { ...others, [misspelt]: value },
+          { ...given(), [misspelt]: value },
+        ]) {
+          const { isError, body } = await call(client, name, wrong);
+          expect([isError, body.error?.code], `${name} ${misspelt}`).toEqual([true, 'VALIDATION_FAILED']);
+          expect(body.error.details).toContainEqual({
+            path: misspelt,
+            message: `is not a known name (did you mean ${one}?)`,
+          });
+        }
+      }
+    }
+  });
+
+  test('a mistyped one is named, and never taken for text', async () => {
+    const { client, walk } = await furnished();
+    const values = { array: ['x'], object: { x: 1 }, boolean: true, number: 1.5 };
+    for (const { name, properties, given } of walk) {
+      for (const [one, property] of Object.entries(properties)) {
+        const types = typesOf(property);
+        const wrong = Object.entries(values).filter(([type]) => !types.includes(type));
+        for (const [type, value] of [
+          ...wrong,
+          ...(types.includes('string') ? [['text', '\ud800'] as const] : []),
+        ]) {
+          const { isError, body } = await call(client, name, { ...given(), [one]: value });
+          expect([isError, body.error?.code], `${name} ${one} ${type}`).toEqual([true, 'VALIDATION_FAILED']);
+          expect(body.error.details.map(({ path }: { path: string }) => path)).toContainEqual(
+            expect.stringMatching(new RegExp(`^${one}\\b`)),
+          );
+        }
+      }
+    }
   });
 });
 

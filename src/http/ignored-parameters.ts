@@ -103,15 +103,24 @@ function headerSafe(path: string): string {
   return safe;
 }
 
-function strictFault(path: string, { name, known }: Unknown): Fault {
-  const refusal = Object.hasOwn(known.refusals, name) ? known.refusals[name] : undefined;
-  if (refusal !== undefined) return { path, message: refusal };
+/** Of a name to which none is near. */
+export const UNKNOWN_NAME = 'is not a known name';
+
+/** The fault of a name that nobody knows, with the one of `names` that may be meant. */
+export function unknownName(path: string, name: string, names: readonly string[]): Fault {
   if (path.length > MAX_NAME_LENGTH)
-    return { path: `${path.slice(0, MAX_NAME_LENGTH)}…`, message: 'is not a known name' };
-  const near = known.fields.size > 0 ? closest(name, [...known.fields.keys()]) : undefined;
+    return { path: `${path.slice(0, MAX_NAME_LENGTH)}…`, message: UNKNOWN_NAME };
+  const near = names.length > 0 ? closest(name, names) : undefined;
   const hint =
     near !== undefined && distance(name, near) <= 1 + near.length / 4 ? ` (did you mean ${near}?)` : '';
-  return { path, message: `is not a known name${hint}` };
+  return { path, message: UNKNOWN_NAME + hint };
+}
+
+function strictFault(path: string, { name, known }: Unknown): Fault {
+  const refusal = Object.hasOwn(known.refusals, name) ? known.refusals[name] : undefined;
+  return refusal === undefined
+    ? unknownName(path, name, [...known.fields.keys()])
+    : { path, message: refusal };
 }
 
 /** What an answer has can be sent back as it was read; it is reported, and no fault. */
@@ -136,8 +145,7 @@ export function reportIgnored(request: FastifyRequest, reply: FastifyReply, path
   const named = reply.getHeader('x-ignored-parameters');
   const names = [...(named === undefined ? [] : [String(named)]), ...paths.map(headerSafe)];
   reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
-  if (isStrict(request))
-    throw validationFailed(paths.map((path) => ({ path, message: 'is not a known name' })));
+  if (isStrict(request)) throw validationFailed(paths.map((path) => ({ path, message: UNKNOWN_NAME })));
 }
 
 const NO_SCHEMAS = {};

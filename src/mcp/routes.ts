@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { ApiError, type ErrorBody, errorBody } from '../errors.ts';
+import { unknownName } from '../http/ignored-parameters.ts';
 import { type ApiDocument, type OperationTool, toolsOf } from './tools.ts';
 
 /**
@@ -56,28 +58,38 @@ function carriedOn({ headers, id }: FastifyRequest): Record<string, string> {
   return { ...Object.fromEntries(keys), 'x-request-id': id, prefer: 'handling=strict' };
 }
 
+const refused = (error: ErrorBody) => ({
+  content: [{ type: 'text' as const, text: JSON.stringify(error) }],
+  isError: true,
+});
+
 export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, canWrite }, done) => {
-  let tools: Map<string, OperationTool> | undefined;
-  const knownTools = () => {
-    tools ??= new Map(
-      toolsOf(app.swagger() as unknown as ApiDocument, canWrite).map((one) => [one.tool.name, one]),
-    );
+  let tools: OperationTool[] | undefined;
+  const allTools = () => {
+    tools ??= toolsOf(app.swagger() as unknown as ApiDocument);
     return tools;
   };
+  const isOffered = ({ tool }: OperationTool): boolean => canWrite || tool.annotations.readOnlyHint;
 
-  async function call(request: FastifyRequest, { toRequest }: OperationTool, given: Record<string, unknown>) {
-    const { method, url, body } = toRequest(given);
+  /** Why there is no such tool. */
+  function missing(name: string): string {
+    if (allTools().some(({ tool }) => tool.name === name))
+      return `There is no tool ${name}: this service lets agents only read.`;
+    const names = allTools().map(({ tool }) => tool.name);
+    return `The tool ${name} ${unknownName(name, name, names).message}.`;
+  }
+
+  async function call(request: FastifyRequest, one: OperationTool, given: Record<string, unknown>) {
+    const { method, url, headers, body } = one.toRequest(given);
     const answer = await app.inject({
       method: method as 'GET',
       url,
-      headers: carriedOn(request),
+      headers: { ...carriedOn(request), ...headers },
       remoteAddress: request.ip,
       ...(body && { payload: body }),
     });
-    return {
-      content: [{ type: 'text' as const, text: answer.body }],
-      isError: answer.statusCode >= 400,
-    };
+    if (answer.statusCode >= 400) return refused(one.explain(answer.json<ErrorBody>()));
+    return { content: [{ type: 'text' as const, text: answer.body }], isError: false };
   }
 
   async function serve(request: FastifyRequest): Promise<Response> {
@@ -87,12 +99,17 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, canW
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     );
     server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
-      tools: [...knownTools().values()].map(({ tool }) => tool),
+      tools: allTools()
+        .filter(isOffered)
+        .map(({ tool }) => tool),
     }));
     server.setRequestHandler(sdk.CallToolRequestSchema, ({ params }) => {
-      const tool = knownTools().get(params.name);
-      if (!tool) throw new sdk.McpError(sdk.ErrorCode.InvalidParams, `There is no tool ${params.name}.`);
-      return call(request, tool, params.arguments ?? {});
+      const one = allTools().find(({ tool }) => tool.name === params.name);
+      if (!one || !isOffered(one)) throw new sdk.McpError(sdk.ErrorCode.InvalidParams, missing(params.name));
+      return call(request, one, params.arguments ?? {}).catch((error: unknown) => {
+        if (error instanceof ApiError) return refused(errorBody(error));
+        throw error;
+      });
     });
     const transport = new sdk.Transport({ enableJsonResponse: true });
     // The transport's own type does not say that its handlers may be undefined.

@@ -1,3 +1,8 @@
+import { hash } from 'node:crypto';
+import { type ErrorBody, errorBody, validationFailed } from '../errors.ts';
+import { UNKNOWN_NAME, unknownName } from '../http/ignored-parameters.ts';
+import type { Fault } from '../http/validation.ts';
+
 /** The operations of /v1 as tools of the Model Context Protocol, made from their document. */
 
 type Schema = Record<string, unknown>;
@@ -19,7 +24,7 @@ type Tool = {
   name: string;
   title: string;
   description: string;
-  inputSchema: { type: 'object'; properties: Record<string, object>; required: string[] };
+  inputSchema: { type: 'object'; properties: Record<string, Schema>; required: string[] };
   annotations: {
     readOnlyHint: boolean;
     destructiveHint: boolean;
@@ -30,10 +35,16 @@ type Tool = {
 
 type Arguments = Record<string, unknown>;
 
-/** A tool, and the request that a call of it is. */
+/** The request that a call of a tool is. */
+type CallRequest = { method: string; url: string; headers: Record<string, string>; body?: Arguments };
+
+/** A tool, and what a call of it means. */
 export type OperationTool = {
   tool: Tool;
-  toRequest: (given: Arguments) => { method: string; url: string; body?: Arguments };
+  /** @throws VALIDATION_FAILED naming the arguments that no request can be made of */
+  toRequest: (given: Arguments) => CallRequest;
+  /** The error of the route, with the names that the agent knows. */
+  explain: (error: ErrorBody) => ErrorBody;
 };
 
 const REFERENCE = '#/components/schemas/';
@@ -47,19 +58,40 @@ function inlined(value: unknown, schemas: Record<string, Schema>): unknown {
   return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner, schemas)]));
 }
 
-function inputOf(operation: Operation, schemas: Record<string, Schema>): Tool['inputSchema'] {
-  const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
+const takesNull = ({ type, anyOf }: Schema): boolean =>
+  [type].flat().includes('null') || (Array.isArray(anyOf) && anyOf.some(takesNull));
+
+/** Null in a filter says no more than leaving the filter out, and some models refuse a list of types. */
+const withoutNull = (schema: Schema): Schema =>
+  Array.isArray(schema.type) ? { ...schema, type: schema.type.find((type) => type !== 'null') } : schema;
+
+/** Becomes the header Idempotency-Key. */
+const CREATE_ONCE = 'idempotencyKey';
+
+const CREATE_ONCE_SCHEMA: Schema = {
+  type: 'string',
+  description:
+    'A text that you make for this one record, and repeat when you do not know whether the call before did it: the same key and arguments within 24 hours make one record.',
+};
+
+/** The arguments of an operation's path and query. */
+const urlArgumentsOf = ({ parameters = [] }: Operation) =>
+  parameters.filter((parameter) => parameter.in !== 'header');
+
+function inputOf(method: string, operation: Operation, schemas: Record<string, Schema>): Tool['inputSchema'] {
+  const parameters = urlArgumentsOf(operation);
   const body = inlined(operation.requestBody?.content['application/json']?.schema ?? {}, schemas) as {
-    properties?: Record<string, object>;
+    properties?: Record<string, Schema>;
     required?: string[];
   };
   return {
     type: 'object',
     properties: {
       ...Object.fromEntries(
-        parameters.map(({ name, description, schema }) => [name, { ...schema, description }]),
+        parameters.map(({ name, description, schema }) => [name, { ...withoutNull(schema), description }]),
       ),
       ...body.properties,
+      ...(method === 'post' && { [CREATE_ONCE]: CREATE_ONCE_SCHEMA }),
     },
     required: [
       ...parameters.filter(({ required }) => required).map(({ name }) => name),
@@ -68,46 +100,125 @@ function inputOf(operation: Operation, schemas: Record<string, Schema>): Tool['i
   };
 }
 
-const asText = (value: unknown): string =>
-  typeof value === 'object' ? JSON.stringify(value) : String(value);
+/** What a value cannot be that becomes text of a URL or a header. The text itself is for the route to judge. */
+function textFault({ type }: Schema, value: unknown): string | undefined {
+  if (typeof value === 'string')
+    return value.isWellFormed() ? undefined : 'must not contain a lone surrogate';
+  if (type === 'integer') return typeof value === 'number' ? undefined : 'must be an integer';
+  return 'must be a string';
+}
+
+/** Null in an argument that cannot be null is an argument left out: models that must name all arguments send it. */
+const meant = ({ properties }: Tool['inputSchema'], given: Arguments): Arguments =>
+  Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => {
+      const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      return value !== null || schema === undefined || takesNull(schema);
+    }),
+  );
+
+/**
+ * What no request can be made of. When there is nothing, the route judges, which knows more.
+ * @param asText the arguments that become text
+ */
+function faultsOf(
+  { properties, required }: Tool['inputSchema'],
+  asText: readonly string[],
+  given: Arguments,
+): Fault[] {
+  const faults = [
+    ...required
+      .filter((name) => given[name] === undefined || (given[name] === '' && asText.includes(name)))
+      .map((path) => ({ path, message: 'is required' })),
+    ...asText.flatMap((path) => {
+      const message = path in given ? textFault(properties[path] ?? {}, given[path]) : undefined;
+      return message === undefined ? [] : [{ path, message }];
+    }),
+  ];
+  if (faults.length === 0) return faults;
+  const names = Object.keys(properties);
+  const unknown = Object.keys(given).filter((name) => !names.includes(name));
+  return [...faults, ...unknown.map((name) => unknownName(name, name, names))];
+}
 
 /** What the path does not take goes into the body where there is one, and else into the query, unknown names too. */
-function requestOf(method: string, path: string, hasBody: boolean, given: Arguments) {
-  const left = { ...given };
+function requestOf(method: string, path: string, hasBody: boolean, given: Arguments): CallRequest {
+  const { [CREATE_ONCE]: createOnce, ...left } = given;
   const filled = path.replace(/\{(\w+)\}/g, (_place, name: string) => {
-    const value = asText(left[name] ?? '');
+    const value = String(left[name]);
     delete left[name];
     // Dots alone would lead to another path, however they are encoded. In quotes they are an id that nothing has.
-    return encodeURIComponent(/^\.{0,2}$/.test(value) ? `"${value}"` : value);
+    return encodeURIComponent(/^\.{1,2}$/.test(value) ? `"${value}"` : value);
   });
-  if (hasBody) return { method, url: filled, body: left };
   const query = new URLSearchParams(
-    Object.entries(left).map(([name, value]) => [name, asText(value)] as [string, string]),
+    hasBody ? [] : Object.entries(left).map(([name, value]) => [name, String(value)] as [string, string]),
   );
-  return { method, url: query.size > 0 ? `${filled}?${query}` : filled };
+  return {
+    method,
+    url: query.size > 0 ? `${filled}?${query}` : filled,
+    // Hashed, so that any text fits into a header.
+    headers: createOnce ? { 'idempotency-key': hash('sha256', String(createOnce), 'base64url') } : {},
+    ...(hasBody && { body: left }),
+  };
 }
 
-/** @param canWrite whether tools that change something are among them */
-export function toolsOf({ paths, components }: ApiDocument, canWrite: boolean): OperationTool[] {
-  return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations)
-      .filter(([method]) => canWrite || method === 'get')
-      .map(([method, operation]) => ({
-        tool: {
-          name: operation.operationId,
-          title: operation.summary,
-          description: operation.description,
-          inputSchema: inputOf(operation, components.schemas),
-          annotations: {
-            readOnlyHint: method === 'get',
-            // A change overwrites what was there.
-            destructiveHint: method === 'patch' || method === 'delete',
-            idempotentHint: method !== 'post',
-            openWorldHint: false,
-          },
-        },
-        toRequest: (given: Arguments) =>
-          requestOf(method.toUpperCase(), path, operation.requestBody !== undefined, given),
-      })),
-  );
+/** `body.contacts[0]` is the argument `contacts[0]`. */
+const argumentOf = (path: string): string => path.replace(/^(?:body|query)\./, '');
+
+/** In the words of the route but for its paths. Of all arguments one may be meant, not of the query's or the body's only. */
+function explained({ error }: ErrorBody, names: readonly string[]): ErrorBody {
+  const { code, message, details = [] } = error;
+  const renamed = details.map((detail) => {
+    const path = argumentOf(detail.path);
+    return 'message' in detail && detail.message === UNKNOWN_NAME
+      ? unknownName(path, path, names)
+      : { ...detail, path };
+  });
+  const faults = renamed.filter((detail) => 'message' in detail);
+  if (code === 'VALIDATION_FAILED' && faults.length > 0) return errorBody(validationFailed(faults));
+  const said = details.reduce((text, { path }) => text.replaceAll(path, argumentOf(path)), message);
+  return { error: { ...error, message: said, ...(error.details && { details: renamed }) } };
 }
+
+function toolOf(
+  method: string,
+  path: string,
+  operation: Operation,
+  schemas: Record<string, Schema>,
+): OperationTool {
+  const inputSchema = inputOf(method, operation, schemas);
+  const names = Object.keys(inputSchema.properties);
+  const asText = [...urlArgumentsOf(operation).map(({ name }) => name), CREATE_ONCE].filter((name) =>
+    names.includes(name),
+  );
+  return {
+    tool: {
+      name: operation.operationId,
+      title: operation.summary,
+      description: operation.description,
+      inputSchema,
+      annotations: {
+        readOnlyHint: method === 'get',
+        // A change overwrites what was there.
+        destructiveHint: method === 'patch' || method === 'delete',
+        idempotentHint: method !== 'post',
+        openWorldHint: false,
+      },
+    },
+    toRequest(given) {
+      const sent = meant(inputSchema, given);
+      const faults = faultsOf(inputSchema, asText, sent);
+      if (faults.length > 0) throw validationFailed(faults);
+      return requestOf(method.toUpperCase(), path, operation.requestBody !== undefined, sent);
+    },
+    explain: (error) => explained(error, names),
+  };
+}
+
+/** Every operation as a tool. */
+export const toolsOf = ({ paths, components }: ApiDocument): OperationTool[] =>
+  Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) =>
+      toolOf(method, path, operation, components.schemas),
+    ),
+  );
