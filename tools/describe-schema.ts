@@ -42,3 +42,23 @@ export async function describeSchema(url: string): Promise<SchemaDescription> {
     await client.end();
   }
 }
+
+/** A line for each thing that only one of the two has, with what to write. */
+export function differences(migrations: SchemaDescription, code: SchemaDescription): string[] {
+  const only = (
+    one: SchemaDescription,
+    other: SchemaDescription,
+    words: (kind: string) => string,
+  ): string[] =>
+    Object.entries(one).flatMap(([kind, lines]) =>
+      lines.filter((line) => !other[kind]?.includes(line)).map((line) => `${words(kind)}: ${line}`),
+    );
+  return [
+    ...only(code, migrations, (kind) => `Only the code has this of ${kind}; write it in a migration`),
+    ...only(
+      migrations,
+      code,
+      (kind) => `Only the migrations have this of ${kind}; write it in src/db/schema, or drop it`,
+    ),
+  ];
+}

@@ -4,13 +4,14 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import config from '../drizzle.config.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
-import * as schema from '../src/db/schema/index.ts';
 import { MigrationRefused, makeMigration } from './make-migration.ts';
 
 const USAGE = 'Usage: npm run migration -- --name what_changes --why "the reason" [--rewrite]';
 
-const folder = fileURLToPath(new URL('../migrations', import.meta.url));
+const ROOT = new URL('../', import.meta.url);
+const folder = fileURLToPath(new URL(config.out, ROOT));
 
 /** Runs `work` with a PostgreSQL of its own, which can make empty databases and ends with it. */
 async function withScratchDatabases<Result>(
@@ -33,21 +34,22 @@ async function withScratchDatabases<Result>(
   }
 }
 
-/** Writes the migration of what changed in src/db/schema/, after it was tried on that PostgreSQL. */
+/** Writes the migration of what changed in the schema, after it was tried on that PostgreSQL. */
 try {
   const { values } = parseArgs({
     options: {
-      name: { type: 'string' },
-      why: { type: 'string' },
+      name: { type: 'string', default: '' },
+      why: { type: 'string', default: '' },
       rewrite: { type: 'boolean', default: false },
     },
   });
-  const { name, why, rewrite } = values;
-  if (name === undefined || why === undefined) throw new MigrationRefused(USAGE);
+  if (!/^[a-z0-9]+(_[a-z0-9]+)*$/.test(values.name) || values.why.trim() === '')
+    throw new MigrationRefused(USAGE);
+  const schema = (await import(new URL(config.schema, ROOT).href)) as Record<string, unknown>;
   const made = await withScratchDatabases((createDatabase) =>
-    makeMigration({ name, why, rewrite, schema, folder, createDatabase }),
+    makeMigration({ ...values, schema, folder, createDatabase }),
   );
-  for (const { path } of made) console.log(`Written: ${relative('.', path)}`);
+  for (const { tag } of made) console.log(`Written: ${relative('.', folder)}/${tag}.sql`);
   console.log('All migrations were applied, and give the schema of the code.');
   console.log('Add to CHECKSUMS in test/contract/migrations.test.ts:');
   for (const { tag, hash } of made) console.log(`  ['${tag}', '${hash}'],`);
