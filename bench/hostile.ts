@@ -15,8 +15,8 @@ import { residentMemory } from './machine.ts';
 import { type LoadProcess, productionFlags, startLoad, startServer } from './servers.ts';
 
 /**
- * What one organization that means harm costs another: bodies made to be slow, and clients that do not read what they
- * asked for. The other one gets its product by id, one request after another; its median alone comes first.
+ * What those who mean harm cost another organization: bodies made to be slow, clients that do not read what they asked
+ * for, and clients without a key that send requests ahead. The other one gets its product by id, one request after another; its median alone comes first.
  * `npm run bench:hostile -- --seconds 3 --only products`
  */
 
@@ -146,7 +146,7 @@ async function otherOne({ port, pid, good, calm }: Scenario) {
   print(`alone: p50 ${alone.toFixed(2)} ms, ${residentMemory(pid)?.toFixed(0)} MiB`);
   const told = (name: string, p50: number, most: number, more: string): void =>
     print(
-      `${name.padEnd(34)} p50 + ${(p50 - alone).toFixed(1).padStart(6)} ms  memory ${most.toFixed(0).padStart(4)} MiB  ${more}`,
+      `${name.padEnd(34)} p50 + ${(p50 - alone).toFixed(1).padStart(6)} ms (x ${(p50 / alone).toFixed(1)})  memory ${most.toFixed(0).padStart(4)} MiB  ${more}`,
     );
   return { other, told };
 }
@@ -193,13 +193,53 @@ function slowReader(port: number, request: string): { status: Promise<string>; s
   return { status: Promise.race([status, closed.then(() => 'cut off')]), socket };
 }
 
+const AHEAD_CONNECTIONS = 12;
+const AHEAD_BYTES = 2 * MIB;
+
+/** Twelve connections that send 2 MiB of the shortest requests ahead, without a key, and again when they are closed. */
+async function measureAhead(scenario: Scenario): Promise<void> {
+  const { port, pid } = scenario;
+  const { other, told } = await otherOne(scenario);
+  const request = 'GET / HTTP/1.1\r\n\r\n';
+  const ahead = Buffer.from(request.repeat(AHEAD_BYTES / request.length));
+  const before = residentMemory(pid) ?? 0;
+  const most = watchMemory(pid);
+  let isOver = false;
+  let [opened, answered] = [0, 0];
+  const lane = async (): Promise<void> => {
+    while (!isOver) {
+      const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
+      opened += 1;
+      socket.on('data', (chunk) => {
+        answered += chunk.toString('latin1').split('HTTP/1.1 400').length - 1;
+        if (isOver) socket.destroy();
+      });
+      socket.write(ahead);
+      await new Promise((done) => socket.on('close', done));
+    }
+  };
+  const lanes = Array.from({ length: AHEAD_CONNECTIONS }, lane);
+  const { p50 } = await other();
+  isOver = true;
+  const figures = `${(most() - before).toFixed(0)} MiB more; ${answered} × 400 over ${opened} connections`;
+  told(`${AHEAD_CONNECTIONS} clients that send ahead`, p50, most(), figures);
+  await Promise.all(lanes);
+}
+
+const MEASURES = [
+  { names: BODIES.map(([name]) => name), measure: measureBodies },
+  { names: ['clients that do not read'], measure: measureReaders },
+  { names: ['clients that send ahead'], measure: measureAhead },
+];
+
 const directory = await mkdtemp(join(tmpdir(), 'crm-hostile-'));
 const postgres = await startEmbeddedPostgres(join(directory, 'postgres'), { fsync: 'off' });
 const calm = startLoad();
 try {
   await migrateDatabase(postgres.url);
   const [good, bad] = [await agency(postgres.url, 'Good'), await agency(postgres.url, 'Bad')];
-  for (const measure of [measureBodies, measureReaders]) {
+  for (const { names, measure } of MEASURES) {
+    if (!names.some((name) => name.includes(values.only))) continue;
     const server = await startServer({
       flags: productionFlags,
       script: new URL('../src/main.js', import.meta.url),

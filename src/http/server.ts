@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
-import { sendTogether } from '../wire/answers.ts';
 import { answerConditionally } from './conditional.ts';
-import { endConnections, PATIENCE, type Patience, slowClientLimits } from './connections.ts';
+import { answerInOrder, endConnections, PATIENCE, type Patience, slowClientLimits } from './connections.ts';
 import {
   answerClientError,
   answerFrameworkError,
@@ -59,17 +58,17 @@ export function createHttpServer(options: HttpServerOptions) {
     // An id is at most as long as a request line: too long a one is unknown (404), not another kind of error.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerFrameworkError,
-    clientErrorHandler: (error, socket) => answerClientError(error, socket, randomUUID(), logger),
+    clientErrorHandler: (error, socket) => {
+      // A request that is not complete because we do not read on is not slow.
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && requests.hasLine(socket)) return;
+      answerClientError(error, socket, randomUUID(), logger);
+    },
   }).withTypeProvider<ZodTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler);
   // Success bodies are JSON text when they get here; nothing is serialised twice.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    delete request.headers.expect;
-    app.routing(request, response);
-  });
-
+  const requests = answerInOrder(app);
   app.server.on('connect', (request: IncomingMessage, socket: Duplex) =>
     answerTunnel(socket, requestId(request)),
   );
@@ -83,9 +82,8 @@ export function createHttpServer(options: HttpServerOptions) {
     done(request.is404 ? routeNotFound() : undefined);
   });
   answerConditionally(app);
-  endConnections(app, leaving);
+  endConnections(app, requests, leaving);
   boundUnsent(app);
-  sendTogether(app);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);
   readJsonBodies(app);

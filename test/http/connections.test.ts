@@ -2,14 +2,18 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
+import type { onRequestHookHandler } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen, PATIENCE, type Patience } from '../../src/http/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 
+type Options = { patience?: Patience; leaving?: AbortSignal; onRequest?: onRequestHookHandler };
+
 /** A server with one route, which answers when it is told to. */
-async function serve(options: { patience?: Patience; leaving?: AbortSignal } = {}) {
+async function serve({ onRequest, ...options }: Options = {}) {
   const app = createHttpServer({ logger: createLogger('silent'), ...options });
+  if (onRequest) app.addHook('onRequest', onRequest);
   const answer = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   app.get('/now', () => '{}');
@@ -38,7 +42,7 @@ function open(port: number, text = '') {
   });
   socket.on('error', () => undefined);
   if (text !== '') socket.write(text);
-  const ended = once(socket, 'close').then(() => received);
+  const ended = new Promise<string>((done) => socket.on('close', () => done(received)));
   return { socket, ended, received: () => received };
 }
 
@@ -84,6 +88,91 @@ describe('a client that is slow', () => {
     await open(port).ended;
     answer();
     await expect.poll(slow.received).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('requests that are sent ahead', () => {
+  const SHORTEST = 'GET /now HTTP/1.1\r\n\r\n';
+  /** Each answer has a turn of its own, and a busy machine has few. */
+  const PATIENT = { timeout: 25_000 };
+  const answersIn = (text: string): number => text.split('HTTP/1.1 ').length - 1;
+
+  test('are all answered, in their order, one after another, bodies between them', async () => {
+    let [running, most] = [0, 0];
+    const { port } = await serve({
+      onRequest: (_request, reply, done) => {
+        running += 1;
+        most = Math.max(most, running);
+        reply.raw.once('close', () => {
+          running -= 1;
+        });
+        done();
+      },
+    });
+    const body = JSON.stringify({ text: 'x'.repeat(5_000) });
+    const head = `POST /now HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    const pieces = Array.from({ length: 100 }, (_, index) => {
+      const id = `\r\nX-Request-Id: request-${index}\r\n\r\n`;
+      return index % 3 === 0 ? `${head}${id}${body}` : `GET /now HTTP/1.1\r\nHost: x${id}`;
+    });
+    const { socket, received } = open(port, pieces.join(''));
+    await expect.poll(() => answersIn(received()), PATIENT).toBe(100);
+    expect(received().match(/(?<=request-)\d+/g)).toEqual(pieces.map((_, index) => String(index)));
+    expect(new Set(received().match(/(?<=HTTP\/1.1 )\d+/g))).toEqual(new Set(['200']));
+    expect(most).toBe(1);
+    socket.destroy();
+  });
+
+  test('are not read while one waits, whatever Node resumes: twelve times 2 MiB of them', async () => {
+    const { app, port, answer, asked } = await serve();
+    let parsed = 0;
+    app.server.on('request', () => {
+      parsed += 1;
+    });
+    const sockets: Socket[] = [];
+    app.server.on('connection', (socket: Socket) => sockets.push(socket));
+    const text = GET('/later') + SHORTEST.repeat((2 * 1024 * 1024) / SHORTEST.length);
+    const clients = Array.from({ length: 12 }, () => open(port, text));
+    await asked;
+    await expect.poll(() => sockets.filter(({ bytesRead }) => bytesRead > 0).length).toBe(12);
+    const most = 1_024 / SHORTEST.length + 2;
+    expect(parsed / 12).toBeLessThan(most);
+    answer();
+    await expect
+      .poll(() => clients.every(({ received }) => answersIn(received()) > most), PATIENT)
+      .toBe(true);
+    for (const { socket } of clients) socket.destroy();
+  });
+
+  test('do not make a connection slow that waits for us', async () => {
+    const { port, answer, asked } = await serve({ patience: { headers: 150, request: 150 } });
+    const { socket, received } = open(port, GET('/later') + GET('/now').repeat(200));
+    await asked;
+    // Longer than its patience: others are cut by then.
+    await open(port, 'GET').ended;
+    await open(port, 'GET').ended;
+    answer();
+    await expect.poll(() => answersIn(received()), PATIENT).toBe(201);
+    expect(received()).not.toContain('HTTP/1.1 4');
+    socket.destroy();
+  });
+
+  test('are dropped with their connection', async () => {
+    const routed: string[] = [];
+    const { app, port, answer, asked } = await serve({
+      onRequest: ({ url }, _reply, done) => {
+        routed.push(url);
+        done();
+      },
+    });
+    const { socket } = open(port, GET('/later') + GET('/now').repeat(200));
+    await asked;
+    socket.destroy();
+    answer();
+    const connections = () =>
+      new Promise<number>((done) => app.server.getConnections((_error, amount) => done(amount)));
+    await expect.poll(connections, PATIENT).toBe(0);
+    expect(routed.length).toBeLessThan(100);
   });
 });
 

@@ -109,18 +109,6 @@ test('what is taken, and what is cut off, waits no longer', async () => {
   await expect.poll(async () => (await ask(port, 'a', '/big')).status).toBe(200);
 });
 
-test('answers that wait behind another on one connection count, and end with it', async () => {
-  const { port, made } = await serve();
-  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-  socket.write(Buffer.concat(Array(20).fill(get('a', '/big'))));
-  await expect.poll(() => made.length).toBe(20);
-  await new Promise((done) => socket.once('readable', done));
-  expect(await small(port, 'a')).toBe(200);
-  expect((await exchange(port, get('a', '/big')))?.status).toBe(503);
-  socket.destroy();
-  await expect.poll(async () => (await ask(port, 'a', '/big')).status).toBe(200);
-});
-
 test('a client that takes nothing is cut off, and one that reads is not', async () => {
   const { app, port } = await serve({ all: 200 * MIB, each: 100 * MIB });
   expect(app.server.timeout).toBe(30_000);
