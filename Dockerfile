@@ -15,6 +15,7 @@ COPY LICENSE ./
 COPY src ./src
 COPY migrations ./migrations
 COPY docs/guide ./docs/guide
+COPY docs/reference ./docs/reference
 
 RUN mkdir /data && chown node:node /data
 VOLUME /data

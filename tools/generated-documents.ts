@@ -8,6 +8,7 @@ import '../src/db/recount.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { openApiText, type Publisher } from '../src/http/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
+import { referenceFiles } from './reference-page.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
 export type GeneratedDocument = {
@@ -121,6 +122,10 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     { path: 'openapi/openapi.json', render: () => text },
     { path: 'openapi/dashboard.json', render: () => dashboardText },
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
+    ...Object.entries(await referenceFiles()).map(([file, text]) => ({
+      path: `docs/reference/${file}`,
+      render: () => text,
+    })),
     ...[...sqlDocuments()].map(([file, sql]) => ({ path: `docs/sql/${file}`, render: () => sql })),
     ...markdownDocuments({
       operations: operationsTable(document.paths),

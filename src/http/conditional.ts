@@ -36,7 +36,8 @@ export function answerConditionally(app: FastifyInstance): void {
     const isTagged =
       reply.statusCode < 300 && TAGGED.includes(method) && isCacheable(reply.getHeader('cache-control'));
     if (!isTagged || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return done(null, payload);
-    const tag = entityTag(payload);
+    // What never changes has been given its tag once.
+    const tag = String(reply.getHeader('etag') ?? entityTag(payload));
     reply.header('etag', tag);
     const named = headers['if-none-match'];
     const isRead = method === 'GET' || method === 'HEAD';

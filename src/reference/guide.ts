@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The chapters of docs/guide/ as one text for the reference page, with their links and headings as Scalar names them. */
+/** The chapters of docs/guide/ as one text: for the reference page, and for whoever reads no page. */
 
 /** In the order of the page, and of the table in README.md. */
 const CHAPTERS = [
@@ -18,35 +18,43 @@ const CHAPTERS = [
 ];
 
 /** Where the guide's examples find the service. */
-const EXAMPLE_ADDRESS = 'http://localhost:3000';
+export const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
 /** RATE_LIMIT_EXCEEDED becomes Rate limit exceeded: in headings Scalar takes the underscores for emphasis. */
 const inWords = (code: string): string => code[0] + code.slice(1).toLowerCase().replaceAll('_', ' ');
 
-/** `errors.md#unknown_name`, `errors.md` or `#unknown_name`, as an anchor of the page. */
-const anchor = (file: string | undefined, heading: string | undefined): string =>
-  `#description/${heading === undefined ? file : heading.replaceAll('_', '-')}`;
+/** Links between chapters, `errors.md#unknown_name`, `errors.md` or `#unknown_name`, as links inside of one text. */
+const linked = (
+  text: string,
+  anchor: (file: string | undefined, heading: string | undefined) => string,
+): string =>
+  text.replace(
+    /\]\((?:([a-z]+)\.md)?(?:#([\w-]+))?\)/g,
+    (_link, file?: string, heading?: string) => `](#${anchor(file, heading)})`,
+  );
 
-const ofPage = (chapter: string): string =>
-  chapter
+const chapter = (name: string): string =>
+  readFileSync(new URL(`../../docs/guide/${name}.md`, import.meta.url), 'utf8')
     // What the tests are told about a block is not for readers.
-    .replace(/^```(\w+) .*$/gm, '```$1')
-    // Each code gets a place in the sidebar, which shows two levels.
-    .replace(
-      /^### ([A-Z_]+)\n\nStatus /gm,
-      (_heading, code: string) => `## ${inWords(code)}\n\n\`${code}\`, status `,
-    )
-    .replace(
-      /\]\((?:([a-z]+)\.md)?(?:#([\w-]+))?\)/g,
-      (_link, file?: string, heading?: string) => `](${anchor(file, heading)})`,
-    );
+    .replace(/^```(\w+) .*$/gm, '```$1');
+
+const CHAPTERS_TEXT = CHAPTERS.map(chapter).join('\n\n');
 
 /**
  * @param address where clients reach the service, as the examples then say it
- * @returns Markdown. It starts with a heading: Scalar then shows each chapter in the sidebar by itself.
+ * @returns Markdown, one text with a heading for each chapter
  */
-export const guideText = (address = EXAMPLE_ADDRESS): string =>
-  CHAPTERS.map((name) => readFileSync(new URL(`../../docs/guide/${name}.md`, import.meta.url), 'utf8'))
-    .map(ofPage)
-    .join('\n\n')
-    .replaceAll(EXAMPLE_ADDRESS, address);
+export const guideText = (address: string): string =>
+  linked(CHAPTERS_TEXT, (file, heading) => String(heading ?? file)).replaceAll(EXAMPLE_ADDRESS, address);
+
+/** The same with links and headings as Scalar names them, and the example address. It starts with a heading. */
+export const guideForPage = (): string =>
+  linked(
+    CHAPTERS_TEXT
+      // Each code gets a place in the sidebar, which shows two levels.
+      .replace(
+        /^### ([A-Z_]+)\n\nStatus /gm,
+        (_heading, code: string) => `## ${inWords(code)}\n\n\`${code}\`, status `,
+      ),
+    (file, heading) => `description/${heading === undefined ? file : heading.replaceAll('_', '-')}`,
+  );

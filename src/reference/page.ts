@@ -1,19 +1,16 @@
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { Worker } from 'node:worker_threads';
-import { gunzip, gzip } from 'node:zlib';
-import type { FastifyApiReferenceOptions } from '@scalar/fastify-api-reference';
+import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { guideText } from './guide.ts';
+import { entityTag } from '../http/conditional.ts';
+import { EXAMPLE_ADDRESS, guideForPage, guideText } from './guide.ts';
 import { clientSample } from './samples.ts';
 
-/** The reference page at /docs/: the document, the guide and samples, shown by Scalar without the outside world. */
-
-export type ScalarConfiguration = NonNullable<FastifyApiReferenceOptions['configuration']>;
-
-/** What the thread hands back. The script is compressed. */
-export type RenderedPage = { html: string; script: Uint8Array };
+/**
+ * The reference page at /docs/: the document, the guide and samples, shown by Scalar without the outside world. Its HTML
+ * and Scalar itself are files that `npm run docs` makes (tools/reference-page.ts).
+ */
 
 export type PageOptions = {
   title: string;
@@ -21,55 +18,9 @@ export type PageOptions = {
   document: () => string;
   /** Whether the page has the guide and samples of the client, which are about /v1. */
   hasGuide: boolean;
-  /** Where clients reach the service, for what the page tells them to type. */
+  /** Where clients reach the service. Without it: where they read from. */
   publicUrl: string | undefined;
 };
-
-const OTHER_LANGUAGES =
-  'c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell r ruby rust swift'.split(
-    ' ',
-  );
-
-/** Scalar knows thirty ways to send a request; these two are shown beside our own client. */
-const HIDDEN_CLIENTS: ScalarConfiguration['hiddenClients'] = {
-  shell: ['wget', 'httpie'],
-  python: ['python3', 'httpx_sync', 'httpx_async', 'aiohttp'],
-  ...Object.fromEntries(OTHER_LANGUAGES.map((language) => [language, true])),
-};
-
-/** An arrow: Scalar would ask for /favicon.ico otherwise. */
-const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M1 8l14-6-5 13-2-5z'/%3E%3C/svg%3E";
-
-/** The name of Scalar's maker is in its licence, which is in the image; readers look for the agency's. */
-const CSS = '.darklight-reference a[href^="https://www.scalar.com"] { display: none; }';
-
-/** Nothing is asked of other hosts, and the key is in no storage of the browser: it is gone with the page. */
-const configuration = (pageTitle: string): ScalarConfiguration => ({
-  pageTitle,
-  url: 'document.json',
-  cdn: 'scalar.js',
-  customCss: CSS,
-  favicon: ICON,
-  hiddenClients: HIDDEN_CLIENTS,
-  orderSchemaPropertiesBy: 'preserve',
-  documentDownloadType: 'none',
-  showDeveloperTools: 'never',
-  hideClientButton: true,
-  withDefaultFonts: false,
-  persistAuth: false,
-  telemetry: false,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-});
-
-async function render(pageTitle: string): Promise<RenderedPage> {
-  const worker = new Worker(new URL('scalar-worker.ts', import.meta.url), {
-    workerData: configuration(pageTitle),
-  });
-  const [rendered] = (await once(worker, 'message')) as [RenderedPage];
-  return rendered;
-}
 
 type Operation = { operationId: string; requestBody?: { content: Record<string, { example: unknown }> } };
 
@@ -79,20 +30,39 @@ type OpenApi = {
   paths: Record<string, Record<string, Operation>>;
 };
 
-/** The document as the page shows it. It calls the host it was read from: another one would refuse the browser. */
-function pageDocument({ document, hasGuide, publicUrl }: PageOptions): string {
+const DOCUMENT_LINK = 'The [OpenAPI document](../openapi.json) is what clients are made of.';
+const GUIDE_LINK = 'The [guide as one text](guide.md) is for programs and agents.';
+
+/** The document as the page shows it. For the example address, the page puts the one that it was read from. */
+function pageDocument({ document, hasGuide }: PageOptions): string {
   const shown = JSON.parse(document()) as OpenApi;
-  const { pathname } = new URL(publicUrl ?? 'http://localhost');
-  shown.servers = [{ url: pathname }];
-  if (!hasGuide) return JSON.stringify(shown);
-  shown.info.description = guideText(publicUrl);
+  shown.servers = [{ url: EXAMPLE_ADDRESS }];
+  if (!hasGuide) {
+    shown.info.description += `\n\n${DOCUMENT_LINK}`;
+    return JSON.stringify(shown);
+  }
+  // Behind the first heading: Scalar shows each chapter in the sidebar by itself only when the text starts with one.
+  shown.info.description = guideForPage().replace('\n', `\n\n${DOCUMENT_LINK} ${GUIDE_LINK}\n`);
   for (const operation of Object.values(shown.paths).flatMap((path) => Object.values(path))) {
     const { example } = operation.requestBody?.content['application/json'] ?? {};
-    const source = clientSample(operation.operationId, example, publicUrl);
+    const source = clientSample(operation.operationId, example);
     Object.assign(operation, { 'x-codeSamples': [{ lang: 'JavaScript', label: 'JavaScript', source }] });
   }
   return JSON.stringify(shown);
 }
+
+/** For agents, which look for it there: what there is to read. */
+const llmsText = ({ title, hasGuide }: PageOptions, address: string): string =>
+  [
+    `# ${title}`,
+    '',
+    ...(hasGuide
+      ? [`- [Guide](${address}/docs/guide.md): how to use the API, all chapters as one text`]
+      : []),
+    `- [OpenAPI document](${address}/openapi.json): every operation with its fields, limits and errors`,
+    `- [Reference page](${address}/docs/): the same for people`,
+    '',
+  ].join('\n');
 
 const INLINE_SCRIPT = /<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g;
 
@@ -115,14 +85,24 @@ function policyOf(html: string): string {
 }
 
 const compressed = promisify(gzip);
-const plain = promisify(gunzip);
 
-/** Sends what is kept compressed, as the client can read it. */
-async function send(request: FastifyRequest, reply: FastifyReply, type: string, body: Uint8Array) {
-  reply.type(`${type}; charset=utf-8`).header('vary', 'Accept-Encoding');
-  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return plain(body);
-  reply.header('content-encoding', 'gzip');
-  return Buffer.from(body);
+type Form = { body: Buffer; tag: string };
+
+/** Whole and compressed, each with its tag: no request pays for either. */
+type Kept = { plain: Form; packed: Form };
+
+async function keep(text: string | Buffer): Promise<Kept> {
+  const form = (body: Buffer): Form => ({ body, tag: entityTag(body) });
+  return { plain: form(Buffer.from(text)), packed: form(await compressed(text, { level: 9 })) };
+}
+
+/** Sends what is kept as the client can read it. */
+function send(request: FastifyRequest, reply: FastifyReply, type: string, { plain, packed }: Kept): Buffer {
+  const isPacked = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+  const { body, tag } = isPacked ? packed : plain;
+  reply.type(`${type}; charset=utf-8`).headers({ vary: 'Accept-Encoding', etag: tag });
+  if (isPacked) reply.header('content-encoding', 'gzip');
+  return body;
 }
 
 /** Made by the first who asks. A fault is not kept: the next one tries again. */
@@ -137,12 +117,18 @@ function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
+const fileOf = (name: string): Promise<Buffer> =>
+  readFile(new URL(`../../docs/reference/${name}`, import.meta.url));
+
 export function referencePage(app: FastifyInstance, options: PageOptions): void {
   const page = lazily(async () => {
-    const { html, script } = await render(options.title);
-    return { html: await compressed(html), script, policy: policyOf(html) };
+    const html = await fileOf('page.html');
+    return { html: await keep(html), policy: policyOf(html.toString()) };
   });
-  const document = lazily(() => compressed(pageDocument(options)));
+  const script = lazily(async () => keep(await fileOf('scalar.js')));
+  const document = lazily(() => keep(pageDocument(options)));
+  const addressOf = ({ protocol, host }: FastifyRequest): string =>
+    options.publicUrl ?? (host ? `${protocol}://${host}` : EXAMPLE_ADDRESS);
   const schema = { hide: true };
   app.get('/docs', { schema }, (_request, reply) => reply.redirect('docs/', 301));
   app.get('/docs/', { schema }, async (request, reply) => {
@@ -151,9 +137,16 @@ export function referencePage(app: FastifyInstance, options: PageOptions): void 
     return send(request, reply, 'text/html', html);
   });
   app.get('/docs/scalar.js', { schema }, async (request, reply) =>
-    send(request, reply, 'text/javascript', (await page()).script),
+    send(request, reply, 'text/javascript', await script()),
   );
   app.get('/docs/document.json', { schema }, async (request, reply) =>
     send(request, reply, 'application/json', await document()),
   );
+  app.get('/llms.txt', { schema }, (request, reply) =>
+    reply.type('text/plain; charset=utf-8').send(llmsText(options, addressOf(request))),
+  );
+  if (options.hasGuide)
+    app.get('/docs/guide.md', { schema }, (request, reply) =>
+      reply.type('text/markdown; charset=utf-8').send(guideText(addressOf(request))),
+    );
 }

@@ -1,3 +1,5 @@
+import { EXAMPLE_ADDRESS } from './guide.ts';
+
 /** How each operation is called with the client of this project, for the reference page. curl and Python come from Scalar. */
 
 const ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
@@ -45,19 +47,14 @@ const literal = (value: unknown): string =>
 
 /**
  * @param body the example of the request's body, where it has one
- * @param address where clients reach the service
  * @returns undefined for an operation that the client does not have
  */
-export function clientSample(
-  operationId: string,
-  body: unknown,
-  address = 'http://localhost:3000',
-): string | undefined {
+export function clientSample(operationId: string, body: unknown): string | undefined {
   const call = CALLS[operationId];
   if (call === undefined) return undefined;
   return `import { createClient } from 'travel-agency-crm-client';
 
-const crm = createClient({ apiKey: process.env.KEY, baseUrl: '${address}' });
+const crm = createClient({ apiKey: process.env.KEY, baseUrl: '${EXAMPLE_ADDRESS}' });
 
 ${call(body === undefined ? '' : literal(body))}
 `;

@@ -108,6 +108,8 @@ const DOCUMENTS = [
   'GET /docs/',
   'GET /docs/scalar.js',
   'GET /docs/document.json',
+  'GET /docs/guide.md',
+  'GET /llms.txt',
 ];
 
 /** Asks either API, by the address. */
@@ -446,7 +448,7 @@ test('a refusal is kept by nobody else and has no tag', async () => {
 describe('the document and the reference page may be kept by anybody, and asked for again', () => {
   test.each(DOCUMENTS.filter((route) => route !== 'GET /docs'))('%s', async (route) => {
     const url = route.slice('GET '.length);
-    for (const app of [service.app, dashboard.app]) {
+    for (const app of url === '/docs/guide.md' ? [service.app] : [service.app, dashboard.app]) {
       const { statusCode, headers } = await app.inject(url);
       expect(statusCode).toBe(200);
       expect(headers).toMatchObject({

@@ -336,8 +336,7 @@ describe('the reference page', () => {
     await app.close();
     return answer;
   };
-  const documentOf = async (publicUrl?: string) =>
-    JSON.parse((await get('document.json', { publicUrl })).body);
+  const documentOf = async () => JSON.parse((await get('document.json')).body);
   let page: Awaited<ReturnType<typeof get>>;
   beforeAll(async () => {
     page = await get('');
@@ -345,9 +344,9 @@ describe('the reference page', () => {
 
   test('loads its own script and document and no more, and lets the browser load nothing else', async () => {
     expect(page.statusCode).toBe(200);
-    const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url);
-    expect(assets).toEqual(['scalar.js']);
-    const [, inline = ''] = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(page.body) ?? [];
+    const assets = [...page.body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, url]) => url);
+    expect(assets).toEqual(['../llms.txt', 'scalar.js']);
+    const [, inline = ''] = /<script type="module">([\s\S]*?)<\/script>/.exec(page.body) ?? [];
     expect(page.headers['content-security-policy']).toBe(
       [
         "default-src 'none'",
@@ -364,11 +363,8 @@ describe('the reference page', () => {
   });
 
   test('is told to ask nobody else, and to keep no key', async () => {
-    const configuration = JSON.parse(
-      /createApiReference\('#app', (\{[\s\S]*\})\)/.exec(page.body)?.[1] ?? '',
-    );
-    expect(configuration).toMatchObject({
-      url: 'document.json',
+    const [, configuration = ''] = /\.\.\.(\{.*\}), content/.exec(page.body) ?? [];
+    expect(JSON.parse(configuration)).toMatchObject({
       telemetry: false,
       withDefaultFonts: false,
       persistAuth: false,
@@ -377,7 +373,7 @@ describe('the reference page', () => {
       agent: { disabled: true },
       mcp: { disabled: true },
     });
-    expect(configuration).not.toHaveProperty('proxyUrl');
+    expect(page.body).not.toMatch(/proxyUrl|https?:\/\/(?!localhost|www\.(?:scalar\.com|w3\.org)\b)/);
   });
 
   test('shows the committed document, with the guide and samples of the client', async () => {
@@ -397,7 +393,7 @@ describe('the reference page', () => {
     const { info, ...rest } = JSON.parse(read('openapi/openapi.json'));
     expect(shown).toEqual({
       ...rest,
-      servers: [{ url: '/' }],
+      servers: [{ url: 'http://localhost:3000' }],
       info: { ...info, description: shown.info.description },
     });
   });
@@ -414,16 +410,63 @@ describe('the reference page', () => {
     // Scalar makes the anchors of headings; two alike would share one.
     const headings = [...shown.info.description.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
     expect(headings.filter((heading, index) => headings.indexOf(heading) !== index)).toEqual([]);
-    expect(shown.info.description).not.toMatch(/\.md\b|^```\w+ /m);
+    expect(shown.info.description.replace('(guide.md)', '')).not.toMatch(/\.md\b|^```\w+ /m);
+    for (const file of ['../openapi.json', 'guide.md'])
+      expect(shown.info.description).toContain(`](${file})`);
   });
 
-  test('tells readers to type the public address, and calls the host that it was read from', async () => {
-    const shown = await documentOf('https://api.agency.example/crm');
-    expect(shown.servers).toEqual([{ url: '/crm' }]);
-    expect(shown.info.description).toContain("'https://api.agency.example/crm/v1/");
-    expect(shown.info.description).not.toContain('localhost:3000');
-    const [sample] = shown.paths['/v1/team'].get['x-codeSamples'];
-    expect(sample.source).toContain("baseUrl: 'https://api.agency.example/crm'");
+  test('shows the address that it was read from wherever a reader is told to type one', async () => {
+    const [, script = ''] = /<script type="module">([\s\S]*?)<\/script>/.exec(page.body) ?? [];
+    const run = new Function(
+      'location',
+      'fetch',
+      'document',
+      'Scalar',
+      `return (async () => {${script}})()`,
+    ) as (...given: unknown[]) => Promise<void>;
+    for (const address of ['https://api.agency.example/crm', 'http://127.0.0.1:4000']) {
+      const texts: string[] = [];
+      await run(
+        { href: `${address}/docs/#tag/team` },
+        async () => ({ text: async () => (await get('document.json')).body }),
+        {},
+        {
+          createApiReference: (_at: string, { content }: object & { content?: unknown }) =>
+            texts.push(JSON.stringify(content)),
+        },
+      );
+      const shown = JSON.parse(texts.join());
+      expect(shown.servers).toEqual([{ url: address }]);
+      expect(shown.info.description).toContain(`'${address}/v1/`);
+      expect(shown.paths['/v1/team'].get['x-codeSamples'][0].source).toContain(`baseUrl: '${address}'`);
+      expect(texts.join()).not.toContain('localhost:3000');
+    }
+  });
+
+  test('is there without scripts too: the guide as one text, and llms.txt that names it and the document', async () => {
+    const host = { host: 'crm.agency.test:8080' };
+    const text = (await get('guide.md', {}, host)).body;
+    const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(expect.arrayContaining(['Start', 'RATE_LIMIT_EXCEEDED', 'Agents']));
+    expect(text).toContain("curl -s 'http://crm.agency.test:8080/v1/");
+    expect(text).not.toMatch(/localhost:3000|^```\w+ /m);
+    const anchors = headings.map((heading = '') =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    const links = [...text.matchAll(/\]\((#?)([^)]+)\)/g)];
+    expect(links.length).toBeGreaterThan(20);
+    for (const [link, hash, target] of links) if (hash) expect(anchors, link).toContain(target);
+    expect(links.filter(([, hash, target]) => !hash && !String(target).startsWith('http'))).toEqual([]);
+
+    const publicUrl = 'https://api.agency.example/crm';
+    expect((await get('guide.md', { publicUrl }, host)).body).toContain(`curl -s '${publicUrl}/v1/`);
+    const { body, headers } = await get('../llms.txt', { publicUrl });
+    expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+    for (const path of ['docs/guide.md', 'openapi.json', 'docs/'])
+      expect(body).toContain(`](${publicUrl}/${path}): `);
   });
 
   test('goes compressed to those who can read it', async () => {
@@ -433,6 +476,7 @@ describe('the reference page', () => {
     const plain = await get('scalar.js');
     expect(plain.headers).not.toHaveProperty('content-encoding');
     expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true);
+    expect(packed.headers.etag).not.toBe(plain.headers.etag);
   });
 });
 

@@ -157,11 +157,25 @@ test.each([
   await page.close();
 });
 
+test('its commands and samples name the address that it was read from, and links lead to the document and the guide', async () => {
+  const { page } = await open(`http://${NAME}:${ports.api}/docs/`);
+  await page.getByRole('heading', { name: 'Attachments', exact: true }).waitFor();
+  const text = await page.innerText('body');
+  expect(text).toContain(`http://${NAME}:${ports.api}/v1/`);
+  expect(text).not.toContain('localhost:3000');
+  for (const name of ['OpenAPI document', 'guide as one text']) {
+    const link = await page.getByRole('link', { name }).first().getAttribute('href');
+    const { href } = new URL(String(link), `http://127.0.0.1:${ports.api}/docs/`);
+    expect((await page.request.get(href)).status()).toBe(200);
+  }
+  await page.close();
+});
+
 test('every link inside the guide leads to a heading of the page', async () => {
   const { page } = await open(`http://${NAME}:${ports.api}/docs/`);
   await page.getByRole('heading', { name: 'Attachments', exact: true }).waitFor();
   const links: string[] = await page.evaluate(
-    `[...document.querySelectorAll('main a[href^="#description/"], main a[href*=".md"]')].map((link) => link.getAttribute('href'))`,
+    `[...document.querySelectorAll('main a[href^="#description/"], main a[href*=".md"]:not([href="guide.md"])')].map((link) => link.getAttribute('href'))`,
   );
   const ids: string[] = await page.evaluate(
     `[...document.querySelectorAll('[id*="/description/"]')].map(({ id }) => '#' + id.slice(id.indexOf('description/')))`,

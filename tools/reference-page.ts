@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import scalar, { type FastifyApiReferenceOptions } from '@scalar/fastify-api-reference';
+import fastify from 'fastify';
+import { EXAMPLE_ADDRESS } from '../src/reference/guide.ts';
+
+/** The two files of the reference page: Scalar as its package serves it, and the HTML that starts it. */
+
+type ScalarConfiguration = NonNullable<FastifyApiReferenceOptions['configuration']>;
+
+const OTHER_LANGUAGES =
+  'c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell r ruby rust swift'.split(
+    ' ',
+  );
+
+/** Scalar knows thirty ways to send a request; these two are shown beside our own client. */
+const HIDDEN_CLIENTS: ScalarConfiguration['hiddenClients'] = {
+  shell: ['wget', 'httpie'],
+  python: ['python3', 'httpx_sync', 'httpx_async', 'aiohttp'],
+  ...Object.fromEntries(OTHER_LANGUAGES.map((language) => [language, true])),
+};
+
+/** An arrow: the browser would ask for /favicon.ico otherwise. */
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M1 8l14-6-5 13-2-5z'/%3E%3C/svg%3E";
+
+/** The name of Scalar's maker is in its licence, at the head of its script; readers look for the agency's. */
+const CSS = '.darklight-reference a[href^="https://www.scalar.com"] { display: none; }';
+
+/** Nothing is asked of other hosts, and the key is in no storage of the browser: it is gone with the page. */
+const CONFIGURATION: ScalarConfiguration = {
+  customCss: CSS,
+  hiddenClients: HIDDEN_CLIENTS,
+  orderSchemaPropertiesBy: 'preserve',
+  documentDownloadType: 'none',
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  withDefaultFonts: false,
+  persistAuth: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+};
+
+/** The page calls the host that it was read from, and says so: the browser would refuse another one. */
+const HTML = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>API reference</title>
+    <link rel="icon" href="${ICON}" />
+  </head>
+  <body>
+    <noscript>This page needs scripts. Without them, read <a href="../llms.txt">llms.txt</a>.</noscript>
+    <div id="app"></div>
+    <script src="scalar.js"></script>
+    <script type="module">
+      const address = new URL('..', location.href).href.replace(/\\/$/, '');
+      const text = await (await fetch('document.json')).text();
+      const content = JSON.parse(text.replaceAll('${EXAMPLE_ADDRESS}', address));
+      document.title = content.info.title;
+      Scalar.createApiReference('#app', { ...${JSON.stringify(CONFIGURATION)}, content });
+    </script>
+  </body>
+</html>
+`;
+
+/** @returns the files by name */
+export async function referenceFiles(): Promise<Record<'page.html' | 'scalar.js', string>> {
+  const app = fastify();
+  await app.register(scalar, { routePrefix: '/docs', configuration: { url: 'document.json' } });
+  const { body } = await app.inject('/docs/js/scalar.js');
+  await app.close();
+  const licence = readFileSync(
+    new URL('../node_modules/@scalar/fastify-api-reference/LICENSE', import.meta.url),
+    'utf8',
+  );
+  return { 'page.html': HTML, 'scalar.js': `/*!\n${licence.trim()}\n*/\n${body}` };
+}
