@@ -107,6 +107,19 @@ async function scenarios(
   if (wanted('7: 100 searches given up after 200 ms')) {
     const admin = new pg.Client({ connectionString: url });
     await admin.connect();
+    const sessions = async (): Promise<number> => {
+      await admin.query('select pg_stat_clear_snapshot()');
+      const text =
+        'select sessions::int as sessions from pg_stat_database where datname = current_database()';
+      return (await admin.query<{ sessions: number }>(text)).rows[0]?.sessions ?? 0;
+    };
+    await pause(2_000);
+    const before = await sessions();
+    const rounds = 20;
+    for (let round = 0; round < rounds; round += 1)
+      await inProcess({ kind: 'abandoned', port, request: search, clients: 100, after: 200 }).seen;
+    await pause(2_000);
+    say(`7: ${rounds} times 100 searches given up after 200 ms: ${(await sessions()) - before} new sessions`);
     await inProcess({ kind: 'abandoned', port, request: search, clients: 100, after: 200 }).seen;
     const start = performance.now();
     for (;;) {

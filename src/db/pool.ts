@@ -22,21 +22,28 @@ export type Limit = Place & {
   cancel?: (() => void) | undefined;
 };
 
+/** A server that takes no connection for so long is silent: then one that waits for its answer is cut. */
 const CONNECT_MS = 2_000;
-/** A server that does not even answer a cancel request is silent: its connection is cut. */
-const CANCEL_GRACE_MS = 500;
 
 /** What @types/pg leaves out. */
 type Cancellable = pg.Client & { processID: number | null; secretKey: number | null };
 
-/** Asks the server to end what runs on the connection: over another connection, as its protocol wants. */
-function sendCancel(client: pg.Client): void {
+/**
+ * Asks the server to end what runs on the connection: over another connection, as its protocol wants.
+ * @returns whether it was answered: the server closes that other connection when it has sent the signal, and from then
+ *   on the signal hits nothing that begins later
+ */
+function sendCancel(client: pg.Client): Promise<boolean> {
   const { host, port, processID, secretKey } = client as Cancellable;
-  if (processID === null || secretKey === null) return;
+  if (processID === null || secretKey === null) return Promise.resolve(false);
   const socket = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
-  socket.unref().setTimeout(CANCEL_GRACE_MS, () => socket.destroy());
-  socket.on('error', () => undefined);
-  socket.on('connect', () => socket.end(serialize.cancel(processID, secretKey)));
+  socket.unref().setTimeout(CONNECT_MS, () => socket.destroy());
+  socket.on('connect', () => socket.write(serialize.cancel(processID, secretKey)));
+  return new Promise((done) => {
+    socket.on('error', () => undefined);
+    socket.on('end', () => done(true)).on('close', () => done(false));
+    socket.resume();
+  });
 }
 
 /** What the server says of a statement leaves its connection as good as it was. */
@@ -76,12 +83,12 @@ export function openPool(options: PoolOptions) {
   ): Promise<Result> {
     const client = await pool.connect();
     let isSpoilt = false;
+    let answered: Promise<boolean> | undefined;
     let silence: NodeJS.Timeout | undefined;
     limit.cancel = () => {
-      // The request to cancel may come late: whoever had the connection next would be hit by it.
-      isSpoilt = true;
-      sendCancel(client);
-      silence = setTimeout(() => client.connection.stream.destroy(), CANCEL_GRACE_MS);
+      limit.cancel = undefined;
+      answered = sendCancel(client);
+      silence = setTimeout(() => client.connection.stream.destroy(), CONNECT_MS);
     };
     try {
       if (limit.over) throw limit.over;
@@ -91,6 +98,8 @@ export function openPool(options: PoolOptions) {
       throw error;
     } finally {
       limit.cancel = undefined;
+      // A cancel that comes late would hit whoever has the connection next. Until then the work keeps its place.
+      if (answered) isSpoilt = !(await answered) || isSpoilt;
       clearTimeout(silence);
       client.release(isSpoilt);
     }

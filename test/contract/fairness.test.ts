@@ -210,6 +210,30 @@ describe('a client that goes', () => {
     await locking;
   });
 
+  test('costs no connection: those that its reads ran on serve others, after one request to cancel each', async () => {
+    const agency = await service.agency();
+    const proxy = await startProxy(service.url);
+    onTestFinished(proxy.close);
+    const { port, db, send } = await instance({ url: proxy.url });
+    const reads = () => Promise.all([send(agency, 'GET', '/v1/team'), send(agency, 'GET', '/v1/customers')]);
+    expect(await reads()).toEqual([200, 200]);
+    expect(db.stats()).toMatchObject({ total: 2, idle: 2 });
+    const opened = proxy.opened();
+    const rounds = 5;
+    await administer(service.url, async (client) => {
+      for (let round = 0; round < rounds; round += 1) {
+        await client.query('begin; lock table team_members in access exclusive mode');
+        const request = `GET /v1/team HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\n\r\n`;
+        await hangUp(port, request, () => expect.poll(() => atWork('Lock')).toBe(2), 2);
+        await expect.poll(() => db.stats()).toMatchObject({ total: 2, idle: 2, running: 0, waiting: 0 });
+        await client.query('rollback');
+        expect(await reads()).toEqual([200, 200]);
+      }
+    });
+    expect(proxy.opened() - opened).toBe(2 * rounds);
+    expect(db.stats()).toMatchObject({ total: 2, idle: 2 });
+  });
+
   test('has its write finished when it was begun', async () => {
     const agency = await service.agency();
     const id = await customerOf(agency);

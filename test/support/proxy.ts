@@ -5,6 +5,8 @@ import pg from 'pg';
 /** A way to the database that can be cut and frozen. */
 export type DatabaseProxy = {
   url: string;
+  /** How many connections came so far. */
+  opened: () => number;
   /** Connections stay open and nothing comes through any more, in neither direction; new ones hang. */
   freeze: () => void;
   /** Breaks every connection and refuses new ones. */
@@ -30,7 +32,9 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promi
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
   };
 
+  let opened = 0;
   const server = createServer((client) => {
+    opened += 1;
     track(client);
     if (state === 'cut') client.destroy();
     if (state !== 'open') return;
@@ -58,6 +62,7 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promi
   const credentials = password ? `${user}:${encodeURIComponent(password)}` : user;
   return {
     url: `postgres://${credentials}@${host}:${(server.address() as AddressInfo).port}/${database}`,
+    opened: () => opened,
     freeze: () => {
       state = 'frozen';
       for (const socket of sockets) socket.unpipe().pause();
