@@ -17,6 +17,8 @@ export default defineConfig({
     // A worker waits half of the time, for PostgreSQL, programs and clocks: one more than cores keeps them busy.
     maxWorkers: availableParallelism() + 1,
     testTimeout: 60_000,
+    // What is waited for comes at last, however slow the machine is.
+    expect: { poll: { timeout: 50_000 } },
     hookTimeout: 120_000,
   },
 });
