@@ -39,6 +39,7 @@ function part(id: string): string {
 /**
  * The organization's CRM, as its key sees it. Calls throw `CrmError`; those that failed on the way are repeated, and a
  * repeated create makes no second record.
+ * @throws TypeError without a key or an address
  */
 export function createClient(options: ClientOptions) {
   const send = createSend(options);
@@ -70,8 +71,12 @@ export function createClient(options: ClientOptions) {
       /** Fails with `CUSTOMER_CONTACT_CONFLICT` when another customer has one of the contacts. */
       create: async (body: CustomerCreate, options: CreateOptions = {}): Promise<Customer> =>
         (await send('POST', '/v1/customers', { body, options })) as Customer,
-      /** Changes the fields that are there; null clears one. `contacts` replaces the whole list. */
-      update: async (id: string, body: CustomerUpdate, options: ChangeOptions = {}): Promise<Customer> =>
+      /** Changes the fields that are there; null clears one. `contacts` replaces the whole list. What was read can be sent back. */
+      update: async (
+        id: string,
+        body: CustomerUpdate | Customer,
+        options: ChangeOptions = {},
+      ): Promise<Customer> =>
         (await send('PATCH', `/v1/customers/${part(id)}`, { body, options })) as Customer,
       /** Takes the customer out of the book and frees the contacts; history is kept. */
       archive: async (id: string, options: ChangeOptions = {}): Promise<ArchivedCustomer> =>

@@ -87,18 +87,44 @@ const LONGEST_WAIT = 10_000;
 /** Broken on the way, or told to come back: 502 and 504 are a proxy's words for a broken connection. */
 const PASSING = new Set([0, 429, 502, 503, 504]);
 
+/** What each signal ends. They share one listener: Node.js 20 takes more than ten on a signal for a leak. */
+const endings = new WeakMap<AbortSignal, { ends: Set<() => void>; listener: () => void }>();
+
+/** Has the signal end something. @returns takes that back */
+function endBy(signal: AbortSignal | null | undefined, end: () => void): () => void {
+  if (!signal) return () => undefined;
+  let shared = endings.get(signal);
+  if (!shared) {
+    const ends = new Set<() => void>();
+    const listener = (): void => {
+      for (const one of ends) one();
+    };
+    shared = { ends, listener };
+    endings.set(signal, shared);
+    signal.addEventListener('abort', shared.listener, { once: true });
+  }
+  const { ends, listener } = shared;
+  ends.add(end);
+  return () => {
+    ends.delete(end);
+    if (ends.size > 0) return;
+    endings.delete(signal);
+    signal.removeEventListener('abort', listener);
+  };
+}
+
 /** Resolves after so many milliseconds; rejects with the signal's reason when that comes first. */
 function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
+      takeBack();
       resolve();
     }, milliseconds);
-    signal?.addEventListener('abort', stop, { once: true });
+    const takeBack = endBy(signal, () => {
+      clearTimeout(timer);
+      takeBack();
+      reject(signal?.reason);
+    });
   });
 }
 
@@ -166,7 +192,7 @@ function reasonOf(cause: unknown): string {
   return (inner as { message?: string } | undefined)?.message || message || String(cause);
 }
 
-/** The one place that sends: with the key, in tries, each of limited time. */
+/** The one place that sends: with the key, in tries, each of limited time. @throws TypeError without a key or an address */
 export function createSend({
   apiKey,
   baseUrl,
@@ -176,6 +202,12 @@ export function createSend({
   fetch: send = (input, init) => fetch(input, init),
   ...defaults
 }: ClientOptions): Send {
+  if (!apiKey) throw new TypeError('createClient: apiKey is empty. It is the key that the dashboard showed.');
+  // A page may name a path of its own server.
+  if (!/^(https?:\/\/[^/]|\/)/i.test(baseUrl))
+    throw new TypeError(
+      `createClient: baseUrl is ${JSON.stringify(baseUrl)}. It is where the service answers, such as https://crm.example.com.`,
+    );
   const root = baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
   /** A key over its limit is over it for all of its requests: they wait together. */
   let limitedUntil = 0;
@@ -183,8 +215,7 @@ export function createSend({
   async function attempt(path: string, init: Init, timeout: number, attempts: number): Promise<Outcome> {
     const controller = new AbortController();
     const { signal, method } = init;
-    const stop = (): void => controller.abort(signal?.reason);
-    signal?.addEventListener('abort', stop, { once: true });
+    const takeBack = endBy(signal, () => controller.abort(signal?.reason));
     const timer = setTimeout(() => controller.abort(), timeout);
     try {
       const response = await send(root + path, { ...init, signal: controller.signal });
@@ -200,7 +231,7 @@ export function createSend({
       return { error, isPassing: true, isToldToWait: false, asked: undefined };
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', stop);
+      takeBack();
     }
   }
 

@@ -49,6 +49,7 @@ describe('what can be written', () => {
     const changed = await crm.customers.update(made.id, { city: 'Quito', firstName: null });
     expect(changed).toMatchObject({ city: 'Quito', firstName: null, contacts: made.contacts });
     expect((await crm.customers.list({ tag: 'vip' })).data).toEqual([changed]);
+    expect(await crm.customers.update(made.id, changed, { ifMatch: changed })).toEqual(changed);
     expect(await crm.customers.archive(made.id)).toEqual({ id: made.id, archived: true });
   });
 });
@@ -146,6 +147,16 @@ test('the base address may end in a slash or in /v1', async () => {
     const crm = createClient({ apiKey: agency.key, baseUrl: address });
     expect((await crm.team.list()).pagination.total).toBe(0);
   }
+});
+
+test.each([
+  [{ apiKey: '', baseUrl: 'https://crm.example.com' }, 'apiKey is empty'],
+  [{ apiKey: 'tcrm_', baseUrl: '' }, 'baseUrl is ""'],
+  [{ apiKey: 'tcrm_', baseUrl: undefined as unknown as string }, 'baseUrl is undefined'],
+  [{ apiKey: 'tcrm_', baseUrl: 'crm.example.com' }, 'such as https://crm.example.com'],
+])('a client of %j is refused with the reason', (options, reason) => {
+  expect(() => createClient(options)).toThrow(TypeError);
+  expect(() => createClient(options)).toThrow(reason);
 });
 
 test('an id cannot lead to another path', async () => {

@@ -101,6 +101,9 @@ test('fields show their descriptions, and a mistake does not compile', async () 
     // @ts-expect-error opportunities are only read
     await crm.opportunities.create({});
     await crm.products.create({ title: 'The shortest' });
+    const customer = await crm.customers.get('1');
+    await crm.customers.update('1', customer);
+    await crm.customers.update('1', { ...customer, city: 'Quito' });
   `;
   await writeFile(join(folder, 'wrong.ts'), wrong);
   const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--noEmit', '--ignoreConfig'];
