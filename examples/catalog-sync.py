@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Makes the catalog what a CSV file says, by externalReferenceCode. Python 3.9, standard library only.
 
-CRM_URL=https://crm.example.com CRM_API_KEY=tcrm_… python3 catalog-sync.py catalog.csv
+CRM_URL=https://crm.example.com CRM_API_KEY=tcrm_… python3 catalog-sync.py catalog.csv [--force]
 
-The file has the columns code, title, price and currency. Products that are gone from it are paused.
+The file has the columns code, title, price and currency. Products that are gone from it are paused: more than a tenth of the
+catalog only with --force, because such a file is more often a broken one.
 """
 
 import csv
@@ -60,32 +61,34 @@ def settled_products():
     sys.exit("The catalog changed during each of ten walks.")
 
 
-def main(path):
+def main(path, force):
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        rows = {row["code"]: row for row in csv.DictReader(file)}
     by_code = {product["externalReferenceCode"]: product for product in settled_products()}
     by_code.pop(None, None)
-    counts = {"created": 0, "changed": 0, "unchanged": 0, "paused": 0}
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        for row in csv.DictReader(file):
-            wanted = {
-                "title": row["title"],
-                "fromPrice": float(row["price"]) if row["price"] else None,
-                "currency": row["currency"] or None,
-                "status": "active",
-            }
-            product = by_code.pop(row["code"], None)
-            if product is None:
-                call("POST", "", {**wanted, "externalReferenceCode": row["code"]})
-                counts["created"] += 1
-                continue
-            changes = {name: value for name, value in wanted.items() if product[name] != value}
-            if changes:
-                call("PATCH", "/" + product["id"], changes)
-            counts["changed" if changes else "unchanged"] += 1
-    for product in by_code.values():
-        if product["status"] != "paused":
-            call("PATCH", "/" + product["id"], {"status": "paused"})
-            counts["paused"] += 1
+    gone = [product for code, product in by_code.items() if code not in rows and product["status"] != "paused"]
+    if len(gone) > len(by_code) / 10 and not force:
+        sys.exit(f"{len(gone)} of {len(by_code)} products would be paused. Nothing was changed; --force does it.")
+    counts = {"created": 0, "changed": 0, "unchanged": 0, "paused": len(gone)}
+    for code, row in rows.items():
+        wanted = {
+            "title": row["title"],
+            "fromPrice": float(row["price"]) if row["price"] else None,
+            "currency": row["currency"] or None,
+            "status": "active",
+        }
+        product = by_code.get(code)
+        if product is None:
+            call("POST", "", {**wanted, "externalReferenceCode": code})
+            counts["created"] += 1
+            continue
+        changes = {name: value for name, value in wanted.items() if product[name] != value}
+        if changes:
+            call("PATCH", "/" + product["id"], changes)
+        counts["changed" if changes else "unchanged"] += 1
+    for product in gone:
+        call("PATCH", "/" + product["id"], {"status": "paused"})
     print(", ".join(f"{count} {name}" for name, count in counts.items()))
 
 
-main(sys.argv[1])
+main(sys.argv[1], force="--force" in sys.argv[2:])

@@ -132,9 +132,13 @@ test('catalog-sync.py makes the catalog what the file says', async ({ skip }) =>
     path,
     '\ufeffcode,title,price,currency\r\nNEW,"Nueva, de lujo",10.5,USD\r\nOLD,Vieja,,USD\r\nSAME,Igual,2,USD\r\n',
   );
-  const sync = async () =>
-    (await run('python3', [example('catalog-sync.py'), path], { env: environment(agency) })).stdout;
-  expect(await sync()).toBe('1 created, 1 changed, 1 unchanged, 1 paused\n');
+  const sync = async (...options: string[]) =>
+    (await run('python3', [example('catalog-sync.py'), path, ...options], { env: environment(agency) }))
+      .stdout;
+  const before = (await agency.get('/v1/catalog/products')).body;
+  await expect(sync()).rejects.toThrow('1 of 3 products would be paused. Nothing was changed');
+  expect((await agency.get('/v1/catalog/products')).body).toEqual(before);
+  expect(await sync('--force')).toBe('1 created, 1 changed, 1 unchanged, 1 paused\n');
   const { data } = (await agency.get('/v1/catalog/products?limit=100')).body;
   const byTitle = Object.fromEntries(data.map((product: { title: string }) => [product.title, product]));
   expect(byTitle).toMatchObject({
