@@ -48,7 +48,7 @@ async function timed(args: readonly string[], at: At): Promise<number> {
   return (performance.now() - start) / 1_000;
 }
 
-const crm = (...args: string[]) => ['--conditions=travel-agency-crm-source', CRM, ...args];
+const crm = (...args: string[]) => [CRM, ...args];
 
 async function main(rows: number, rounds: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'crm-bench-'));

@@ -1,5 +1,6 @@
 import { fromCell } from './cells.ts';
-import { CellError, cellValue, FIELDS, type Fields, type Importable } from './fields.ts';
+import { CommandError } from './context.ts';
+import { CellError, cellValue, FIELDS, type Fields, folded, type Importable } from './fields.ts';
 import type { Row, Source } from './source.ts';
 
 /** Which column fills which field; undefined where it fills none. */
@@ -7,13 +8,6 @@ export type Columns = { header: string; field: string | undefined; isGuess: bool
 
 /** The columns that a file of refused rows has in front. */
 export const REFUSAL_COLUMNS = ['line', 'code', 'message', 'customerId'];
-
-/** What of a name decides: letters and digits without accents and case. */
-const folded = (name: string): string =>
-  name
-    .normalize('NFD')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]/g, '');
 
 function guess(header: string, fields: Fields): string | undefined {
   const name = folded(header);
@@ -39,9 +33,11 @@ export function mapColumns(
     const at = map.lastIndexOf('=');
     const [column, field] = [map.slice(0, at).trim(), map.slice(at + 1).trim()];
     if (at < 0 || !header.includes(column))
-      throw new Error(`--map ${map}: the file has no column "${column}". It has: ${header.join(', ')}.`);
+      throw new CommandError(
+        `--map ${map}: the file has no column "${column}". It has: ${header.join(', ')}.`,
+      );
     if (field !== '' && !(field in fields))
-      throw new Error(
+      throw new CommandError(
         `--map ${map}: there is no field "${field}". There are: ${Object.keys(fields).join(', ')}.`,
       );
     told.set(column, field === '' ? undefined : field);
@@ -105,8 +101,8 @@ export function bodyMaker(
 ): (row: Row) => Body {
   const fields = FIELDS[resource];
   const used = columns.flatMap(({ header, field }, index) => {
-    const kind = field === undefined ? undefined : fields[field]?.kind;
-    return field === undefined || kind === undefined ? [] : [{ header, field, kind, index }];
+    const rule = field === undefined ? undefined : fields[field];
+    return field === undefined || rule === undefined ? [] : [{ header, field, rule, index }];
   });
   const isDecimalComma = delimiter === ';';
   return ({ cells, object }) => {
@@ -116,14 +112,15 @@ export function bodyMaker(
       throw new RowError(`the row has ${cells.length} cells, the header ${columns.length}`);
     const body: Body = {};
     const contacts: { identifierType: string; identifierValue: string }[] = [];
-    for (const { header, field, kind, index } of used) {
+    for (const { header, field, rule, index } of used) {
+      const { kind } = rule;
       const text = fromCell(cells[index] ?? '');
       if (text === undefined) {
         if (clears && kind !== 'contact' && !NEVER_NULL.has(field)) body[field] = null;
         continue;
       }
       try {
-        const value = cellValue(kind, text, isDecimalComma);
+        const value = cellValue(rule, text, isDecimalComma);
         if (kind === 'json') body[field] = writable(value, ANSWERED_OF_VARIANTS);
         else if (kind !== 'contact') body[field] = value;
         else
@@ -152,7 +149,7 @@ export function requireFields(columns: Columns, resource: Importable, more: read
   for (const field of needed) {
     if (filled.some((name) => name === field || (field.endsWith('.') && name.startsWith(field)))) continue;
     const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Código=${field}`;
-    throw new Error(
+    throw new CommandError(
       `No column fills ${field === 'contacts.' ? 'a contact' : field}. Say which one does: --map "${example}".`,
     );
   }

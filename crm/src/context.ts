@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { type CrmClient, CrmError, createClient } from 'travel-agency-crm-client';
+import { type CrmClient, CrmError, createClient, type Retry } from '../../client/src/index.ts';
 import type { Output } from './progress.ts';
 
 /** What every command works with. */
@@ -33,15 +33,21 @@ export function connect(
   signals: Pick<Context, 'stop' | 'cancel'>,
 ): Context {
   const onLimit: Context['onLimit'] = { tell: () => undefined };
-  const crm = createClient({
+  const settings = {
     apiKey: options.key,
     baseUrl: options.url,
     retries: options.retries,
     maxRetryTime: MAX_RETRY_TIME,
-    onRetry: ({ error, wait }) => {
+    onRetry: ({ error, wait }: Retry) => {
       if (error.status === 429) onLimit.tell(wait);
     },
-  });
+  };
+  let crm: CrmClient;
+  try {
+    crm = createClient(settings);
+  } catch (error) {
+    throw new CommandError((error as Error).message);
+  }
   return { crm, onLimit, output: process.stdout, errors: process.stderr, input: process.stdin, ...signals };
 }
 

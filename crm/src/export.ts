@@ -10,7 +10,7 @@ import type {
   Quote,
   TeamMember,
   Walk,
-} from 'travel-agency-crm-client';
+} from '../../client/src/index.ts';
 import { csvLine, toCell } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
 import { listCell } from './fields.ts';

@@ -1,17 +1,58 @@
-import type { CatalogProductCreate, CustomerContactCreate, CustomerCreate } from 'travel-agency-crm-client';
+import type { CatalogProductCreate, CustomerContactCreate, CustomerCreate } from '../../client/src/index.ts';
 
 /** What a column can fill, and how a cell becomes a value. */
 
-export type Kind = 'text' | 'choice' | 'integer' | 'number' | 'list' | 'tags' | 'json' | 'contact';
+type Kind = 'text' | 'choice' | 'integer' | 'number' | 'list' | 'tags' | 'json' | 'contact';
 
 type Field = {
-  kind: Kind /** Column names that mean this field, folded; its own name always does. */;
+  kind: Kind;
+  /** Column names that mean this field, folded; its own name always does. */
   names: string[];
+  /** The codes of a choice, each with the names that people write for it, folded. */
+  codes?: Record<string, string[]>;
 };
+
+/** What of a name decides: letters and digits without accents and case. */
+export const folded = (name: string): string =>
+  name
+    .normalize('NFD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '');
 
 export type Fields = Record<string, Field>;
 
 type ContactField = `contacts.${CustomerContactCreate['identifierType']}`;
+
+const LANGUAGES: Record<NonNullable<CustomerCreate['preferredLanguage']>, string[]> = {
+  es: ['espanol', 'espanhol', 'castellano', 'spanish', 'spa', 'eses', 'esmx', 'esar', 'esco', 'escl', 'espe'],
+  pt: ['portugues', 'portuguese', 'por', 'ptbr', 'ptpt'],
+  en: ['ingles', 'english', 'eng', 'enus', 'engb'],
+};
+
+const TYPES: Record<NonNullable<CatalogProductCreate['type']>, string[]> = {
+  package: ['paquete', 'pacote'],
+  experience: ['experiencia'],
+  expedition: ['expedicion', 'expedicao'],
+  custom: ['amedida', 'personalizado', 'sobmedida'],
+};
+
+const STATUSES: Record<NonNullable<CatalogProductCreate['status']>, string[]> = {
+  active: ['activo', 'activa', 'ativo', 'ativa'],
+  paused: ['pausado', 'pausada'],
+  draft: ['borrador', 'rascunho'],
+};
+
+const PRICING_MODES: Record<NonNullable<CatalogProductCreate['pricingMode']>, string[]> = {
+  per_person: ['porpersona', 'porpessoa'],
+  per_group: ['porgrupo'],
+  total: [],
+};
+
+const BUDGET_TIERS: Record<NonNullable<CatalogProductCreate['budgetTier']>, string[]> = {
+  economic: ['economico', 'economica', 'economy'],
+  mid: ['medio', 'media'],
+  premium: [],
+};
 
 const CUSTOMER: Record<Exclude<keyof CustomerCreate, 'contacts'> | ContactField, Field> = {
   'contacts.whatsapp': {
@@ -33,7 +74,7 @@ const CUSTOMER: Record<Exclude<keyof CustomerCreate, 'contacts'> | ContactField,
   lastName: { kind: 'text', names: ['apellido', 'apellidos', 'sobrenome', 'surname', 'familyname'] },
   city: { kind: 'text', names: ['ciudad', 'cidade', 'town'] },
   country: { kind: 'text', names: ['pais'] },
-  preferredLanguage: { kind: 'choice', names: ['idioma', 'language', 'lang', 'lingua'] },
+  preferredLanguage: { kind: 'choice', codes: LANGUAGES, names: ['idioma', 'language', 'lang', 'lingua'] },
   summary: {
     kind: 'text',
     names: [
@@ -57,10 +98,10 @@ const PRODUCT: Record<keyof CatalogProductCreate, Field> = {
     kind: 'text',
     names: ['codigo', 'code', 'sku', 'referencia', 'reference', 'ref', 'codigoexterno', 'externalcode'],
   },
-  type: { kind: 'choice', names: ['tipo'] },
-  status: { kind: 'choice', names: ['estado', 'situacao'] },
-  pricingMode: { kind: 'choice', names: ['modalidad', 'modoprecio'] },
-  budgetTier: { kind: 'choice', names: ['gama', 'categoria', 'tier'] },
+  type: { kind: 'choice', codes: TYPES, names: ['tipo'] },
+  status: { kind: 'choice', codes: STATUSES, names: ['estado', 'situacao'] },
+  pricingMode: { kind: 'choice', codes: PRICING_MODES, names: ['modalidad', 'modoprecio'] },
+  budgetTier: { kind: 'choice', codes: BUDGET_TIERS, names: ['gama', 'categoria', 'tier'] },
   capacityMin: { kind: 'integer', names: ['capacidadminima', 'minpax', 'paxmin'] },
   capacityMax: { kind: 'integer', names: ['capacidadmaxima', 'maxpax', 'paxmax', 'capacidad'] },
   currency: { kind: 'text', names: ['moneda', 'moeda', 'divisa'] },
@@ -126,10 +167,19 @@ const BARS = /[|\n]/;
 const TAGS = /[|\n,;]/;
 
 /** The value of a cell that is not empty. @throws CellError */
-export function cellValue(kind: Kind, text: string, isDecimalComma: boolean): unknown {
+export function cellValue(
+  { kind, codes = {} }: Pick<Field, 'kind' | 'codes'>,
+  text: string,
+  isDecimalComma: boolean,
+): unknown {
   switch (kind) {
-    case 'choice':
-      return text.toLowerCase();
+    case 'choice': {
+      const name = folded(text);
+      const known = Object.entries(codes).find(
+        ([code, names]) => folded(code) === name || names.includes(name),
+      );
+      return known?.[0] ?? text.toLowerCase();
+    }
     case 'integer':
     case 'number':
       return parseNumber(text, isDecimalComma);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { answerInfo, type CatalogProductCreate, type CustomerCreate } from 'travel-agency-crm-client';
+import { answerInfo, type CatalogProductCreate, type CustomerCreate } from '../../client/src/index.ts';
 import { printable } from './cells.ts';
 import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
@@ -7,15 +7,19 @@ import type { Importable } from './fields.ts';
 import { inOrder } from './in-order.ts';
 import { startProgress, thousands } from './progress.ts';
 import { openRefusals, type Refusal, refusalOf } from './refusals.ts';
+import { checker } from './rules.ts';
 import { inspect, type Row, type Source } from './source.ts';
 import { type ImportState, readState, removeState, writeState } from './state.ts';
 import { openTable } from './table.ts';
+import { createOrUpdate, type UpdateMode } from './update.ts';
 
 export type ImportOptions = {
   map: string[];
   dryRun?: boolean;
   resume?: boolean;
   restart?: boolean;
+  /** Change the customer that has a row's contact, instead of refusing the row. */
+  update?: UpdateMode;
   yes?: boolean;
   delimiter?: string;
   concurrency: number;
@@ -52,13 +56,15 @@ async function resumable(
     throw new CommandError(`${source.path} is no longer the file whose import began: --restart begins anew.`);
   if (options.map.length > 0 && options.map.join('\n') !== state.maps.join('\n'))
     throw new CommandError('The import began with another --map: --restart begins anew.');
+  if (options.update !== undefined && options.update !== state.update)
+    throw new CommandError('The import began with another --update: --restart begins anew.');
   return state;
 }
 
-type Outcome = { refusal: Refusal } | { wasRepeated: boolean };
+type Outcome = { refusal: Refusal } | { result: 'created' | 'repeated' | 'updated' | 'unchanged' };
 
 /**
- * Creates a record for each row.
+ * Creates a record for each row, or updates the customer that has its contact.
  * @returns how many rows were refused
  * @throws CommandError when it cannot go on; what is done stays noted for --resume
  */
@@ -68,7 +74,9 @@ export async function importFile(
   path: string,
   options: ImportOptions,
 ): Promise<number> {
-  const { crm, errors, stop, cancel, onLimit } = context;
+  const { crm, errors, stop, cancel: signal, onLimit } = context;
+  if (options.update && resource !== 'customers')
+    throw new CommandError('--update is for customers; crm sync products changes products.');
   const source = await inspect(path, { delimiter: options.delimiter });
   const state = await resumable(source, resource, options);
   if (state) source.delimiter = state.delimiter;
@@ -76,14 +84,11 @@ export async function importFile(
     map: options.map,
     columns: state?.columns,
   });
-  if (options.dryRun) return tryOut(context, rows, toBody, resource);
+  const update = state ? state.update : options.update;
+  if (options.dryRun) return tryOut(context, rows, toBody, resource, update);
   if (!options.yes && !state && !(await confirm(context, `Import ${resource}?`, true))) return 0;
 
-  const counts = {
-    created: state?.created ?? 0,
-    repeated: state?.repeated ?? 0,
-    refused: state?.refused ?? 0,
-  };
+  const counts = { created: 0, repeated: 0, updated: 0, unchanged: 0, refused: 0, ...state?.counts };
   let settled = state?.rows ?? 0;
   const already = settled;
   const refusals = await openRefusals(source, header, state?.refusalBytes);
@@ -95,7 +100,8 @@ export async function importFile(
       columns,
       maps: state?.maps ?? options.map,
       rows: settled,
-      ...counts,
+      counts,
+      update,
       refusalBytes: refusals.size(),
     });
   await save();
@@ -107,28 +113,28 @@ export async function importFile(
       if (number > already) yield { row, number };
     }
   }
-  const create = async (body: Body, idempotencyKey: string): Promise<object> =>
-    resource === 'customers'
-      ? crm.customers.create(body as CustomerCreate, { idempotencyKey, signal: cancel })
-      : crm.products.create(body as CatalogProductCreate, { idempotencyKey, signal: cancel });
+  const send = async (body: Body, idempotencyKey: string) => {
+    if (resource === 'customers')
+      return createOrUpdate(crm, body as CustomerCreate, { mode: update, idempotencyKey, signal });
+    const made = await crm.products.create(body as CatalogProductCreate, { idempotencyKey, signal });
+    return answerInfo(made)?.replayed ? 'repeated' : 'created';
+  };
   const work = async ({ row, number }: { row: Row; number: number }): Promise<Outcome> => {
     try {
       const body = toBody(row);
-      const made = await create(body, keyOf(resource, number, body));
-      return { wasRepeated: answerInfo(made)?.replayed ?? false };
+      return { result: await send(body, keyOf(resource, number, body)) };
     } catch (error) {
       if (error instanceof RowError || isRefusal(error)) return { refusal: refusalOf(error) };
       throw error;
     }
   };
 
-  const progress = startProgress(errors, 'rows');
+  const progress = startProgress(errors, 'rows', already);
   onLimit.tell = progress.held;
-  const shown = () => ({
-    created: counts.created,
-    'created before': counts.repeated,
-    refused: counts.refused,
-  });
+  const shown = () => {
+    const { created, repeated, ...others } = counts;
+    return { created, 'created before': repeated, ...others };
+  };
   let savedAt = Date.now();
   try {
     await inOrder(remaining(), {
@@ -140,9 +146,8 @@ export async function importFile(
         if ('refusal' in outcome) {
           counts.refused += 1;
           await refusals.add(row, outcome.refusal);
-        } else if (outcome.wasRepeated) counts.repeated += 1;
-        else counts.created += 1;
-        progress.update({ done: row.line, total: source.lines, rows: settled - already, counts: shown() });
+        } else counts[outcome.result] += 1;
+        progress.update({ done: row.line, total: source.lines, rows: settled, counts: shown() });
         if (Date.now() - savedAt < SAVE_EVERY) return;
         await save();
         savedAt = Date.now();
@@ -166,18 +171,21 @@ export async function importFile(
   return counts.refused;
 }
 
-/** Makes the body of every row and sends none. */
+/** Makes the body of every row, checks it and sends none. */
 async function tryOut(
   { errors, output }: Context,
   rows: AsyncIterable<Row>,
   toBody: (row: Row) => Body,
   resource: Importable,
+  update: UpdateMode | undefined,
 ): Promise<number> {
+  const check = checker(resource, { isOnce: update === undefined });
   let ready = 0;
   let refused = 0;
   for await (const row of rows) {
     try {
       const body = toBody(row);
+      check(body, row.line);
       ready += 1;
       if (ready <= SHOWN) output.write(`${JSON.stringify(body)}\n`);
     } catch (error) {
@@ -188,7 +196,7 @@ async function tryOut(
   }
   errors.write(
     `Nothing was sent. ${thousands(ready)} ${resource} would be sent, ${thousands(refused)} rows refused; ` +
-      'the service checks the rest.\n',
+      'what other records have already, the run finds.\n',
   );
   return refused;
 }

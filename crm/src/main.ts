@@ -1,12 +1,12 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { CrmError, UnsettledListError } from 'travel-agency-crm-client';
+import { CrmError, UnsettledListError } from '../../client/src/index.ts';
 import { DELIMITERS } from './cells.ts';
 import { CommandError, type Context, connect } from './context.ts';
 import { type Exportable, type ExportOptions, exportable, exportList } from './export.ts';
 import { FIELDS, type Importable } from './fields.ts';
 import { type ImportOptions, importFile } from './import.ts';
-import { SourceError } from './source.ts';
 import { type SyncOptions, syncProducts } from './sync.ts';
 
 /** Some rows were refused; the rest is done. */
@@ -58,7 +58,10 @@ const examples = (...lines: string[]): string =>
 const fieldList = (resource: Importable): string =>
   `  ${resource}: ${Object.keys(FIELDS[resource]).join(', ')}`;
 
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+
 const program = new Command('crm')
+  .version(version, '-V, --version', 'say which version this is')
   .description('Imports, exports and syncs the data of a travel agency.')
   .addOption(
     new Option('--url <url>', 'where the service answers').env('CRM_URL').default('http://localhost:3000'),
@@ -98,7 +101,8 @@ function context({ isOffline = false } = {}): Context {
   const {
     url,
     retries,
-    key = isOffline ? '' : undefined,
+    // A trial sends nothing, and needs no key.
+    key = isOffline ? 'none' : undefined,
   } = program.opts<{
     url: string;
     retries: number;
@@ -115,6 +119,11 @@ program
   .argument('<file>')
   .addOption(map())
   .addOption(dryRun())
+  .addOption(
+    new Option('--update [how]', 'change the customer that has the contact: fill what is empty, or overwrite')
+      .choices(['fill', 'overwrite'])
+      .preset('fill'),
+  )
   .option('--resume', 'go on with an import that was stopped')
   .option('--restart', 'forget an import that was stopped')
   .addOption(yes())
@@ -125,6 +134,7 @@ program
     `${examples(
       'crm import customers leads.csv --map "Teléfono=contacts.whatsapp"',
       'crm import customers leads.csv --map "Notas=" --dry-run',
+      'crm import customers leads.csv --update',
       'crm import customers leads.csv --resume',
       'crm import products catalog.csv',
     )}\nFields:\n${fieldList('customers')}\n${fieldList('products')}\n`,
@@ -205,10 +215,9 @@ try {
   const isExpected =
     error instanceof CommandError ||
     error instanceof CrmError ||
-    error instanceof SourceError ||
     error instanceof UnsettledListError ||
-    code === 'ENOENT' ||
-    code === 'EACCES';
+    // Of a file: it is not there, is a folder, may not be read, the disk is full.
+    'syscall' in (error as object);
   process.stderr.write(`${isExpected ? message : (error as Error).stack}\n`);
   process.exit(error instanceof CommandError ? error.exitCode : 1);
 }

@@ -31,15 +31,18 @@ const duration = (seconds: number): string => {
 
 export const thousands = (count: number): string => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 
-export function startProgress(output: Output, unit: string): Progress {
+/** @param from the rows of earlier runs: they are counted, and say nothing of the speed */
+export function startProgress(output: Output, unit: string, from = 0): Progress {
   const start = Date.now();
   let state: ProgressState = { done: 0, total: 0, rows: 0, counts: {} };
   let heldUntil = 0;
   let held = 0;
 
   const seconds = () => (Date.now() - start) / 1_000;
-  const rate = () => Math.round(state.rows / Math.max(0.001, seconds()));
-  const left = () => (seconds() * Math.max(0, state.total - state.done)) / state.done;
+  const rate = () => Math.round(Math.max(0, state.rows - from) / Math.max(0.001, seconds()));
+  /** Of the lines that are done, as many as of the rows are of this run. */
+  const done = () => state.done * (1 - from / state.rows);
+  const left = () => (seconds() * Math.max(0, state.total - state.done)) / done();
   const counts = () =>
     Object.entries(state.counts)
       .filter(([, count]) => count > 0)

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { CrmError } from 'travel-agency-crm-client';
+import { CrmError } from '../../client/src/index.ts';
 import { csvLine, fromCell, toCell } from './cells.ts';
 import { REFUSAL_COLUMNS, type RowError } from './columns.ts';
 import type { Row, Source } from './source.ts';

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { DELIMITERS, fromCell } from './cells.ts';
+import { CommandError } from './context.ts';
 
 /** Tables as people have them: CSV of any spreadsheet, or one JSON object a line. */
 
@@ -19,9 +21,6 @@ export type Source = {
 
 /** One row: its first line in the file and its cells, in the order of the header; or the object of a line of NDJSON. */
 export type Row = { line: number; cells: string[]; object?: Record<string, unknown> };
-
-/** What can be said of a file that cannot be read on. */
-export class SourceError extends Error {}
 
 /** A quote that is never closed would swallow the rest of the file. */
 const MAX_RECORD_CHARACTERS = 4 * 1024 * 1024;
@@ -48,14 +47,37 @@ function delimiterOf(firstLine: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
 }
 
+/** Bytes that Windows-1252 gives no character, and the zero of files that are no text. */
+const NO_TEXT = /[\0\u0081\u008d\u008f\u0090\u009d]/;
+
+/** For a file that is not UTF-8 throughout. A stray byte in UTF-8 must not make all its other accents another language's. */
+async function windowsOrNone(path: string): Promise<string> {
+  let [accents, strays, line, strayLine] = [0, 0, 1, 0];
+  for await (const text of textOf(path, 'utf-8')) {
+    for (const [character] of text.matchAll(/[\n\u0080-\u{10ffff}]/gu)) {
+      if (character === '\n') line += 1;
+      else if (character !== '\ufffd') accents += 1;
+      else {
+        strays += 1;
+        strayLine ||= line;
+      }
+    }
+  }
+  if (strays > accents) return 'windows-1252';
+  throw new CommandError(
+    `${path}, line ${strayLine}: a byte that is no UTF-8, in a file that otherwise is. Save it as UTF-8.`,
+  );
+}
+
 /**
  * Reads the file once to learn what it is. Without a byte order mark it is UTF-8, or what Excel writes in the West.
- * @throws when the file cannot be read
+ * @throws CommandError for a file that is neither
  */
 export async function inspect(
   path: string,
   options: { delimiter?: string | undefined; format?: 'csv' | 'ndjson' | undefined } = {},
 ): Promise<Source> {
+  if ((await stat(path)).isDirectory()) throw new CommandError(`${path} is a folder.`);
   const hash = createHash('sha256');
   const strict = new TextDecoder('utf-8', { fatal: true });
   let marked: string | undefined;
@@ -77,11 +99,14 @@ export async function inspect(
     isUtf8 = isUtf8 && isWellFormed(bytes);
   }
   isUtf8 = isUtf8 && isWellFormed();
-  const encoding = marked ?? (isUtf8 ? 'utf-8' : 'windows-1252');
+  const wide = marked === 'utf-8' ? undefined : marked;
+  const encoding = wide ?? (isUtf8 ? 'utf-8' : await windowsOrNone(path));
   let lines = 0;
   let first = '';
   let last = '\n';
   for await (const text of textOf(path, encoding)) {
+    if (encoding === 'windows-1252' ? NO_TEXT.test(text) : text.includes('\0'))
+      throw new CommandError(`${path} is no text in UTF-8, UTF-16 or Windows-1252. Save it as CSV in UTF-8.`);
     if (lines === 0) first += text;
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
     last = text.at(-1) ?? last;
@@ -121,7 +146,7 @@ async function* csvRows({ path, encoding, delimiter, lines }: Source): AsyncGene
     }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    throw code?.startsWith('CSV_') ? new SourceError(`${path} is no good CSV: ${message}`) : error;
+    throw code?.startsWith('CSV_') ? new CommandError(`${path} is no good CSV: ${message}`) : error;
   } finally {
     input.destroy();
   }
@@ -140,7 +165,7 @@ async function* ndjsonRows({ path, encoding }: Source): AsyncGenerator<Row> {
     } catch {
       // Said below, with the line.
     }
-    throw new SourceError(`${path}, line ${line}: not a JSON object.`);
+    throw new CommandError(`${path}, line ${line}: not a JSON object.`);
   };
   for await (const text of textOf(path, encoding)) {
     const lines = (held + text).split('\n');
@@ -155,6 +180,6 @@ export async function openRows(source: Source): Promise<{ header: string[]; rows
   if (source.format === 'ndjson') return { header: [], rows: ndjsonRows(source) };
   const rows = csvRows(source);
   const first = await rows.next();
-  if (first.done) throw new SourceError(`${source.path} is empty.`);
+  if (first.done) throw new CommandError(`${source.path} is empty.`);
   return { header: first.value.cells.map((cell) => fromCell(cell) ?? ''), rows };
 }

@@ -1,5 +1,6 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { Columns } from './columns.ts';
+import type { UpdateMode } from './update.ts';
 
 /** How far an import is, kept beside its file so that it can go on. */
 export type ImportState = {
@@ -11,9 +12,9 @@ export type ImportState = {
   maps: string[];
   /** Rows that are settled, from the first on. */
   rows: number;
-  created: number;
-  repeated: number;
-  refused: number;
+  /** How many rows became what. */
+  counts: Record<string, number>;
+  update?: UpdateMode | undefined;
   /** Length of the file of refused rows. */
   refusalBytes: number;
 };

@@ -1,4 +1,4 @@
-import type { CatalogProduct, CatalogProductCreate, CatalogProductUpdate } from 'travel-agency-crm-client';
+import type { CatalogProduct, CatalogProductCreate, CatalogProductUpdate } from '../../client/src/index.ts';
 import { printable } from './cells.ts';
 import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
@@ -27,7 +27,18 @@ function differences(product: CatalogProduct, body: Body): CatalogProductUpdate 
   return Object.fromEntries(differing) as CatalogProductUpdate;
 }
 
-type Outcome = { refusal: Refusal } | { result: 'created' | 'changed' | 'unchanged' };
+type Outcome =
+  | { refusal: Refusal }
+  | { result: 'created' | 'changed' | 'unchanged'; code: string; changes: Body; product?: CatalogProduct };
+
+/** Each change on a line: code, field, old and new value as JSON, the old one empty for a product that is new. */
+const changeLines = ({ code, changes, product }: Exclude<Outcome, { refusal: Refusal }>): string =>
+  Object.entries(changes)
+    .map(([name, wanted]) => {
+      const old = product ? JSON.stringify(product[name as keyof CatalogProduct]) : '';
+      return `${[code, name, old, JSON.stringify(wanted)].map(printable).join('\t')}\n`;
+    })
+    .join('');
 
 const refused = (code: string, message: string): Outcome => ({ refusal: { code, message } });
 
@@ -66,14 +77,14 @@ export async function syncProducts(context: Context, path: string, options: Sync
         return refused('AMBIGUOUS_CODE', `several products have the code ${code}: archive all but one`);
       if (!product) {
         if (body.title === undefined) return refused('VALIDATION_FAILED', 'no title');
-        if (!options.dryRun)
-          await crm.products.create(withoutNulls(body) as CatalogProductCreate, { signal });
-        return { result: 'created' };
+        const made = withoutNulls(body);
+        if (!options.dryRun) await crm.products.create(made as CatalogProductCreate, { signal });
+        return { result: 'created', code, changes: made };
       }
       const changes = differences(product, body);
-      if (Object.keys(changes).length === 0) return { result: 'unchanged' };
+      if (Object.keys(changes).length === 0) return { result: 'unchanged', code, changes };
       if (!options.dryRun) await crm.products.update(product.id, changes, { signal });
-      return { result: 'changed' };
+      return { result: 'changed', code, changes, product };
     } catch (error) {
       if (error instanceof RowError) unread += 1;
       if (error instanceof RowError || isRefusal(error)) return { refusal: refusalOf(error) };
@@ -96,7 +107,10 @@ export async function syncProducts(context: Context, path: string, options: Sync
           counts.refused += 1;
           if (options.dryRun) errors.write(`line ${row.line}: ${printable(outcome.refusal.message)}\n`);
           else await refusals.add(row, outcome.refusal);
-        } else counts[outcome.result] += 1;
+        } else {
+          counts[outcome.result] += 1;
+          if (options.dryRun) output.write(changeLines(outcome));
+        }
         progress.update({ done: row.line, total: source.lines, rows: settled, counts });
       },
     });

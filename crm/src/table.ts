@@ -12,6 +12,13 @@ export type Table = {
   toBody: (row: Row) => Body;
 };
 
+const DELIMITER_NAMES: Record<string, string> = {
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'tabs',
+  '|': 'bars',
+};
+
 /** The columns, what each fills, and the first value of each. */
 function describeColumns(columns: Columns, first: Row | undefined): string {
   const width = Math.max(...columns.map(({ header }) => header.length), 0);
@@ -58,7 +65,9 @@ export async function openTable(
   const columns = options.columns ?? mapColumns(opened.header, options.map, resource);
   const { first, rows } = await peek(opened.rows);
   if (source.format === 'csv') {
-    errors.write(`Columns of ${source.path} (? is a guess; --map "Column=field" says otherwise):\n`);
+    const { path, encoding, delimiter } = source;
+    errors.write(`${path} is ${encoding}, with ${DELIMITER_NAMES[delimiter] ?? delimiter} between cells.\n`);
+    errors.write('Its columns (? is a guess; --map "Column=field" says otherwise):\n');
     errors.write(describeColumns(columns, first));
     requireFields(columns, resource, options.needs);
   }

@@ -16,7 +16,7 @@ export type Started = { child: ChildProcess; ended: Promise<Ended> };
 
 /** Starts the command as a process of its own, outside of any terminal. */
 export function startCrm(args: readonly string[], at: { url?: string; key?: string } = {}): Started {
-  const child = spawn(process.execPath, ['--conditions=travel-agency-crm-source', MAIN, ...args], {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     env: {
       ...PROGRAM,
       ...(at.url !== undefined && { CRM_URL: at.url }),

@@ -217,6 +217,15 @@ describe('crm sync products', () => {
     const { agency, sync, gone } = await catalog();
     const before = (await agency.get('/v1/catalog/products')).body;
     const { stdout, stderr } = await sync('--dry-run', '--archive-missing', '--yes');
+    expect(stdout.split('\n').slice(0, 7)).toEqual([
+      'NEW-1\texternalReferenceCode\t\t"NEW-1"',
+      'NEW-1\ttitle\t\t"Nueva"',
+      'NEW-1\tfromPrice\t\t100',
+      'NEW-1\tcurrency\t\t"USD"',
+      'NEW-1\tincludes\t\t["Hotel"]',
+      'OLD-1\tfromPrice\t200\t250',
+      'OLD-1\tincludes\t[]\t["Hotel","Cena"]',
+    ]);
     expect(stderr).toMatch(/Nothing was sent: .*1 created, 1 changed, 1 unchanged, 2 refused/);
     expect(stdout).toContain(gone.id);
     expect((await agency.get('/v1/catalog/products')).body).toEqual(before);

@@ -86,7 +86,8 @@ describe('crm import customers', () => {
       ],
     });
     expect(stderr).toContain('line 4: no contact');
-    expect(stderr).toMatch(/Nothing was sent\. 4 customers would be sent, 1 row/);
+    expect(stderr).toContain('line 5: body.contacts[1] stands in line 2, too');
+    expect(stderr).toMatch(/Nothing was sent\. 2 customers would be sent, 3 rows/);
     expect(existsSync(file('trial.rejected.csv'))).toBe(false);
     expect(existsSync(statePath(file('trial.csv')))).toBe(false);
   });
@@ -110,6 +111,160 @@ describe('crm import customers', () => {
     expect(refused).toContain('API key');
     expect(refused).toContain('--resume');
     expect((await crm(['import', 'customers', path])).stderr).toContain('Set CRM_API_KEY');
+  });
+
+  test('never answers a mistake with a stack', async () => {
+    await writeFile(file('mistake.csv'), 'Nombre,Edad\nAna,31\n');
+    const { key } = await service.agency();
+    const [path, folder] = [file('mistake.csv'), file('.')];
+    const mistakes: [string[], string][] = [
+      [['import', 'customers', path, '--map', 'X=city'], 'the file has no column "X"'],
+      [['import', 'customers', path, '--map', 'Edad=age'], 'there is no field "age"'],
+      [['import', 'customers', path], 'No column fills a contact'],
+      [['import', 'customers', folder], 'is a folder'],
+      [['sync', 'products', folder], 'is a folder'],
+      [['import', 'customers', file('none.csv')], 'none.csv'],
+      [['import', 'products', path, '--update'], '--update is for customers'],
+      [['import', 'customers', path, '--update', 'all'], 'fill, overwrite'],
+      [['import', 'customers', path, '--delimiter', 'x'], 'must be one of , ; | and tab'],
+      [['export', 'team', '-o', folder], 'EISDIR'],
+      [['--url', 'crm.example.com', 'export', 'team'], 'such as https://crm.example.com'],
+      [['--key', '', 'export', 'team'], 'apiKey is empty'],
+    ];
+    for (const [args, message] of mistakes) {
+      const { code, stderr } = await crm(args, { url, key });
+      expect(stderr).toContain(message);
+      expect(stderr, message).not.toMatch(/^ +at /m);
+      expect(code).toBe(1);
+    }
+  });
+});
+
+describe('crm import customers --dry-run', () => {
+  const ROWS = [
+    'Nombre,whatsapp,telefono,Email,Idioma,Etiquetas,Notas',
+    'Ana,+52 55 1234 5678,,ana@example.com,Español,vip,',
+    'Bea,,,bea@example.com,Português,,',
+    'Cid,,,cid@example.com,en-US,,',
+    'Dan,,,dan@example.com,Klingon,,',
+    'Eva,55 1234 5678,,,es,,',
+    'Fay,,,fay at example,es,,',
+    `${'x'.repeat(256)},,,gus@example.com,,,`,
+    'Hal,+52 55 8765 4321 | +525587654321,,,,,',
+    'Ida,,123,,,,',
+    `Jon,,,jon@example.com,,${'y'.repeat(101)},`,
+    'Kim,,,kim@example.com,,,one,more',
+    'Lea,,,lea@example.com',
+    'Max,,,ANA@example.com,,,',
+  ];
+
+  test('finds every row that the run refuses, and no other', async () => {
+    const agency = await service.agency();
+    const path = file('messy.csv');
+    await writeFile(path, ROWS.join('\n'));
+    const trial = await crm(['import', 'customers', path, '--dry-run']);
+    const run = await crm(['import', 'customers', path, '--concurrency', '1'], { url, key: agency.key });
+    const rejected = (await readFile(file('messy.rejected.csv'), 'utf8')).trim().split('\r\n').slice(1);
+    const lines = rejected.map((row) => Number.parseInt(row, 10));
+    expect(lines).toEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+    expect(trial.stderr).toContain('3 customers would be sent, 10 rows refused');
+    expect(trial.stderr).toContain('line 5: body.preferredLanguage must be one of es, pt, en');
+    expect(run.stderr).toMatch(/3 created, 10 refused/);
+    const { data } = (await agency.get('/v1/customers')).body;
+    expect(
+      data.map(({ preferredLanguage }: { preferredLanguage: string }) => preferredLanguage).sort(),
+    ).toEqual(['en', 'es', 'pt']);
+  });
+
+  test('and so of a catalog, its variants too', async () => {
+    const agency = await service.agency();
+    const bodies = [
+      { title: 'Good', type: 'experience', variants: [{ label: 'Alta', fromPrice: 1 }] },
+      { title: '' },
+      { title: 'Kind', type: 'cruise' },
+      { title: 'Price', fromPrice: -1 },
+      { title: 'Hours', durationHours: 0 },
+      { title: 'Days', durationDays: 1.5 },
+      { title: 'Currency', currency: 'US' },
+      { title: 'List', includes: [1] },
+      { title: 'Variant', variants: [{ label: 'Alta' }, { name: 'Baja' }] },
+      { title: 'Name', prize: 1 },
+      { title: 'Half \ud800' },
+      { title: 'Long', variants: Array(6).fill({ label: 'x', description: 'x'.repeat(50_000) }) },
+      { description: 'No title' },
+    ];
+    const path = file('messy.ndjson');
+    await writeFile(path, bodies.map((body) => JSON.stringify(body)).join('\n'));
+    const trial = await crm(['import', 'products', path, '--dry-run']);
+    const run = await crm(['import', 'products', path], { url, key: agency.key });
+    expect(run.stderr).toMatch(/1 created, 12 refused/);
+    expect(trial.stderr).toContain('1 products would be sent, 12 rows refused');
+  });
+});
+
+describe('crm import customers --update', () => {
+  const whatsapp = '+52 55 1234 5678';
+  const ROWS = [
+    'Nombre,Ciudad,Etiquetas,whatsapp,Email',
+    'Anita,Puebla,feria,5215512345678,ana@example.com',
+    'Luis,Lima,,+52 55 8765 4321,',
+    'Dos,Quito,,+52 55 1234 5678,bea@example.com',
+  ];
+
+  async function lists() {
+    const agency = await service.agency();
+    const make = async (fields: object) => (await agency.post('/v1/customers', fields)).body;
+    const ana = await make({
+      firstName: 'Ana',
+      tags: ['vip'],
+      contacts: [{ identifierType: 'whatsapp', identifierValue: whatsapp }],
+    });
+    const bea = await make({ contacts: [{ identifierType: 'email', identifierValue: 'bea@example.com' }] });
+    const path = file(`leads-${agency.id}.csv`);
+    await writeFile(path, ROWS.join('\n'));
+    const run = (...args: string[]) => crm(['import', 'customers', path, ...args], { url, key: agency.key });
+    const read = async (id: string) => (await agency.get(`/v1/customers/${id}`)).body;
+    return { ana, bea, run, read };
+  }
+
+  test('fills what is empty, adds tags and contacts, and takes nothing away', async () => {
+    const { ana, bea, run, read } = await lists();
+    const { code, stderr } = await run('--update');
+    expect(stderr).toMatch(/Done: 3 rows in .*, 1 created, 1 updated, 1 refused\./);
+    expect(code).toBe(2);
+    const after = await read(ana.id);
+    expect(after).toMatchObject({ firstName: 'Ana', city: 'Puebla', tags: ['vip', 'feria'] });
+    expect(after.contacts).toMatchObject([
+      ana.contacts[0],
+      { identifierType: 'email', identifierValue: 'ana@example.com' },
+    ]);
+    // A row whose contacts belong to two customers is nobody's.
+    expect(await read(bea.id)).toEqual(bea);
+
+    const again = await run('--update', 'fill');
+    expect(again.stderr).toMatch(/1 created before, 1 unchanged, 1 refused\./);
+    expect(await read(ana.id)).toEqual(after);
+  });
+
+  test('overwrites what the row says otherwise', async () => {
+    const { ana, run, read } = await lists();
+    expect((await run('--update', 'overwrite')).stderr).toMatch(/1 created, 1 updated, 1 refused/);
+    expect(await read(ana.id)).toMatchObject({ firstName: 'Anita', city: 'Puebla', tags: ['vip', 'feria'] });
+  });
+
+  test('loses no change that others make at the same time', async () => {
+    const agency = await service.agency();
+    const contact = { identifierType: 'whatsapp', identifierValue: whatsapp };
+    const { id } = (await agency.post('/v1/customers', { contacts: [contact] })).body;
+    const tags = Array.from({ length: 40 }, (_, index) => `tag ${index}`);
+    const path = file('same.csv');
+    await writeFile(path, ['whatsapp,tags', ...tags.map((tag) => `${whatsapp},${tag}`)].join('\n'));
+    const { stderr } = await crm(['import', 'customers', path, '--update', '--concurrency', '4'], {
+      url,
+      key: agency.key,
+    });
+    expect(stderr).toContain('40 updated');
+    expect((await agency.get(`/v1/customers/${id}`)).body.tags.sort()).toEqual(tags.sort());
   });
 });
 
@@ -211,6 +366,11 @@ test('an import says when the limit of the key is what holds it', async () => {
   expect(stderr).toMatch(/The limit of the key held it up for \d+ s of that\./);
   server.closeAllConnections();
   server.close();
+});
+
+test('the command says its version', async () => {
+  const { version } = JSON.parse(await readFile(new URL('../../crm/package.json', import.meta.url), 'utf8'));
+  expect(await crm(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
 test('every command shows an example in its help', async () => {

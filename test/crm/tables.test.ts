@@ -58,6 +58,34 @@ describe('a table is read', () => {
     expect(rows.at(-1)?.line).toBe(2 * 9_000);
   });
 
+  test('as what it says it is, and not at all when nothing fits', async () => {
+    const head = 'Nombre;whatsapp\n';
+    const read = async (name: string, bytes: Buffer) => {
+      await writeFile(file(name), bytes);
+      return crm(['import', 'customers', file(name), '--dry-run']);
+    };
+    const latin = await read('latin.csv', Buffer.from(`${head}José Ñandú;+525512345678\n`, 'latin1'));
+    expect(latin.stderr).toContain('latin.csv is windows-1252, with semicolons between cells.');
+    expect(latin.stdout).toContain('José Ñandú');
+    const utf8 = await read('utf8.csv', Buffer.from(`${head}José Ñandú;+525512345678\n`));
+    expect(utf8.stderr).toContain('utf8.csv is utf-8, with semicolons');
+    const stray = Buffer.concat([
+      Buffer.from(`${head}José Ñandú;1\nMar`),
+      Buffer.from([0xed]),
+      Buffer.from('a;2\n'),
+    ]);
+    for (const [bytes, message] of [
+      [stray, 'line 3: a byte that is no UTF-8, in a file that otherwise is'],
+      [Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), stray]), 'line 3: a byte that is no UTF-8'],
+      [Buffer.from([0x4e, 0x81, 0x0a]), 'is no text in UTF-8'],
+      [Buffer.from(head, 'utf16le'), 'is no text in UTF-8'],
+    ] as const) {
+      const none = await read('none.csv', bytes);
+      expect(none).toMatchObject({ code: 1, stdout: '' });
+      expect(none.stderr).toContain(message);
+    }
+  });
+
   test('but not behind a quote that is never closed, nor when a line of NDJSON is no object', async () => {
     await writeFile(file('open.csv'), `name,whatsapp\n"${'x'.repeat(5_000_000)}`);
     const open = await crm(['import', 'customers', file('open.csv'), '--dry-run']);

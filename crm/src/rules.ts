@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { textFault } from '../../src/catalog/product-text.ts';
+import { contactKey, type IdentifierType, identifierRule } from '../../src/customers/contact-key.ts';
+import { type Body, RowError } from './columns.ts';
+import type { Importable } from './fields.ts';
+
+/** What the service would refuse of a body, found without it: the rules of its document, and its own for contacts and sizes. */
+
+type Schema = {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+};
+
+type Document = { components: { schemas: Record<string, Schema> } };
+
+const SCHEMAS = { customers: 'CustomerCreate', products: 'CatalogProductCreate' };
+
+const typeOf = (value: unknown): string =>
+  value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'array'
+      : Number.isInteger(value)
+        ? 'integer'
+        : typeof value;
+
+function range(size: number, least = 0, most = Number.POSITIVE_INFINITY): string | undefined {
+  if (size < least) return `at least ${least}`;
+  return size > most ? `at most ${most}` : undefined;
+}
+
+/** The first fault, as the end of a sentence that begins with the path. */
+function faultOf(value: unknown, schema: Schema, path: string, schemas: Document['components']['schemas']) {
+  const inner = (part: unknown, of: Schema | undefined, at: string): string | undefined =>
+    of && faultOf(part, of, at, schemas);
+  if (schema.$ref !== undefined) return inner(value, schemas[schema.$ref.split('/').at(-1) ?? ''], path);
+  const types = [schema.type ?? []].flat();
+  const type = typeOf(value);
+  if (!types.includes(type) && !(type === 'integer' && types.includes('number')))
+    return `${path} must be ${types.join(' or ')}`;
+  if (schema.enum && !schema.enum.includes(value))
+    return `${path} must be one of ${schema.enum.filter((one) => one !== null).join(', ')}`;
+  if (typeof value === 'string') {
+    if (/[\0\p{Cs}]/u.test(value)) return `${path} must not contain U+0000 or a lone surrogate`;
+    const bound = range([...value].length, schema.minLength, schema.maxLength);
+    return bound && `${path} must have ${bound} characters`;
+  }
+  if (typeof value === 'number') {
+    const { exclusiveMinimum: above } = schema;
+    const bound = range(value, schema.minimum, schema.maximum);
+    return above !== undefined && value <= above
+      ? `${path} must be greater than ${above}`
+      : bound && `${path} must be ${bound}`;
+  }
+  if (Array.isArray(value)) {
+    const bound = range(value.length, schema.minItems, schema.maxItems);
+    if (bound) return `${path} must have ${bound} entries`;
+    return value.map((entry, index) => inner(entry, schema.items, `${path}[${index}]`)).find(Boolean);
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { properties = {}, required = [] } = schema;
+  const missing = required.find((name) => !(name in value));
+  if (missing !== undefined) return `${path}.${missing} is required`;
+  return Object.entries(value)
+    .map(([name, part]) =>
+      name in properties
+        ? inner(part, properties[name], `${path}.${name}`)
+        : `${path}.${name} is not a known name`,
+    )
+    .find(Boolean);
+}
+
+/**
+ * A check of the bodies of one file, each with its line.
+ * @param isOnce whether a contact may stand in one row only
+ */
+export function checker(
+  resource: Importable,
+  { isOnce }: { isOnce: boolean },
+): (body: Body, line: number) => void {
+  const text = readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8');
+  const { schemas } = (JSON.parse(text) as Document).components;
+  const schema = { $ref: SCHEMAS[resource] };
+  const lines = new Map<string, number>();
+  return (body, line) => {
+    const fault = faultOf(body, schema, 'body', schemas);
+    if (fault !== undefined) throw new RowError(fault);
+    if (resource === 'products') {
+      const tooLong = textFault(body);
+      if (tooLong) throw new RowError(`body.${tooLong.path.join('.')} ${tooLong.message}`);
+      return;
+    }
+    const contacts = body.contacts as { identifierType: IdentifierType; identifierValue: string }[];
+    const keys = contacts.map(({ identifierType, identifierValue }, index) => {
+      const key = contactKey(identifierType, identifierValue);
+      if (key === null)
+        throw new RowError(
+          `body.contacts[${index}].identifierValue ${identifierRule(identifierType, identifierValue)}`,
+        );
+      return `${identifierType} ${key}`;
+    });
+    for (const [index, key] of keys.entries()) {
+      if (keys.indexOf(key) < index) throw new RowError(`body.contacts[${index}] stands in the row twice`);
+      const earlier = lines.get(key);
+      if (isOnce && earlier !== undefined)
+        throw new RowError(`body.contacts[${index}] stands in line ${earlier}, too`);
+    }
+    for (const key of keys) lines.set(key, line);
+  };
+}
