@@ -15,6 +15,7 @@ const CHAPTERS = [
   'limits',
   'attachments',
   'agents',
+  'tools',
 ];
 
 /** Where the guide's examples find the service. */

@@ -52,7 +52,8 @@ const literal = (value: unknown): string =>
 export function clientSample(operationId: string, body: unknown): string | undefined {
   const call = CALLS[operationId];
   if (call === undefined) return undefined;
-  return `import { createClient } from 'travel-agency-crm-client';
+  return `// The package comes from the repository of the service: see Tools in the guide.
+import { createClient } from 'travel-agency-crm-client';
 
 const crm = createClient({ apiKey: process.env.KEY, baseUrl: '${EXAMPLE_ADDRESS}' });
 
