@@ -32,6 +32,6 @@ export function authenticateDashboard(app: FastifyInstance, token: string | unde
 export function openOrganization(app: FastifyInstance, db: Database): void {
   app.addHook('preHandler', async (request, reply) => {
     const { organizationId } = request.params as { organizationId: string };
-    request.scope = await scopeOf(db, organizationId, callerOf(request, reply));
+    request.scope = await scopeOf(db, organizationId, callerOf(reply));
   });
 }

@@ -29,8 +29,8 @@ export type Caller = {
   /** Aborted when it has gone. It is looked at only where there is something to end. */
   readonly signal: AbortSignal;
   /**
-   * Why it could not be given an answer now, if so. Asked when it is its turn, before a read begins, and with the size of
-   * a large answer before memory is taken for it.
+   * Why it could not be given an answer now, if so. Asked when it is its turn, before anything begins, and with the size
+   * of a large answer before memory is taken for it.
    */
   refusal: (bytes?: number) => Refusal | undefined;
 };
@@ -158,21 +158,24 @@ export function openDatabase(options: DatabaseOptions): Database {
     // An organization whose writes wait for a lock goes on reading: they are two flows.
     const [reads, writes] = [`${name} reads`, `${name} writes`];
 
+    const inTurn: Turn = (flow, work, limit) =>
+      turn(
+        flow,
+        async () => {
+          const refusal = caller?.refusal();
+          if (refusal) throw refusal;
+          return work();
+        },
+        limit,
+      );
+
     function readOnce<Row, Values>(
       statement: Statement<Row, Values>,
       values: Values,
       limit: Limit,
     ): Promise<Row[]> {
       const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
-        turn(
-          reads,
-          async () => {
-            const refusal = caller?.refusal();
-            if (refusal) throw refusal;
-            return pool.withClient(work, limit);
-          },
-          limit,
-        );
+        inTurn(reads, () => pool.withClient(work, limit), limit);
       if (statement.kind === 'rows') return withClient((client) => run(client, statement, values));
       const query = { ...bind(statement, values), refusal: caller?.refusal };
       if (statement.kind === 'lookup') return lookUp({ flow: reads, query, withClient }).then(bodyRows<Row>);
@@ -190,17 +193,17 @@ export function openDatabase(options: DatabaseOptions): Database {
       write: (statement, values) =>
         limited(statementTimeout, { caller, canEnd: false }, (limit) => {
           const once = () => pool.withClient((client) => run(client, statement, values), limit);
-          return retryWrite(() => turn(writes, once, limit), limit);
+          return retryWrite(() => inTurn(writes, once, limit), limit);
         }),
       writeTogether: (statements, values) =>
         limited(statementTimeout, { caller, canEnd: false }, (limit) => {
           const all = (client: pg.Client) => runTogether(client, statements, values, [[BEGIN], [COMMIT]]);
-          return retryWrite(() => turn(writes, () => pool.withRollback(all, limit), limit), limit);
+          return retryWrite(() => inTurn(writes, () => pool.withRollback(all, limit), limit), limit);
         }),
       transaction: (work) =>
         limited(transactionMs, { caller, canEnd: false }, (limit) => {
           const once = () => pool.withTransaction((client) => work(within(client)), limit);
-          return retryWrite(() => turn(writes, once, limit), limit);
+          return retryWrite(() => inTurn(writes, once, limit), limit);
         }),
     };
   }

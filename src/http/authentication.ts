@@ -62,7 +62,7 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
     const enter = (key: KnownKey | undefined): void => {
       if (key) {
         request.apiKey = key;
-        request.scope = scopeTo(db, key.organizationId, callerOf(request, reply));
+        request.scope = scopeTo(db, key.organizationId, callerOf(reply));
       }
       done(key ? undefined : UNAUTHORIZED);
     };

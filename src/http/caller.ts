@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Caller } from '../db/client.ts';
 import { REFUSALS } from '../errors.ts';
 
@@ -12,13 +12,13 @@ function whenGone({ raw: response }: FastifyReply): AbortSignal {
 }
 
 /** Who waits for the answer, for the database: most requests are answered before anything asks for the signal. */
-export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
+export function callerOf(reply: FastifyReply): Caller {
   let signal: AbortSignal | undefined;
   return {
     get signal() {
       signal ??= whenGone(reply);
       return signal;
     },
-    refusal: (bytes) => (request.server.hasRoomFor(request, bytes) ? undefined : REFUSALS.unsent),
+    refusal: (bytes) => (reply.server.hasRoomFor(reply, bytes) ? undefined : REFUSALS.unsent),
   };
 }

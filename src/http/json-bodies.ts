@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiError, REFUSALS, validationFailed } from '../errors.ts';
-import { createPlaces } from './places.ts';
+import { createRoom, ownerOf } from './room.ts';
 
 /** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */
 
@@ -79,7 +79,7 @@ export function readJsonBodies(app: FastifyInstance): void {
     if (body.length > LARGE) inTurn(read);
     else read();
   });
-  readFewAtOnce(app);
+  boundBodies(app);
 }
 
 /**
@@ -110,20 +110,20 @@ const isLarge = ({ headers }: FastifyRequest): boolean =>
   (Number(headers['content-length'] ?? 0) > LARGE || headers['transfer-encoding'] !== undefined) &&
   /^application\/json/i.test(headers['content-type'] ?? '');
 
-/** Of the key, or of the dashboard's path. */
-const organizationOf = ({ scope, params }: FastifyRequest): string =>
-  (scope as FastifyRequest['scope'] | undefined)?.organizationId ??
-  (params as { organizationId?: string }).organizationId ??
-  '';
+/** Bytes of large bodies at once: each is in memory until it is answered. One organization alone has half. */
+const BODIES = 64 * 1024 * 1024;
 
-/** Large bodies stay in memory until they are answered. What waits for its place stays in its socket, but for 64 KiB. */
-function readFewAtOnce(app: FastifyInstance): void {
-  const places = createPlaces({ all: 16, each: 4, line: 100, patience: 5_000 });
+/** Refuses (503) a large body before it is read while its organization has too many. Without a length it counts as the largest. */
+function boundBodies(app: FastifyInstance): void {
+  const room = createRoom(BODIES);
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (!isLarge(request)) return done(null, payload);
-    const leave = places.take(organizationOf(request), (hasPlace) => {
-      done(hasPlace ? null : REFUSALS.waited, payload);
-    });
-    reply.raw.once('finish', leave).once('close', leave);
+    const owner = ownerOf(request);
+    const { bodyLimit } = request.routeOptions;
+    const bytes = Math.min(Number(request.headers['content-length'] ?? bodyLimit), bodyLimit);
+    if (!room.has(owner, bytes)) return done(REFUSALS.full);
+    room.add(owner, bytes);
+    reply.raw.once('close', () => room.add(owner, -bytes));
+    done(null, payload);
   });
 }

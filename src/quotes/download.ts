@@ -53,7 +53,7 @@ export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
       const file = readToken(secrets, request.params.token, (now ?? Date.now)());
       if (!file) throw invalidLink();
       const attachment = await findAttachment(
-        scopeTo(db, file.organizationId, callerOf(request, reply)),
+        scopeTo(db, file.organizationId, callerOf(reply)),
         file.attachmentId,
       );
       if (!attachment) throw invalidLink();

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -127,19 +128,26 @@ describe('the service', () => {
     expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(60);
   });
 
-  test('does not let those who begin large bodies and send no more keep another organization waiting', async () => {
-    const slow = await Promise.all([service.agency(), service.agency()]);
-    const sockets = slow.flatMap(({ key }) =>
-      Array.from({ length: 8 }, () => {
+  test('finds room for another organization while four have begun all that they may and send no more', async () => {
+    const whole = (key: string) => post(key, JSON.stringify({ title: 'x'.repeat(1_000_000) }));
+    let refused = 0;
+    for (const amount of [35, 20, 12, 8]) {
+      const { key } = await service.agency();
+      const begun = Array.from({ length: amount }, () => {
         const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-        const whole = post(key, JSON.stringify({ title: 'x'.repeat(40_000) }));
-        socket.write(whole.subarray(0, 20_000));
-        return socket;
-      }),
-    );
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy();
-    });
+        onTestFinished(() => {
+          socket.destroy();
+        });
+        socket.on('data', () => {
+          refused += 1;
+        });
+        socket.write(whole(key).subarray(0, 20_000));
+        return once(socket, 'connect');
+      });
+      await Promise.all(begun);
+    }
+    // Of 64 MiB the first has half, the next half of the rest.
+    await expect.poll(() => refused, { timeout: 20_000 }).toBeGreaterThanOrEqual(75 - 67);
     const agency = await service.agency();
     const body = JSON.stringify({ title: 'x', description: 'x'.repeat(40_000) });
     const answers = await Promise.all(

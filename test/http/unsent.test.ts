@@ -13,7 +13,7 @@ const BIG = Buffer.alloc(24 * MIB, 'x');
 type Made = { app: FastifyInstance; port: number; lines: string[]; made: string[] };
 
 /** An application with answers of 24 MiB and small ones; the header x-api-key is the organization. */
-async function serve(limits = { all: 64 * MIB, each: 40 * MIB }): Promise<Made> {
+async function serve(size = 80 * MIB): Promise<Made> {
   const lines: string[] = [];
   const made: string[] = [];
   const loggerInstance: FastifyBaseLogger = createLogger('info', { write: (line) => lines.push(line) });
@@ -27,14 +27,21 @@ async function serve(limits = { all: 64 * MIB, each: 40 * MIB }): Promise<Made> 
     if (organizationId !== '') request.scope = { organizationId } as FastifyRequest['scope'];
     done();
   });
-  boundUnsent(app, limits);
+  boundUnsent(app, size);
   for (const [path, body] of [
     ['/big', BIG],
+    ['/page', BIG.subarray(0, MIB)],
     ['/small', '{}'],
+    ['/written', BIG.subarray(0, 8 * MIB)],
   ] as const) {
-    app.get(path, async (request) => {
-      made.push(`${request.headers['x-api-key']} ${path}`);
-      return body;
+    const method = path === '/written' ? 'POST' : 'GET';
+    app.route({
+      method,
+      url: path,
+      handler: async (request) => {
+        made.push(`${request.headers['x-api-key']} ${path}`);
+        return body;
+      },
     });
   }
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -42,7 +49,8 @@ async function serve(limits = { all: 64 * MIB, each: 40 * MIB }): Promise<Made> 
   return { app, port: (app.server.address() as AddressInfo).port, lines, made };
 }
 
-const get = (key: string, path: string) => requestBytes('GET', path, { 'x-api-key': key });
+const get = (key: string, path: string) =>
+  requestBytes(path === '/written' ? 'POST' : 'GET', path, { 'x-api-key': key });
 
 /** Asks and takes no more than the first bytes of the answer: its status, and the connection. */
 const ask = (port: number, key: string, path: string): Promise<{ status: number; socket: Socket }> =>
@@ -84,10 +92,18 @@ test('an answer as large as the last of its route is not made in vain, until wha
 });
 
 test('all organizations together have so many', async () => {
-  const { port } = await serve({ all: 30 * MIB, each: 30 * MIB });
+  const { port } = await serve(30 * MIB);
   expect((await ask(port, 'a', '/big')).status).toBe(200);
   expect((await ask(port, 'b', '/big')).status).toBe(503);
   expect(await small(port, 'b')).toBe(200);
+});
+
+test('whoever has little unsent finds room, and who has no key has a share of his own', async () => {
+  const { port } = await serve();
+  for (const key of ['a', 'b', '']) expect((await ask(port, key, '/big')).status).toBe(200);
+  for (const key of ['a', 'b', 'c', '']) expect((await ask(port, key, '/big')).status).toBe(503);
+  for (let count = 0; count < 12; count += 1) await ask(port, 'a', '/written');
+  for (const key of ['c', 'd', 'e']) expect((await ask(port, key, '/page')).status).toBe(200);
 });
 
 test('what is taken, and what is cut off, waits no longer', async () => {
@@ -110,7 +126,7 @@ test('what is taken, and what is cut off, waits no longer', async () => {
 });
 
 test('a client that takes nothing is cut off, and one that reads is not', async () => {
-  const { app, port } = await serve({ all: 200 * MIB, each: 100 * MIB });
+  const { app, port } = await serve(200 * MIB);
   expect(app.server.timeout).toBe(30_000);
   app.server.timeout = 1_000;
   const { socket } = await ask(port, 'a', '/big');
