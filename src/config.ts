@@ -75,17 +75,13 @@ export const Environment = z.object({
   RATE_LIMIT_PER_MINUTE: integer(0, 2_147_483_647)
     .default(6_000)
     .describe('Requests per minute of a key that has no limit of its own; 0 switches the limit off.'),
-  RATE_LIMIT_STORE: z
-    .enum(['memory', 'postgres', 'redis'], 'must be memory, postgres or redis')
-    .optional()
-    .describe(
-      'Where requests are counted: `memory` for each instance, `postgres` or `redis` for all instances together. Default: `redis` with `REDIS_URL`, else `memory`.',
-    ),
   REDIS_URL: z
     .string()
     .regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// URL')
     .optional()
-    .describe('Redis that counts requests.'),
+    .describe(
+      'Redis that counts requests, for all instances together. Default: each instance counts in its memory.',
+    ),
   FILE_STORAGE: fileStorage()
     .default('disk')
     .describe(
@@ -141,9 +137,12 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   const given = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
   const result = Environment.safeParse(Object.fromEntries(given));
   if (result.success) {
-    const { RATE_LIMIT_STORE, REDIS_URL } = result.data;
-    if (RATE_LIMIT_STORE === 'redis' && !REDIS_URL)
-      throw new ConfigError('RATE_LIMIT_STORE=redis needs REDIS_URL.');
+    const { RATE_LIMIT_STORE: wanted } = environment;
+    // Nothing reads this variable. Where somebody relies on another store than the one that counts, the start says so.
+    if (wanted && wanted !== (result.data.REDIS_URL ? 'redis' : 'memory'))
+      throw new ConfigError(
+        `RATE_LIMIT_STORE=${wanted} cannot be: with REDIS_URL requests are counted in Redis, without it in the memory of each instance. Remove RATE_LIMIT_STORE.`,
+      );
     return result.data;
   }
   const faults = result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);

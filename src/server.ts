@@ -17,7 +17,7 @@ import { listen } from './http/connections.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { pressureLimits } from './http/pressure.ts';
-import { type Limiter, memoryLimiter, sharedLimiter } from './http/rate-limit.ts';
+import { type Limiter, memoryLimiter } from './http/rate-limit.ts';
 import { startJobs } from './jobs/schedule.ts';
 import { randomBase62 } from './keys/api-key.ts';
 import { openKeyCache } from './keys/cache.ts';
@@ -94,7 +94,7 @@ async function start(config: Config): Promise<void> {
     db,
     keys,
     rateLimit: {
-      limiter: await limiterOf(config, url, logger),
+      limiter: await limiterOf(config, logger),
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
     },
     links,
@@ -139,22 +139,15 @@ async function start(config: Config): Promise<void> {
 const ownDashboardToken = (config: Config): Promise<string> =>
   persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32));
 
-async function limiterOf(
-  { RATE_LIMIT_STORE: store, REDIS_URL: redisUrl }: Config,
-  url: string,
-  logger: FastifyBaseLogger,
-): Promise<Limiter> {
-  if (store === 'memory' || (!store && !redisUrl)) return memoryLimiter();
+async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger): Promise<Limiter> {
+  if (!url) return memoryLimiter();
   const failures = everySecond((failed) =>
     logger.warn({ failed }, 'the rate limit store failed: counted in memory'),
   );
-  const onError = ({ message }: Error) => failures.count(message);
-  const shared =
-    redisUrl !== undefined && store !== 'postgres'
-      ? (await import('./http/redis-limiter.ts')).redisLimiter(redisUrl, onError)
-      : sharedLimiter(url, onError);
-  closing(shared.close);
-  return shared.limiter;
+  const { redisLimiter } = await import('./http/redis-limiter.ts');
+  const { limiter, close } = redisLimiter(url, ({ message }) => failures.count(message));
+  closing(close);
+  return limiter;
 }
 
 function addressOf({ server }: FastifyInstance, host: string): string {

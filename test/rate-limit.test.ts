@@ -6,10 +6,9 @@ import { parseJson } from '../src/db/json.ts';
 import { ownLinks } from '../src/files/links.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Limiter } from '../src/http/rate-limit.ts';
-import { insured, memoryLimiter, sharedLimiter } from '../src/http/rate-limit.ts';
+import { insured, memoryLimiter } from '../src/http/rate-limit.ts';
 import { redisLimiter } from '../src/http/redis-limiter.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
-import { administer } from './support/databases.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 
 const LIMIT = 5;
@@ -149,12 +148,6 @@ async function instance(limiter: Limiter, lines: string[] = [], requestsPerMinut
   };
 }
 
-const shared = () => {
-  const { limiter, close } = sharedLimiter(service.url, () => undefined);
-  onTestFinished(close);
-  return limiter;
-};
-
 /** Nobody listens on port 1. */
 const lostRedis = () => {
   const { limiter, close } = redisLimiter('redis://127.0.0.1:1', () => undefined);
@@ -164,7 +157,6 @@ const lostRedis = () => {
 
 describe.each([
   ['memory', memoryLimiter],
-  ['postgres', shared],
   ['memory, for Redis is out of reach', lostRedis],
 ])('counted in %s', (_store, limiterOf) => {
   test('exactly as many requests pass as the limit says, however many come at once', async () => {
@@ -229,32 +221,6 @@ test('a 304 counts where the client shows no copy, and where a key has had ten t
   ).toBe('5');
 });
 
-describe('counted in postgres', () => {
-  test('instances share one count', async () => {
-    const { key } = await service.agency();
-    const [one, other] = [await instance(shared()), await instance(shared())];
-    const statuses: number[] = [];
-    for (let index = 0; index < LIMIT + 2; index += 1) {
-      statuses.push((await (index % 2 ? one : other).get('/v1/team', key)).status);
-    }
-    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
-  });
-
-  test('a window that ended gives the whole allowance back', async () => {
-    const { key, id } = await service.agency();
-    const { get } = await instance(shared());
-    for (let index = 0; index < LIMIT; index += 1) await get('/v1/team', key);
-    expect((await get('/v1/team', key)).status).toBe(429);
-    await service.query(
-      `update rate_limits set expire = 0 where key like '%' || (select id from api_keys where organization_id = $1)`,
-      [id],
-    );
-    const { status, headers } = await get('/v1/team', key);
-    expect(status).toBe(200);
-    expect(headers['x-ratelimit-remaining']).toBe('4');
-  });
-});
-
 describe('counted in a store that fails or is busy', () => {
   /** Two instances over one store, which the test stops and starts. */
   function stored() {
@@ -305,18 +271,6 @@ describe('counted in a store that fails or is busy', () => {
     expect(await passed(one, 1)).toBe(1);
     expect(await passed(other, LIMIT)).toBe(0);
   });
-
-  test('requests are answered with 429 although the database lets nobody count', async () => {
-    const { key } = await service.agency();
-    const { get } = await instance(shared());
-    await administer(service.url, async (client) => {
-      await client.query('begin; lock table rate_limits in access exclusive mode');
-      const answers = await Promise.all(Array.from({ length: 10 * LIMIT }, () => get('/v1/team', key)));
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(LIMIT);
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(9 * LIMIT);
-      await client.query('rollback');
-    });
-  });
 });
 
 test('an unchanged answer after the end of its window takes nothing off the next', async () => {
@@ -355,11 +309,22 @@ test('when the store fails at an unchanged answer, it is sent, stays counted, an
   ]);
 });
 
-test('to count in Redis needs to know where it is', () => {
-  expect(() => readConfig({ RATE_LIMIT_STORE: 'redis' })).toThrow('RATE_LIMIT_STORE=redis needs REDIS_URL.');
+test('a store that does not count is refused at the start, with what counts instead', () => {
   expect(() => readConfig({ REDIS_URL: 'http://redis' })).toThrow(
     'REDIS_URL must be a redis:// or rediss:// URL.',
   );
+  const REDIS_URL = 'redis://redis';
+  for (const [environment, store] of [
+    [{}, 'postgres'],
+    [{ REDIS_URL }, 'postgres'],
+    [{}, 'redis'],
+    [{ REDIS_URL }, 'memory'],
+  ] as const)
+    expect(() => readConfig({ ...environment, RATE_LIMIT_STORE: store })).toThrow(
+      `RATE_LIMIT_STORE=${store} cannot be: with REDIS_URL requests are counted in Redis, without it in the memory of each instance. Remove RATE_LIMIT_STORE.`,
+    );
+  expect(readConfig({ RATE_LIMIT_STORE: 'redis', REDIS_URL })).toMatchObject({ REDIS_URL });
+  expect(readConfig({ RATE_LIMIT_STORE: 'memory' })).toEqual(readConfig({}));
 });
 
 test('a limit that nobody set is 6,000 a minute', () => {

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import pg from 'pg';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { LruMap } from 'toad-cache';
 import { ApiError } from '../errors.ts';
@@ -72,60 +71,6 @@ export function insured(store: Limiter, { isBusy, onError }: InsuranceOptions): 
   return {
     penalty: (key, points = 1) => count(key, points),
     reward: (key, points = 1) => count(key, -points),
-  };
-}
-
-const WINDOW_MS = WINDOW_SECONDS * 1_000;
-
-/** By the clock of the database, the same for all instances: the library's own statement takes each process's. */
-const COUNT = `
-  insert into rate_limits as counted (key, points, expire)
-  values ($1, $2, floor(extract(epoch from clock_timestamp()) * 1000)::bigint + ${WINDOW_MS})
-  on conflict (key) do update set
-    points = excluded.points + case when counted.expire > excluded.expire - ${WINDOW_MS} then counted.points else 0 end,
-    expire = case when counted.expire > excluded.expire - ${WINDOW_MS} then counted.expire else excluded.expire end
-  returning points as "consumedPoints",
-    (expire - extract(epoch from clock_timestamp()) * 1000)::float8 as "msBeforeNext"`;
-
-const FORGET = `delete from rate_limits where expire < extract(epoch from clock_timestamp() - interval '1 hour') * 1000`;
-const FORGET_EVERY_MS = 300_000;
-
-const CONNECTIONS = 4;
-/** More wait for longer than their answer may. */
-const MAX_WAITING = 16 * CONNECTIONS;
-
-/** Counts in the database, for all instances together, over connections of its own: a full pool must not stop the counting. */
-export function sharedLimiter(
-  url: string,
-  onError: (error: Error) => void,
-): { limiter: Limiter; close: () => Promise<void> } {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: CONNECTIONS,
-    connectionTimeoutMillis: 1_000,
-    query_timeout: 1_000,
-    application_name: 'travel-agency-crm-api rate limit',
-  });
-  pool.on('error', onError);
-  pool.on('connect', (client) => client.on('error', onError));
-  const forgetting = setInterval(() => pool.query(FORGET).catch(onError), FORGET_EVERY_MS).unref();
-
-  async function count(key: string, points: number): Promise<Counted> {
-    const query = { name: 'count_requests', text: COUNT, values: [key, points] };
-    const [counted] = (await pool.query<Counted>(query)).rows;
-    if (!counted) throw new Error('Counting a request returned no row.');
-    return counted;
-  }
-  const store: Limiter = {
-    penalty: (key, points = 1) => count(key, points),
-    reward: (key, points = 1) => count(key, -points),
-  };
-  return {
-    limiter: insured(store, { isBusy: () => pool.waitingCount >= MAX_WAITING, onError }),
-    close: () => {
-      clearInterval(forgetting);
-      return pool.end();
-    },
   };
 }
 

@@ -1,9 +1,6 @@
 import { bigint, index, integer, pgTable, varchar } from 'drizzle-orm/pg-core';
 
-/**
- * The windows of the rate limit, when several instances share them (RATE_LIMIT_STORE=postgres). rate-limiter-flexible
- * expects these columns.
- */
+/** Counts of instances of the release before, which may run beside this one. The next release drops the table. */
 export const rateLimits = pgTable(
   'rate_limits',
   {
@@ -11,6 +8,5 @@ export const rateLimits = pgTable(
     points: integer().notNull().default(0),
     expire: bigint({ mode: 'number' }),
   },
-  // The limiter removes windows that ended.
   (table) => [index('rate_limits_expire_idx').on(table.expire)],
 );
