@@ -49,9 +49,13 @@ app.addHook('onRequest', async (request, reply) => {
       ),
     );
   if (scheme?.toLowerCase() !== 'bearer' || !key) {
-    return reply
-      .code(401)
-      .send({ error: { code: 'UNAUTHORIZED', message: 'The API key is missing or not valid.' } });
+    return reply.code(401).send({
+      error: {
+        code: 'UNAUTHORIZED',
+        message:
+          'This is not a whole API key: its form or its checksum is wrong; copy all of it, from tcrm_ to the last character.',
+      },
+    });
   }
   request.organizationId = key.organizationId;
 });

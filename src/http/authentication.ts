@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
 import { ApiError } from '../errors.ts';
+import { isWellFormedKey } from '../keys/api-key.ts';
 import type { KeyCache } from '../keys/cache.ts';
 import type { KnownKey } from '../keys/repository.ts';
 import { callerOf } from './caller.ts';
@@ -18,13 +19,19 @@ declare module 'fastify' {
 /** No more than the scheme: a pattern with the spaces at the end takes quadratic time on a header full of them. */
 const BEARER = /^bearer +/i;
 
-/**
- * One answer for every fault of a key, so that nobody learns which keys exist. It is one object, because its stack
- * has no use.
- */
-const UNAUTHORIZED = new ApiError('UNAUTHORIZED', 'The API key is missing or not valid.', {
-  headers: { 'www-authenticate': 'Bearer' },
-});
+const unauthorized = (message: string): ApiError =>
+  new ApiError('UNAUTHORIZED', message, { headers: { 'www-authenticate': 'Bearer' } });
+
+/** Each is one object, because its stack has no use. Only the last speaks of keys that exist, and it names none. */
+const UNAUTHORIZED = {
+  noKey: unauthorized(
+    'No API key was sent, or two that differ; send one as Authorization: Bearer <key> or as x-api-key: <key>.',
+  ),
+  notWhole: unauthorized(
+    'This is not a whole API key: its form or its checksum is wrong; copy all of it, from tcrm_ to the last character.',
+  ),
+  notLive: unauthorized('The API key does not work: it is unknown, expired or revoked.'),
+};
 
 /** The value of a header; null when it was sent twice with different values. Node itself would keep the first. */
 function onlyValue(rawHeaders: readonly string[], wanted: string): string | undefined | null {
@@ -64,10 +71,12 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
         request.apiKey = key;
         request.scope = scopeTo(db, key.organizationId, callerOf(reply));
       }
-      done(key ? undefined : UNAUTHORIZED);
+      done(key ? undefined : UNAUTHORIZED.notLive);
     };
     const presented = presentedKey(request.raw.rawHeaders);
-    const found = presented === undefined ? undefined : keys.find(presented);
+    if (presented === undefined) return done(UNAUTHORIZED.noKey);
+    if (!isWellFormedKey(presented)) return done(UNAUTHORIZED.notWhole);
+    const found = keys.find(presented);
     // Nearly every key is known at once: no promise then.
     if (found instanceof Promise) found.then(enter, done);
     else enter(found);

@@ -52,8 +52,14 @@ export function answerConditionally(app: FastifyInstance): void {
 const matches = (ifMatch: string, tag: string): boolean =>
   ifMatch.trim() === '*' || ifMatch.split(',').some((named) => named.trim() === tag);
 
-const preconditionFailed = (message = 'The record is no longer the one that If-Match names.'): ApiError =>
-  new ApiError('PRECONDITION_FAILED', message);
+const preconditionFailed = (message: string): ApiError => new ApiError('PRECONDITION_FAILED', message);
+
+const noMatch = (ifMatch: string): ApiError =>
+  preconditionFailed(
+    ifMatch.includes('W/"')
+      ? 'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.'
+      : 'The record is no longer the one that If-Match names.',
+  );
 
 /**
  * Runs the change of a record. With If-Match only when the record, under its lock, still has a tag that it names; without
@@ -71,7 +77,7 @@ export function ifMatch<Result>(
   const named = request.headers['if-match'];
   if (named === undefined) return work(request.scope);
   return inTransaction(request.scope, async (scope) => {
-    if (!matches(named, entityTag(await lock(scope, id)))) throw preconditionFailed();
+    if (!matches(named, entityTag(await lock(scope, id)))) throw noMatch(named);
     return work(scope);
   });
 }
@@ -94,7 +100,7 @@ export function putIfMatch<T>(
   return inTransaction(scope, async (within) => {
     if (named !== undefined) {
       const stored = await lock(within);
-      if (stored === undefined || !matches(named, entityTag(stored))) throw preconditionFailed();
+      if (stored === undefined || !matches(named, entityTag(stored))) throw noMatch(named);
     }
     const put = await work(within);
     if (mustCreate && !put.created) throw preconditionFailed('The record is there already, or archived.');

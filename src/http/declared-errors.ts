@@ -59,7 +59,7 @@ const CODES: Record<ErrorCode, Documented> = {
   },
   UNAUTHORIZED: {
     meaning: 'The key or token is missing or not valid.',
-    message: 'The API key is missing or not valid.',
+    message: 'The API key does not work: it is unknown, expired or revoked.',
   },
   FILE_LINK_INVALID: {
     meaning: 'The signed link has expired or was changed.',

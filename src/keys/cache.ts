@@ -5,12 +5,12 @@ import pg from 'pg';
 import { LruMap } from 'toad-cache';
 import type { Queries } from '../db/client.ts';
 import { REFUSALS } from '../errors.ts';
-import { hashKey, isWellFormedKey } from './api-key.ts';
+import { hashKey } from './api-key.ts';
 import { findKeys, KEY_CHANNEL, type KnownKey, nameOf, saveKeyUsage, sendBeat } from './repository.ts';
 
 /** Answers whose key it is, from memory where that is safe. */
 export type KeyCache = {
-  /** The live key, or undefined for one that is malformed, unknown, expired or revoked. A promise only when it had to ask. */
+  /** The live key, or undefined for one that is unknown, expired or revoked. A promise only when it had to ask. */
   find: (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
   /** How often `find` was answered from memory and how often not. */
   stats: () => { hits: number; misses: number };
@@ -208,7 +208,6 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
 
   return {
     find(key) {
-      if (!isWellFormedKey(key)) return undefined;
       const hash = hashKey(key);
       const at = now();
       const known = at < trustedUntil ? cache.get(hash) : undefined;

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { ApiError, type ErrorCode, errorBody, errorCodes, validationFailed } from '../../src/errors.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { exchange, listen, type RawAnswer, requestBytes } from '../support/socket.ts';
+import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
 const lines: string[] = [];
 const service = useService({ logTo: { write: (line: string) => lines.push(line) } });
@@ -313,7 +314,7 @@ describe('a body that cannot be read is answered in the error shape, and changes
 
   test.each(cases)('%s, without a key, is 401 first', async (_name, _status, _body, headers, bytes) => {
     const answer = await exchange(port, requestBytes('POST', '/v1/customers', headers, bytes));
-    expectError(answer, 401, failed('UNAUTHORIZED', 'The API key is missing or not valid.'));
+    expectError(answer, 401, UNAUTHORIZED.noKey);
   });
 });
 

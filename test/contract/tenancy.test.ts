@@ -16,6 +16,7 @@ import {
 } from '../support/records.ts';
 import { routesOf } from '../support/router.ts';
 import { type Agency, useService } from '../support/service.ts';
+import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
 /**
  * Every operation that the router has is tried without a good key and with the ids of another organization. An
@@ -142,11 +143,11 @@ test('the walk has every operation of the router and of the document, and no oth
   expect(documented.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(Object.keys(WALK).sort());
 });
 
-describe('without a good key every operation gives one and the same answer', () => {
-  const keys: [string, () => Promise<string | null>][] = [
-    ['no key', async () => null],
-    ['a malformed key', async () => 'nonsense'],
-    ['an unknown key', async () => makeKey()],
+describe('without a good key every operation gives the same answer', () => {
+  const keys: [string, () => Promise<string | null>, object][] = [
+    ['no key', async () => null, UNAUTHORIZED.noKey],
+    ['a malformed key', async () => 'nonsense', UNAUTHORIZED.notWhole],
+    ['an unknown key', async () => makeKey(), UNAUTHORIZED.notLive],
     [
       'a revoked key',
       async () => {
@@ -154,6 +155,7 @@ describe('without a good key every operation gives one and the same answer', () 
         await revokeApiKey(theirs.scope, id);
         return key;
       },
+      UNAUTHORIZED.notLive,
     ],
     [
       'an expired key',
@@ -164,10 +166,11 @@ describe('without a good key every operation gives one and the same answer', () 
         ]);
         return key;
       },
+      UNAUTHORIZED.notLive,
     ],
   ];
 
-  test.each(keys)('%s', async (_name, keyOf) => {
+  test.each(keys)('%s', async (_name, keyOf, expected) => {
     const key = await keyOf();
     await leavingTheirsAlone(async () => {
       for (const { name, method, path, entry } of operations) {
@@ -177,9 +180,7 @@ describe('without a good key every operation gives one and the same answer', () 
         for (const headers of forms) {
           const answer = await mine.request(method, url, { key: null, headers, ...entry });
           expect(answer.status, name).toBe(401);
-          expect(answer.text, name).toBe(
-            '{"error":{"code":"UNAUTHORIZED","message":"The API key is missing or not valid."}}',
-          );
+          expect(answer.text, name).toBe(JSON.stringify(expected));
           expect(answer.headers['www-authenticate'], name).toBe('Bearer');
         }
       }

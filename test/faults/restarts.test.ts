@@ -83,3 +83,33 @@ test('an instance that is killed costs no read: haproxy asks another one', async
   await Promise.all(reading);
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
+
+test('an answer that haproxy compresses has a tag that If-None-Match and If-Match take', async () => {
+  const { agency, balancer } = await startInstances();
+  const address = `http://127.0.0.1:${balancer.port}/v1/customers`;
+  const send = (url: string, method = 'GET', headers: Record<string, string> = {}, body?: object) =>
+    fetch(url, {
+      method,
+      headers: { 'x-api-key': agency.key, 'content-type': 'application/json', ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const contacts = [{ identifierType: 'email', identifierValue: 'ana@example.com' }];
+  const made = (await (await send(address, 'POST', {}, { firstName: 'Ana', contacts })).json()) as {
+    id: string;
+  };
+  const url = `${address}/${made.id}`;
+
+  const read = await send(url, 'GET', { 'accept-encoding': 'gzip' });
+  expect(read.headers.get('content-encoding')).toBe('gzip');
+  expect(await read.json()).toEqual(made);
+  const weak = String(read.headers.get('etag'));
+  expect(weak).toMatch(/^W\/"/);
+  expect((await send(url, 'GET', { 'if-none-match': weak })).status).toBe(304);
+  const matching = { 'if-match': `"another", ${weak}` };
+  expect((await send(url, 'PATCH', matching, { firstName: 'Eva' })).status).toBe(200);
+  expect((await send(url, 'PATCH', matching, { firstName: 'Lola' })).status).toBe(412);
+
+  const plain = await send(url, 'GET', { 'accept-encoding': 'identity' });
+  expect(plain.headers.get('content-encoding')).toBeNull();
+  expect(plain.headers.get('etag')).toMatch(/^"/);
+});

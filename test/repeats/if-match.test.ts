@@ -125,6 +125,18 @@ describe('If-Match', () => {
     expect((await agency.get(url)).body.title).toBe(expected === 200 ? 'Mérida' : 'Oaxaca');
   });
 
+  test('that names a weak tag is told that this never matches, and another what the record is', async () => {
+    const agency = await service.agency();
+    const url = `/v1/catalog/products/${await product(agency)}`;
+    const tag = String((await agency.get(url)).headers.etag);
+    const messageFor = async (named: string): Promise<string> =>
+      (await agency.patch(url, { title: 'Mérida' }, matching(named))).body.error.message;
+    expect(await messageFor(`W/${tag}`)).toBe(
+      'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.',
+    );
+    expect(await messageFor(FOREIGN)).toBe('The record is no longer the one that If-Match names.');
+  });
+
   test.each(['*', FOREIGN])('%s of a record that is not there is 404', async (tag) => {
     const agency = await service.agency();
     const neighbour = await service.agency();
