@@ -5,7 +5,7 @@ import { customerRoutes } from './customers/routes.ts';
 import type { Database } from './db/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { refuseFloods } from './http/admission.ts';
-import { authenticate } from './http/authentication.ts';
+import { authenticate, refuseWrites } from './http/authentication.ts';
 import { setCacheControl } from './http/headers.ts';
 import type { Metrics } from './http/metrics.ts';
 import { type DocumentOptions, documentApi, type Publisher } from './http/openapi.ts';
@@ -95,6 +95,7 @@ export async function buildApp(options: AppOptions) {
       setCacheControl(v1, 'data');
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
+      refuseWrites(v1);
       refuseFloods(v1, db);
       v1.register(catalogRoutes);
       v1.register(customerRoutes);

@@ -202,11 +202,12 @@ describe('the directory of keys', () => {
       .toBe(1);
   });
 
-  test('finds the organization of a key, its id and its limit, and nothing secret', async () => {
+  test('finds the organization of a key, its id, access and limit, and nothing secret', async () => {
     const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'x', requestsPerMinute: 7 }));
     expect(await service.keys.find(key)).toEqual({
       id,
       organizationId: agency.id,
+      access: 'write',
       requestsPerMinute: 7,
       expiresAt: null,
     });

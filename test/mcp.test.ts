@@ -94,6 +94,18 @@ describe('the tools', () => {
   });
 });
 
+test('a key that only reads sees the tools that read, and no other, where others may write', async () => {
+  const { scope } = await service.agency();
+  const { key } = parseJson(await issueApiKey(scope, { name: 'reader', access: 'read' }));
+  const client = await connect(key);
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(reads.map(({ operation }) => operation.operationId));
+  await expect(client.callTool({ name: 'createCatalogProduct', arguments: { title: 'x' } })).rejects.toThrow(
+    'There is no tool createCatalogProduct: this key can only read.',
+  );
+  expect(await call(client, 'listTeamMembers', {})).toMatchObject({ isError: false });
+});
+
 describe('a call', () => {
   test('creates, finds, changes and archives, as the route does', async () => {
     const agency = await service.agency();

@@ -13,6 +13,7 @@ select
   encode(hash, 'hex') as hash,
   id as id,
   organization_id as "organizationId",
+  access as access,
   requests_per_minute as "requestsPerMinute",
   (
     extract(
@@ -43,6 +44,7 @@ from
       api_keys.name as name,
       api_keys.start as start,
       api_keys.last4 as last4,
+      api_keys.access as access,
       api_keys.requests_per_minute as "requestsPerMinute",
       to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
       to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
@@ -58,14 +60,14 @@ from
   ) item;
 
 -- api_keys.issue
--- $1 organizationId, $2 id, $3 name, $4 hash, $5 start, $6 last4, $7 requestsPerMinute, $8 expiresAt
+-- $1 organizationId, $2 id, $3 name, $4 hash, $5 start, $6 last4, $7 access, $8 requestsPerMinute, $9 expiresAt
 -- one JSON body
 with
   api_keys as (
     insert into
-      api_keys (organization_id, id, name, hash, start, last4, requests_per_minute, expires_at)
+      api_keys (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
     values
-      ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8::timestamptz)
+      ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8, $9::timestamptz)
     returning
       *
   )
@@ -78,6 +80,7 @@ from
       api_keys.name as name,
       api_keys.start as start,
       api_keys.last4 as last4,
+      api_keys.access as access,
       api_keys.requests_per_minute as "requestsPerMinute",
       to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
       to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
@@ -107,6 +110,7 @@ select
                   api_keys.name as name,
                   api_keys.start as start,
                   api_keys.last4 as last4,
+                  api_keys.access as access,
                   api_keys.requests_per_minute as "requestsPerMinute",
                   to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
                   to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
@@ -181,6 +185,7 @@ select
                   api_keys.name as name,
                   api_keys.start as start,
                   api_keys.last4 as last4,
+                  api_keys.access as access,
                   api_keys.requests_per_minute as "requestsPerMinute",
                   to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
                   to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
@@ -243,6 +248,7 @@ select
 -- rows
 select
   name as name,
+  access as access,
   requests_per_minute as "requestsPerMinute",
   to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
   to_char(revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",

@@ -15,7 +15,8 @@ const USAGE = `Usage: npm run keys -- <command>
   create-organization --name NAME                  create an organization
   list --organization NAME                         list its keys
   issue --organization NAME --name KEYNAME         issue a key; it is shown this once
-        [--expires 90d] [--per-minute N]           expiry in d, h or m; requests a minute, 0 for no limit
+        [--access read] [--expires 90d]            read: it cannot write; expiry in d, h or m
+        [--per-minute N]                           requests a minute, 0 for no limit
   rotate --organization NAME --id ID               issue a key in the place of another,
         [--overlap 24h]                            which then lives for the overlap
   revoke --organization NAME --id ID               end a key now
@@ -25,6 +26,7 @@ An organization may be named by its id as well.`;
 type Options = {
   organization?: string;
   name?: string;
+  access?: string;
   id?: string;
   expires?: string;
   overlap?: string;
@@ -68,6 +70,7 @@ function printNewKey(issued: Json<ApiKey & { key: string }>): void {
 /** The option that gives each field of a new key. */
 const OPTION_OF: Record<string, keyof Options> = {
   name: 'name',
+  access: 'access',
   expiresAt: 'expires',
   requestsPerMinute: 'per-minute',
 };
@@ -78,6 +81,7 @@ function newKeyInput(options: Options): ApiKeyCreate {
   const perMinute = options['per-minute'];
   const parsed = validate(ApiKeyCreate, {
     name: required(options, 'name'),
+    ...(options.access !== undefined && { access: options.access }),
     expiresAt: expiresAt ?? null,
     // Only digits make a number. Other text goes to validation as it is, which refuses it in the words of the API.
     requestsPerMinute: perMinute !== undefined && /^-?\d+$/.test(perMinute) ? Number(perMinute) : perMinute,
@@ -102,7 +106,7 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
       for (const key of data) {
         const state = key.revokedAt ? `revoked ${key.revokedAt}` : `expires ${key.expiresAt ?? 'never'}`;
         console.log(
-          `${key.id}  ${key.start}…${key.last4}  ${key.name}  ${state}  last used ${key.lastUsedAt ?? 'never'}`,
+          `${key.id}  ${key.start}…${key.last4}  ${key.name}  ${key.access}  ${state}  last used ${key.lastUsedAt ?? 'never'}`,
         );
       }
       if (data.length < MAX_LIMIT) return;
@@ -130,6 +134,7 @@ function parse(): { command: string | undefined; options: Options } {
       options: {
         organization: option,
         name: option,
+        access: option,
         id: option,
         expires: option,
         overlap: option,

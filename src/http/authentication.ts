@@ -63,6 +63,19 @@ export function presentedKey(rawHeaders: readonly string[]): string | undefined 
   return token ?? key;
 }
 
+const READ_ONLY = new ApiError(
+  'KEY_READ_ONLY',
+  'This key can only read; ask for one with the access "write".',
+);
+
+/** Lets a key that only reads pass with GET and HEAD alone. Needs an authenticated request. */
+export function refuseWrites(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ method, apiKey }, _reply, done) => {
+    const isRead = method === 'GET' || method === 'HEAD';
+    done(isRead || apiKey?.access === 'write' ? undefined : READ_ONLY);
+  });
+}
+
 /** Lets only requests with a live key pass, and gives them the scope of its organization. */
 export function authenticate(app: FastifyInstance, { db, keys }: { db: Database; keys: KeyCache }): void {
   app.addHook('onRequest', (request, reply, done) => {

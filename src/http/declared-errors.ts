@@ -24,6 +24,10 @@ const OF_CLASSES: { codes: readonly ErrorCode[]; among: (operation: Operation) =
     among: () => true,
   },
   { codes: ['RATE_LIMIT_EXCEEDED'], among: isPublic },
+  {
+    codes: ['KEY_READ_ONLY'],
+    among: (operation) => isPublic(operation) && operation.method !== 'GET',
+  },
   { codes: ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'], among: ({ method }) => method === 'POST' },
   {
     codes: ['PRECONDITION_FAILED'],
@@ -60,6 +64,10 @@ const CODES: Record<ErrorCode, Documented> = {
   UNAUTHORIZED: {
     meaning: 'The key or token is missing or not valid.',
     message: 'The API key does not work: it is unknown, expired or revoked.',
+  },
+  KEY_READ_ONLY: {
+    meaning: 'The key can only read.',
+    message: 'This key can only read; ask for one with the access "write".',
   },
   FILE_LINK_INVALID: {
     meaning: 'The signed link has expired or was changed.',

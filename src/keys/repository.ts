@@ -23,6 +23,7 @@ const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
 export type KnownKey = {
   id: string;
   organizationId: OrganizationId;
+  access: ApiKey['access'];
   requestsPerMinute: number | null;
   /** Milliseconds since 1970, by the clock of this process. The database's clock may differ. */
   expiresAt: number | null;
@@ -40,6 +41,7 @@ const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly st
       ...named({
         id: apiKeys.id,
         organizationId: apiKeys.organizationId,
+        access: apiKeys.access,
         requestsPerMinute: apiKeys.requestsPerMinute,
       }),
       lifetime: sql<number | null>`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`.as(
@@ -61,11 +63,12 @@ export async function findKeys(
 ): Promise<Map<string, KnownKey>> {
   const rows = await db.read(findStatement, { hashes: hashes.map((hash) => `\\x${hash}`) });
   return new Map(
-    rows.map(({ hash, lifetime, organizationId, ...key }) => [
+    rows.map(({ hash, lifetime, organizationId, access, ...key }) => [
       hash,
       {
         ...key,
         organizationId: organizationId as OrganizationId,
+        access: access === 'write' ? 'write' : 'read',
         expiresAt: lifetime === null ? null : now + lifetime,
       },
     ]),
@@ -107,6 +110,7 @@ const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: strin
 type IssueValues = Omit<NewKey, 'key'> & {
   organizationId: string;
   name: string;
+  access: string;
   requestsPerMinute: number | null;
   /** ISO 8601 */
   expiresAt: string | null;
@@ -117,16 +121,16 @@ const issueStatement = rendered(
   ($: Params<IssueValues>) =>
     sql<{ body: Json<ApiKey> }>`with ${inPlaceOf(
       apiKeys,
-      sql`insert into ${apiKeys} (organization_id, id, name, hash, start, last4, requests_per_minute, expires_at)
+      sql`insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
       values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
-        ${$.requestsPerMinute}, ${$.expiresAt}::timestamptz)
+        ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt}::timestamptz)
       returning *`,
     )} ${jsonRows(keyView.fields, sql`from ${apiKeys}`)}`,
 );
 
 async function insertKey(
   { db, organizationId }: OrganizationScope,
-  settings: Pick<IssueValues, 'name' | 'requestsPerMinute' | 'expiresAt'>,
+  settings: Pick<IssueValues, 'name' | 'access' | 'requestsPerMinute' | 'expiresAt'>,
   { key, ...stored }: NewKey,
 ): Promise<Json<ApiKey & { key: string }>> {
   const [row] = await db.write(issueStatement, { ...stored, ...settings, organizationId });
@@ -144,11 +148,11 @@ export async function issueApiKey(
   input: ApiKeyCreate,
   now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> {
-  const { name, requestsPerMinute = null, expiresAt = null } = input;
+  const { name, access = 'write', requestsPerMinute = null, expiresAt = null } = input;
   if (expiresAt !== null && Date.parse(expiresAt) <= now) {
     throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
   }
-  return insertKey(scope, { name, requestsPerMinute, expiresAt }, newKey());
+  return insertKey(scope, { name, access, requestsPerMinute, expiresAt }, newKey());
 }
 
 const lockStatement = prepared('api_keys.lock', ($: Params<RecordKey>) =>
@@ -156,6 +160,7 @@ const lockStatement = prepared('api_keys.lock', ($: Params<RecordKey>) =>
     .select({
       ...named({
         name: apiKeys.name,
+        access: apiKeys.access,
         requestsPerMinute: apiKeys.requestsPerMinute,
         expiresAt: apiKeys.expiresAt,
         revokedAt: apiKeys.revokedAt,
@@ -237,8 +242,8 @@ export const rotateApiKey = (
     if (reason !== undefined) throw new ApiError('API_KEY_INACTIVE', reason);
     const { organizationId } = within;
     const key = newKey();
-    const { name, requestsPerMinute, expiresAt } = old;
-    const issued = await insertKey(within, { name, requestsPerMinute, expiresAt }, key);
+    const { name, access, requestsPerMinute, expiresAt } = old;
+    const issued = await insertKey(within, { name, access, requestsPerMinute, expiresAt }, key);
     await within.db.write(replaceStatement, {
       organizationId,
       id: oldId,

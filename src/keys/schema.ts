@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { dateTime, id, moment, pageQuery, text } from '../fields.ts';
 
+const access = () => z.enum(['write', 'read']);
+
 export const ApiKey = z
   .object({
     id: id(),
     name: z.string(),
     start: z.string().describe('The first characters of the key, to recognise it by.'),
     last4: z.string().describe('The last four characters of the key.'),
+    access: access().describe('`read`: every write of /v1 is refused with 403 KEY_READ_ONLY.'),
     requestsPerMinute: z.int32().nullable().describe('null: the default of the service; 0: unlimited.'),
     createdAt: dateTime(),
     lastUsedAt: dateTime().nullable().describe('To the minute.'),
@@ -20,6 +23,7 @@ export type ApiKey = z.infer<typeof ApiKey>;
 export const ApiKeyCreate = z
   .object({
     name: text({ min: 1, max: 255 }),
+    access: access().optional().describe('Absent: `write`. A key with `read` can only read.'),
     expiresAt: moment().nullish().describe('A moment in the future; null or absent: never.'),
     requestsPerMinute: z
       .int32('must be an integer')
@@ -27,7 +31,7 @@ export const ApiKeyCreate = z
       .nullish()
       .describe('null: the default; 0: unlimited.'),
   })
-  .meta({ id: 'ApiKeyCreate', examples: [{ name: 'Website', requestsPerMinute: 600 }] });
+  .meta({ id: 'ApiKeyCreate', examples: [{ name: 'Website', access: 'read', requestsPerMinute: 600 }] });
 export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;
 
 export const ApiKeyListQuery = z.object(pageQuery());

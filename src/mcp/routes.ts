@@ -69,12 +69,13 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, canW
     tools ??= toolsOf(app.swagger() as unknown as ApiDocument);
     return tools;
   };
-  const isOffered = ({ tool }: OperationTool): boolean => canWrite || tool.annotations.readOnlyHint;
+  const offers = ({ apiKey }: FastifyRequest, { tool }: OperationTool): boolean =>
+    tool.annotations.readOnlyHint || (canWrite && apiKey?.access === 'write');
 
   /** Why there is no such tool. */
   function missing(name: string): string {
     if (allTools().some(({ tool }) => tool.name === name))
-      return `There is no tool ${name}: this service lets agents only read.`;
+      return `There is no tool ${name}: ${canWrite ? 'this key can only read' : 'this service lets agents only read'}.`;
     const names = allTools().map(({ tool }) => tool.name);
     return `The tool ${name} ${unknownName(name, name, names).message}.`;
   }
@@ -100,12 +101,13 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, canW
     );
     server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
       tools: allTools()
-        .filter(isOffered)
+        .filter((one) => offers(request, one))
         .map(({ tool }) => tool),
     }));
     server.setRequestHandler(sdk.CallToolRequestSchema, ({ params }) => {
       const one = allTools().find(({ tool }) => tool.name === params.name);
-      if (!one || !isOffered(one)) throw new sdk.McpError(sdk.ErrorCode.InvalidParams, missing(params.name));
+      if (!one || !offers(request, one))
+        throw new sdk.McpError(sdk.ErrorCode.InvalidParams, missing(params.name));
       return call(request, one, params.arguments ?? {}).catch((error: unknown) => {
         if (error instanceof ApiError) return refused(errorBody(error));
         throw error;

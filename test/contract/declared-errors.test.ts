@@ -87,6 +87,8 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     await send({ key });
     return send({ key });
   },
+  KEY_READ_ONLY: async (send, { scope }) =>
+    send({ key: parseJson(await issueApiKey(scope, { name: 'reader', access: 'read' })).key }),
   INTERNAL_ERROR: (send) => send({ instance: 'broken' }),
   SERVICE_UNAVAILABLE: (send) => send({ instance: 'unreachable' }),
   CATALOG_PRODUCT_NOT_FOUND: unknownRecord,

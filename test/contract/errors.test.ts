@@ -431,6 +431,7 @@ describe('the list of codes', () => {
   const CODES: Record<string, number> = {
     VALIDATION_FAILED: 400,
     UNAUTHORIZED: 401,
+    KEY_READ_ONLY: 403,
     FILE_LINK_INVALID: 403,
     ROUTE_NOT_FOUND: 404,
     CATALOG_PRODUCT_NOT_FOUND: 404,

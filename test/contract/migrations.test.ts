@@ -33,6 +33,7 @@ const CHECKSUMS: readonly (readonly [tag: string, sha256: string])[] = [
   ['0010_customer_copies_cascade', 'ab6435ddd0ea6c236d63cf37819904e20738a541805493977831a46f08c1e898'],
   ['0011_product_copies_cascade', '10bff6f50b959175ba5e091623fa4a583e664afa0913df397dc8bdacbcb5ca08'],
   ['0012_copies_checked', 'af39a1badb135e6d09c9ef97905c4b760ef19da3c309627babbc418c07704777'],
+  ['0013_api_key_access', '11cf415a4e3cbd306ff76bae1be01763c72c5538715356beda0e8fa6d23a58a0'],
 ];
 
 /** Older than the rule that nobody waits for a migration. */

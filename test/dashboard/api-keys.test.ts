@@ -12,6 +12,7 @@ const KEY = {
   id: expect.any(String),
   start: expect.stringMatching(/^tcrm_\w{6}$/),
   last4: expect.stringMatching(/^\w{4}$/),
+  access: 'write',
   requestsPerMinute: null,
   createdAt: expect.any(String),
   lastUsedAt: null,
@@ -61,6 +62,8 @@ describe('issueApiKey', () => {
     [{ name: 'n', expiresAt: '2999-13-01T00:00:00Z' }, 'body.expiresAt', expect.any(String)],
     [{ name: '' }, 'body.name', 'must have at least 1 character'],
     [{}, 'body.name', 'is required'],
+    [{ name: 'n', access: 'admin' }, 'body.access', 'must be one of write, read'],
+    [{ name: 'n', access: null }, 'body.access', expect.any(String)],
     [{ name: 'n', requestsPerMinute: -1 }, 'body.requestsPerMinute', 'must be at least 0'],
     [{ name: 'n', requestsPerMinute: 1.5 }, 'body.requestsPerMinute', 'must be an integer'],
     [{ name: 'n', requestsPerMinute: 2 ** 31 }, 'body.requestsPerMinute', expect.any(String)],
@@ -95,10 +98,16 @@ describe('listApiKeys', () => {
 describe('rotateApiKey', () => {
   test('issues a key with the same settings, and lets the old one live for the overlap', async () => {
     const { call } = await agency();
-    const old = (await call.post('/api-keys', { name: 'n', requestsPerMinute: 7 })).body;
+    const old = (await call.post('/api-keys', { name: 'n', access: 'read', requestsPerMinute: 7 })).body;
     const { status, body } = await call.post(`/api-keys/${old.id}/rotate`, { overlapSeconds: 3_600 });
     expect(status).toBe(201);
-    expect(body).toEqual({ ...KEY, name: 'n', requestsPerMinute: 7, key: expect.any(String) });
+    expect(body).toEqual({
+      ...KEY,
+      name: 'n',
+      access: 'read',
+      requestsPerMinute: 7,
+      key: expect.any(String),
+    });
     expect(body.key).not.toBe(old.key);
     const [replaced] = (await call.get('/api-keys')).body.data.filter(
       ({ id }: { id: string }) => id === old.id,

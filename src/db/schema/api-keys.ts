@@ -14,6 +14,8 @@ export const apiKeys = pgTable(
     hash: bytea().notNull(),
     start: text().notNull(),
     last4: text().notNull(),
+    /** `write` or `read`. Instances of the release before issue keys without it. */
+    access: text().notNull().default('write'),
     /** null: the default of the environment. 0: no limit. */
     requestsPerMinute: integer(),
     createdAt: createdAt(),
