@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { Database } from '../../src/db/client.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import type { KeyCache } from '../../src/keys/cache.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+
+const RULE =
+  /- alert: (?<name>\w+)\n +expr: (?<expression>.+)\n(?: +for: (?<lasting>\w+)\n)? +annotations:\n +summary: (?<summary>.+)/g;
+const rules = [...read('deploy/alerts.yml').matchAll(RULE)].map(({ groups = {} }) => ({
+  name: groups.name,
+  expression: groups.expression,
+  lasting: groups.lasting,
+  summary: groups.summary?.replace(/^'(.*)'$/, '$1'),
+}));
+
+/** Every metric that the service has, with the series of histograms. */
+async function metricsOfService(): Promise<Set<string>> {
+  const db = { stats: () => ({ total: 0, idle: 0, waiting: 0 }) } as Database;
+  const keys = { stats: () => ({ hits: 0, misses: 0 }) } as KeyCache;
+  const text = await createMetrics({ db, keys }).text();
+  const types = [...text.matchAll(/^# TYPE (\w+) (\w+)/gm)];
+  return new Set(
+    types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    ),
+  );
+}
+
+/** The metrics that an expression of Prometheus names: they alone have an underscore, and no bracket after them. */
+const metricsIn = (expression: string): string[] =>
+  [...expression.matchAll(/(?<![$\w])[a-z]+(?:_[a-z0-9]+)+(?![\w(])/g)].map(([name]) => name);
+
+describe('deploy/alerts.yml', () => {
+  test('has the rules of the table of docs/operating.md, and names only metrics that exist', async () => {
+    const table = read('docs/operating.md');
+    const metrics = await metricsOfService();
+    expect(rules.length).toBe(read('deploy/alerts.yml').match(/- alert: /g)?.length);
+    for (const { name, expression = '', lasting, summary } of rules) {
+      const when = lasting === undefined ? '' : ` for \`${lasting}\``;
+      expect(table).toContain(`| \`${name}\` | \`${expression}\`${when} | ${summary} |`);
+      expect(metricsIn(expression).length).toBeGreaterThan(0);
+      expect(metricsIn(expression).filter((metric) => !metrics.has(metric))).toEqual([]);
+    }
+    const rows = table.slice(table.indexOf('Alerts to begin with'), table.indexOf('## Logs'));
+    expect(rows.match(/^\| `/gm)).toHaveLength(rules.length);
+  });
+
+  test('has for each rule series with which it fires, and others with which it does not', () => {
+    const tried = read('test/contract/alerts.promtool.yml');
+    for (const { name } of rules) {
+      expect(tried).toMatch(new RegExp(`alertname: ${name}\\n +exp_alerts:`));
+      expect(tried).toContain(`alertname: ${name} }`);
+    }
+  });
+
+  const promtool = spawnSync('promtool', ['--version']);
+  test.skipIf(promtool.error)(
+    'works in Prometheus (skipped without promtool: apt-get install prometheus)',
+    () => {
+      const { status, stdout, stderr } = spawnSync(
+        'promtool',
+        ['test', 'rules', 'test/contract/alerts.promtool.yml'],
+        { cwd: root, encoding: 'utf8' },
+      );
+      expect([status, `${stdout}${stderr}`]).toEqual([0, expect.stringContaining('SUCCESS')]);
+    },
+  );
+});
+
+describe('deploy/grafana-dashboard.json', () => {
+  type Dashboard = {
+    templating: { list: { query: string }[] };
+    panels: { id: number; title: string; targets: { expr: string }[] }[];
+  };
+  const { panels, templating }: Dashboard = JSON.parse(read('deploy/grafana-dashboard.json'));
+
+  test('names only metrics that exist, and every one that is the service’s own', async () => {
+    const metrics = await metricsOfService();
+    const queries = [
+      ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+      ...templating.list.map(({ query }) => query),
+    ];
+    const named = queries.flatMap(metricsIn);
+    expect(named.filter((metric) => !metrics.has(metric))).toEqual([]);
+    const own = [...metrics].filter((name) => !/^(process|nodejs)_|_(sum|count)$/.test(name));
+    expect(own.length).toBeGreaterThan(8);
+    expect(own.filter((name) => !named.includes(name))).toEqual([]);
+  });
+
+  test('has panels with titles and ids of their own, and stands where the documents say', () => {
+    for (const of of ['id', 'title'] as const)
+      expect(new Set(panels.map((panel) => panel[of])).size).toBe(panels.length);
+    for (const path of ['deploy/alerts.yml', 'deploy/grafana-dashboard.json']) {
+      expect(existsSync(new URL(path, root))).toBe(true);
+      expect(read('docs/operating.md')).toContain(`(../${path})`);
+    }
+  });
+});
