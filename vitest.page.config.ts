@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** The reference page in a real browser: `npm run test:page`. Apart from `npm test`, which needs none. */
 export default defineConfig({
   test: {
-    include: ['test/page/**/*.page.ts'],
+    include: ['tools/page/**/*.page.ts'],
     globalSetup: ['test/support/postgres.ts'],
     // A browser on a busy machine is slow.
     testTimeout: 180_000,

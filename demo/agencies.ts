@@ -50,7 +50,7 @@ const storeFiles = (
   Promise.all(
     quotes.flatMap((quote) =>
       quote.attachments.map(async ({ id, kind }) => {
-        const pdf = await pdfOf(quote, kind);
+        const pdf = pdfOf(quote, kind);
         await storage.put(storageKey(organizationId, id), Readable.from([pdf]));
         const description = { kind, fileName: fileNameOf(quote, kind), mimeType: 'application/pdf' };
         return { quoteId: quote.id, file: { id, sizeBytes: pdf.length }, description };

@@ -1,11 +1,10 @@
-import PdfDocument from 'pdfkit';
 import { texts } from './phrases.ts';
 import { itineraryOf } from './products.ts';
 import { calendarDate, plusDays } from './random.ts';
 import type { DemoQuote } from './sales.ts';
 import { type Language, locales } from './themes.ts';
 
-/** The PDF files that go with quotes: what the customer is offered, its terms, and the voucher of a trip that was sold. */
+/** The PDF files that go with quotes: one page each with the traveller, the price, and the days or the terms. */
 
 type Kind = DemoQuote['attachments'][number]['kind'];
 
@@ -15,19 +14,12 @@ const kindTitles: Record<Language, Record<Kind, string>> = {
   en: { itinerary: 'Itinerary', terms: 'Terms', voucher: 'Voucher' },
 };
 
-const labels: Record<
-  Language,
-  Record<'traveller' | 'people' | 'dates' | 'price' | 'day' | 'yes' | 'no' | 'terms' | 'seller', string>
-> = {
+const labels: Record<Language, Record<'traveller' | 'people' | 'dates' | 'price' | 'seller', string>> = {
   es: {
     traveller: 'Viajero principal',
     people: 'Viajeros',
     dates: 'Fechas',
     price: 'Precio total',
-    day: 'Día',
-    yes: 'Incluye',
-    no: 'No incluye',
-    terms: 'Condiciones',
     seller: 'Su asesor',
   },
   pt: {
@@ -35,10 +27,6 @@ const labels: Record<
     people: 'Viajantes',
     dates: 'Datas',
     price: 'Valor total',
-    day: 'Dia',
-    yes: 'Inclui',
-    no: 'Não inclui',
-    terms: 'Condições',
     seller: 'Seu consultor',
   },
   en: {
@@ -46,10 +34,6 @@ const labels: Record<
     people: 'Travellers',
     dates: 'Dates',
     price: 'Total price',
-    day: 'Day',
-    yes: 'Included',
-    no: 'Not included',
-    terms: 'Terms',
     seller: 'Your trip designer',
   },
 };
@@ -75,69 +59,42 @@ function factsOf({ opportunity, input }: DemoQuote): [string, string][] {
   ];
 }
 
-type Section = { heading: string; lines: readonly string[] };
+/** A string of PDF, in the Latin letters that its standard fonts have. */
+const pdfText = (text: string): string =>
+  `(${text
+    .replaceAll('–', '-')
+    .replaceAll('—', '-')
+    .replace(/[()\\]/g, '\\$&')})`;
 
-function sectionsOf({ opportunity: { product } }: DemoQuote, kind: Kind): Section[] {
-  const label = labels[product.language];
-  const { includes, excludes, specialConditions } = product.input;
-  const terms = {
-    heading: label.terms,
-    lines: specialConditions ? [specialConditions] : texts[product.language].conditions,
-  };
-  const included = { heading: label.yes, lines: includes ?? [] };
-  if (kind === 'terms') return [{ heading: label.terms, lines: texts[product.language].conditions }];
-  if (kind === 'voucher') return [included, terms];
-  const days = itineraryOf(product).map((day, index) => ({
-    heading: `${label.day} ${index + 1}`,
-    lines: [day],
-  }));
-  return [...days, included, { heading: label.no, lines: excludes ?? [] }, terms];
-}
-
-const GREEN = '#1f5f5b';
-const MARGIN = 56;
-
-function draw(document: PDFKit.PDFDocument, quote: DemoQuote, kind: Kind): void {
-  const { product, input } = quote.opportunity;
-  document.rect(0, 0, document.page.width, 96).fill(GREEN);
-  document.fill('white').font('Helvetica-Bold').fontSize(20);
-  document.text(product.input.title, MARGIN, 28, {
-    width: document.page.width - 2 * MARGIN,
-    height: 24,
-    ellipsis: true,
-  });
-  document.font('Helvetica').fontSize(11);
-  document.text(
-    `Rutas del Sur Viajes · ${kindTitles[product.language][kind]} · ${input.shortRef}`,
-    MARGIN,
-    62,
-  );
-  document.fill('black').fontSize(10);
-  document.y = 116;
-  for (const [name, value] of factsOf(quote)) {
-    document.font('Helvetica-Bold').text(`${name}: `, { continued: true }).font('Helvetica').text(value);
-  }
-  for (const { heading, lines } of sectionsOf(quote, kind)) {
-    document.moveDown(0.8).fill(GREEN).font('Helvetica-Bold').fontSize(11).text(heading);
-    document.fill('black').font('Helvetica').fontSize(10);
-    for (const line of lines) document.text(line, { lineGap: 2 });
-  }
-}
+/** Lines of 95 characters at most. */
+const wrapped = (text: string): string[] => text.match(/\S.{0,94}(?=\s|$)/g) ?? [];
 
 /** Makes the file: always the same bytes for the same quote, fonts from the PDF standard only. */
-export async function pdfOf(quote: DemoQuote, kind: Kind): Promise<Buffer> {
-  const { since, product } = quote.opportunity;
-  const document = new PdfDocument({
-    size: 'A4',
-    margin: MARGIN,
-    lang: product.language,
-    info: { Title: fileNameOf(quote, kind), Author: 'Rutas del Sur Viajes', CreationDate: since },
+export function pdfOf(quote: DemoQuote, kind: Kind): Buffer {
+  const { product, input } = quote.opportunity;
+  const subtitle = `Rutas del Sur Viajes · ${kindTitles[product.language][kind]} · ${input.shortRef}`;
+  const facts = factsOf(quote).map(([name, value]) => `${name}: ${value}`);
+  const text = kind === 'itinerary' ? itineraryOf(product) : texts[product.language].conditions;
+  const lines = [subtitle, '', ...facts, '', ...text.flatMap(wrapped)]
+    .map((line) => `${pdfText(line)} '`)
+    .join('\n');
+  const content = `BT /F1 16 Tf 20 TL 56 760 Td ${pdfText(product.input.title)} Tj /F1 10 Tf\n${lines}\nET`;
+  const objects = [
+    '<</Type/Catalog/Pages 2 0 R>>',
+    '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>',
+    `<</Length ${content.length}>>stream\n${content}\nendstream`,
+    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>',
+  ];
+  let file = '%PDF-1.4\n';
+  const offsets = objects.map((object, index) => {
+    const offset = file.length;
+    file += `${index + 1} 0 obj${object}endobj\n`;
+    return `${String(offset).padStart(10, '0')} 00000 n \n`;
   });
-  const chunks: Buffer[] = [];
-  document.on('data', (chunk: Buffer) => chunks.push(chunk));
-  const written = new Promise((done, fail) => document.on('end', done).on('error', fail));
-  draw(document, quote, kind);
-  document.end();
-  await written;
-  return Buffer.concat(chunks);
+  const table = `xref\n0 6\n0000000000 65535 f \n${offsets.join('')}`;
+  return Buffer.from(
+    `${file}${table}trailer<</Size 6/Root 1 0 R>>\nstartxref\n${file.length}\n%%EOF\n`,
+    'latin1',
+  );
 }

@@ -1,7 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../src/db/ids.ts';
@@ -34,7 +32,7 @@ async function connect(key: string, at = base): Promise<Client> {
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', at), {
     requestInit: { headers: { authorization: `Bearer ${key}` } },
   });
-  await client.connect(transport as Transport);
+  await client.connect(transport);
   onTestFinished(() => client.close());
   return client;
 }
@@ -42,7 +40,7 @@ async function connect(key: string, at = base): Promise<Client> {
 /** The answer of a tool, as its JSON. */
 async function call(client: Client, name: string, given: Record<string, unknown> = {}) {
   const { content, isError } = await client.callTool({ name, arguments: given });
-  const [{ text }] = content as [{ text: string }];
+  const { text } = content[0] as { text: string };
   return { isError, body: JSON.parse(text) };
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { breakingChanges, lintFaults } from './document-checks.ts';
+import { breakingChanges } from './breaking-changes.ts';
+import { lintFaults } from './lint.ts';
 
 /** Fails when a linter finds fault with a committed document, or a change would break a client of version 1.0.0. */
 const read = (name: string): string => readFileSync(new URL(`../openapi/${name}`, import.meta.url), 'utf8');

@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { generatedDocuments } from './generated-documents.ts';
+import { referenceFiles } from './reference-page.ts';
 
 /** Writes the generated documents, or with --check fails when one of them is stale. */
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const stale: string[] = [];
-for (const { path, render } of await generatedDocuments()) {
+for (const { path, render } of [...(await generatedDocuments()), ...(await referenceFiles())]) {
   const present = await readFile(path, 'utf8').catch(() => '');
   const fresh = render(present);
   if (fresh === present) continue;

@@ -8,7 +8,6 @@ import '../src/db/recount.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { openApiText, type Publisher } from '../src/http/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
-import { referenceFiles } from './reference-page.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
 export type GeneratedDocument = {
@@ -110,6 +109,7 @@ function operationsTable(paths: DocumentedApi['paths']): string {
   return ['| method | path | operation | purpose |', '|---|---|---|---|', ...rows].join('\n');
 }
 
+/** All but the reference page: see reference-page.ts. */
 export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const app = await describedApp();
   const text = openApiText(app);
@@ -122,10 +122,6 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     { path: 'openapi/openapi.json', render: () => text },
     { path: 'openapi/dashboard.json', render: () => dashboardText },
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
-    ...Object.entries(await referenceFiles()).map(([file, text]) => ({
-      path: `docs/reference/${file}`,
-      render: () => text,
-    })),
     ...[...sqlDocuments()].map(([file, sql]) => ({ path: `docs/sql/${file}`, render: () => sql })),
     ...markdownDocuments({
       operations: operationsTable(document.paths),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import scalar, { type FastifyApiReferenceOptions } from '@scalar/fastify-api-reference';
 import fastify from 'fastify';
 import { EXAMPLE_ADDRESS } from '../src/reference/guide.ts';
+import type { GeneratedDocument } from './generated-documents.ts';
 
 /** The two files of the reference page: Scalar as its package serves it, and the HTML that starts it. */
 
@@ -65,15 +66,17 @@ const HTML = `<!doctype html>
 </html>
 `;
 
-/** @returns the files by name */
-export async function referenceFiles(): Promise<Record<'page.html' | 'scalar.js', string>> {
+export async function referenceFiles(): Promise<GeneratedDocument[]> {
   const app = fastify();
   await app.register(scalar, { routePrefix: '/docs', configuration: { url: 'document.json' } });
   const { body } = await app.inject('/docs/js/scalar.js');
   await app.close();
   const licence = readFileSync(
-    new URL('../node_modules/@scalar/fastify-api-reference/LICENSE', import.meta.url),
+    new URL('./node_modules/@scalar/fastify-api-reference/LICENSE', import.meta.url),
     'utf8',
   );
-  return { 'page.html': HTML, 'scalar.js': `/*!\n${licence.trim()}\n*/\n${body}` };
+  return [
+    { path: 'docs/reference/page.html', render: () => HTML },
+    { path: 'docs/reference/scalar.js', render: () => `/*!\n${licence.trim()}\n*/\n${body}` },
+  ];
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Tool as SdkTool } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -35,15 +36,8 @@ const Message = z.object({
   error: z.unknown().optional(),
 });
 
-/** The SDK takes 30 MB, so it is loaded by the first who asks. */
-async function loadSdk() {
-  const [{ Server }, { WebStandardStreamableHTTPServerTransport }, types] = await Promise.all([
-    import('@modelcontextprotocol/sdk/server/index.js'),
-    import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
-    import('@modelcontextprotocol/sdk/types.js'),
-  ]);
-  return { Server, Transport: WebStandardStreamableHTTPServerTransport, ...types };
-}
+/** It takes memory, so it is loaded by the first who asks. */
+const loadSdk = () => import('@modelcontextprotocol/server');
 
 const METHOD_NOT_ALLOWED = {
   jsonrpc: '2.0',
@@ -99,23 +93,23 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, canW
       { name, version },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     );
-    server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
+    server.setRequestHandler('tools/list', () => ({
       tools: allTools()
         .filter((one) => offers(request, one))
-        .map(({ tool }) => tool),
+        // The SDK's type has any JSON in a schema; ours says which.
+        .map(({ tool }) => tool as unknown as SdkTool),
     }));
-    server.setRequestHandler(sdk.CallToolRequestSchema, ({ params }) => {
+    server.setRequestHandler('tools/call', ({ params }) => {
       const one = allTools().find(({ tool }) => tool.name === params.name);
       if (!one || !offers(request, one))
-        throw new sdk.McpError(sdk.ErrorCode.InvalidParams, missing(params.name));
+        throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, missing(params.name));
       return call(request, one, params.arguments ?? {}).catch((error: unknown) => {
         if (error instanceof ApiError) return refused(errorBody(error));
         throw error;
       });
     });
-    const transport = new sdk.Transport({ enableJsonResponse: true });
-    // The transport's own type does not say that its handlers may be undefined.
-    await server.connect(transport as Parameters<typeof server.connect>[0]);
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+    await server.connect(transport);
     const headers = new Headers(
       Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]),
     );

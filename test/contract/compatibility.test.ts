@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { CatalogProductCreate, CustomerCreate } from '../../client/src/types.ts';
-import { breakingChanges } from '../../tools/document-checks.ts';
+import { breakingChanges } from '../../tools/breaking-changes.ts';
 
 /** The gate of `npm run verify`: it stops what would break a client, and nothing else. */
 

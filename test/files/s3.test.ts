@@ -93,7 +93,7 @@ describe('links to an S3 store', () => {
 
 describe('an S3 store', () => {
   test('that refuses an upload makes it fail and stops reading what is uploaded', async () => {
-    const { storage } = await open({ credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'wrong' } });
+    const { storage } = await open({ credentials: { accessKeyId: 'test', secretAccessKey: 'wrong' } });
     for (const size of [1, 12]) {
       const content = Readable.from(Array.from({ length: size }, () => Buffer.alloc(1024 * 1024)));
       await expect(storage.put(storageKey(organizationId, newId()), content)).rejects.toMatchObject({

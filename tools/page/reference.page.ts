@@ -4,8 +4,8 @@ import { networkInterfaces } from 'node:os';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDemo } from '../../demo/load.ts';
-import { buildDashboard } from '../dashboard/dashboard.ts';
-import { type Service, startService } from '../support/service.ts';
+import { buildDashboard } from '../../test/dashboard/dashboard.ts';
+import { type Service, startService } from '../../test/support/service.ts';
 
 /** The reference page as its readers use it, in Debian's Chromium. Pictures of it are left in .data/page/. */
 

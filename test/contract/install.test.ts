@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+/** What `npm ci` brings, read from the lock files. */
+
+type Package = { libc?: string[]; os?: string[]; cpu?: string[]; resolved?: string; link?: boolean };
+
+const packagesOf = (path: string): [name: string, found: Package][] =>
+  Object.entries(
+    (
+      JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as {
+        packages: Record<string, Package>;
+      }
+    ).packages,
+  ).filter(([name]) => name.includes('node_modules/'));
+
+/** What npm installs on Linux with glibc and an x64 processor. */
+const isInstalled = ({ os, cpu, libc }: Package): boolean =>
+  [os?.includes('linux'), cpu?.includes('x64'), libc?.includes('glibc')].every((fits) => fits !== false);
+
+test('npm ci installs 400 packages at most', () => {
+  // npm leaves out what only packages for other machines need: the lock names some of that.
+  const installed = packagesOf('package-lock.json').filter(([, found]) => !found.link && isInstalled(found));
+  expect(installed.length).toBeGreaterThan(200);
+  expect(installed.length).toBeLessThanOrEqual(400);
+});
+
+test.each(['package-lock.json', 'tools/package-lock.json'])(
+  '%s says which C library a package is for: npm installs both otherwise. A current npm writes that',
+  (path) => {
+    const forMusl = packagesOf(path).filter(([name]) => name.endsWith('-musl'));
+    expect(forMusl.length).toBeGreaterThan(0);
+    for (const [name, { libc }] of forMusl) expect(libc, name).toEqual(['musl']);
+  },
+);
+
+test.each(['package-lock.json', 'tools/package-lock.json'])('%s names no registry', (path) => {
+  const named = packagesOf(path).filter(([, { resolved, link }]) => resolved !== undefined && !link);
+  expect(named).toEqual([]);
+});

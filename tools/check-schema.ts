@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
+import config from '../drizzle.config.ts';
+import { readMigrations } from '../src/db/migrate.ts';
+import * as schema from '../src/db/schema/index.ts';
+
+/** Fails when the tables of the code have something that no migration makes. */
+const newest = readMigrations().at(-1)?.tag.slice(0, 4);
+const snapshot = JSON.parse(readFileSync(`${config.out}/meta/${newest}_snapshot.json`, 'utf8'));
+const missing = await generateMigration(
+  snapshot,
+  generateDrizzleJson(schema, snapshot.id, undefined, config.casing),
+);
+if (missing.length > 0) {
+  console.log(
+    'No migration makes this. Write one: npm run migration -- --name what_changes --why "the reason"',
+  );
+  for (const statement of missing) console.log(`  ${statement}`);
+}
+process.exitCode = missing.length > 0 ? 1 : 0;
