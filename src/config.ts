@@ -1,3 +1,4 @@
+import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
 /** The only reader of the environment. The table in docs/operating.md is made from these descriptions. */
@@ -131,6 +132,25 @@ export type Config = z.infer<typeof Environment>;
 
 /** A mistake in the environment, in one line that names the variables. */
 export class ConfigError extends Error {}
+
+/** Fewer edits than this make a name look like another one; short names look like too many. */
+const MISSPELT_EDITS = 3;
+const MIN_LENGTH = 6;
+
+/** Names that look like a variable of ours which is not set, each with that variable. They may also be somebody else's. */
+export function misspeltVariables(
+  environment: Record<string, string | undefined> = process.env,
+): { name: string; meant: string }[] {
+  const unset = Object.keys(Environment.shape).filter((name) => !environment[name]);
+  return Object.keys(environment)
+    .filter((name) => !(name in Environment.shape))
+    .flatMap((name) => {
+      const meant = unset.find(
+        (known) => known.length >= MIN_LENGTH && distance(known, name) < MISSPELT_EDITS,
+      );
+      return meant === undefined ? [] : [{ name, meant }];
+    });
+}
 
 /** @throws ConfigError */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
+import { type Config, ConfigError, misspeltVariables, readConfig } from './config.ts';
 import { buildDashboardApp } from './dashboard/app.ts';
 import { openDatabase } from './db/client.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
@@ -11,6 +11,7 @@ import { isDatabaseFault, sqlState } from './db/faults.ts';
 import { MigrationError, migrateDatabase } from './db/migrate.ts';
 import { checkPooler } from './db/pooler.ts';
 import { checkDatabase } from './db/readiness.ts';
+import { checkSchema } from './db/schema-check.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
 import { listen } from './http/connections.ts';
@@ -51,12 +52,15 @@ function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
 
 async function start(config: Config): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL);
+  for (const { name, meant } of misspeltVariables())
+    logger.warn({ name, meant }, `${name} is no variable of this service: ${meant} may be meant`);
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
 
   const embedded = config.DATABASE_URL ? undefined : await startPostgres(config);
   const url = config.DATABASE_URL ?? embedded?.url ?? '';
   const directUrl = config.DATABASE_DIRECT_URL ?? url;
   await migrateDatabase(directUrl);
+  await checkSchema(directUrl);
   await checkPooler(url);
 
   const onConnectionError = (error: Error) => logger.warn({ err: error }, 'a database connection broke');

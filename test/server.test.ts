@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
+import { misspeltVariables } from '../src/config.ts';
 import { openDatabase } from '../src/db/client.ts';
 import { parseJson } from '../src/db/json.ts';
 import { scopeTo } from '../src/db/scope.ts';
@@ -25,7 +26,7 @@ import {
 } from './support/databases.ts';
 import { dashboardTour, README } from './support/documents.ts';
 import { type Example, examplesOf, runExample } from './support/examples.ts';
-import { freePort, MAIN, startProcess } from './support/process.ts';
+import { freePort, MAIN, type ServiceProcess, startProcess } from './support/process.ts';
 
 const READY = 'Try it:';
 /** Four starts, the first with all of the demo: a busy machine needs its time for that. */
@@ -36,6 +37,16 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crm-server-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The process ends with the test, also when that fails. */
+function startService(...given: Parameters<typeof startProcess>): ServiceProcess {
+  const service = startProcess(...given);
+  onTestFinished(async () => {
+    service.child.kill('SIGTERM');
+    await service.ended;
+  });
+  return service;
+}
 
 /** The address and key of the curl that the start printed. */
 function printedCurl(output: string): { url: string; authorization: string } {
@@ -69,7 +80,7 @@ describe('a start without DATABASE_URL', () => {
       const free = await ports();
       const PUBLIC_URL = `http://127.0.0.1:${free.PORT}`;
       const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', PUBLIC_URL, ...free };
-      const first = startProcess(environment);
+      const first = startService(environment);
       const curl = printedCurl(await first.until(READY));
       const headers = { authorization: curl.authorization };
       const answer = await fetch(curl.url, { headers });
@@ -102,14 +113,14 @@ describe('a start without DATABASE_URL', () => {
       expect(created.status).toBe(201);
       const customer = (await created.json()) as { id: string };
 
-      const second = startProcess({ ...environment, ...(await ports()) });
+      const second = startService({ ...environment, ...(await ports()) });
       expect(await second.ended).toBe(1);
       expect(second.output()).toMatch(/^The service cannot start: The data directory is in use .*\n$/);
 
       first.child.kill('SIGTERM');
       expect(await first.ended).toBe(0);
 
-      const third = startProcess(environment);
+      const third = startService(environment);
       const again = printedCurl(await third.until(READY));
       expect(again).toEqual(curl);
       const kept = await fetch(new URL(`/v1/customers/${customer.id}`, again.url), { headers });
@@ -118,7 +129,7 @@ describe('a start without DATABASE_URL', () => {
       // A server whose service was killed is taken over by the next start.
       third.child.kill('SIGKILL');
       await third.ended;
-      const fourth = startProcess(environment);
+      const fourth = startService(environment);
       await fourth.until(READY);
       const afterCrash = await fetch(new URL(`/v1/customers/${customer.id}`, curl.url), { headers });
       expect(await afterCrash.json()).toEqual(customer);
@@ -168,7 +179,7 @@ describe('a start with DATABASE_URL', () => {
       SHUTDOWN_DRAIN_MS: '0',
       ...(await ports()),
     };
-    const service = startProcess(environment);
+    const service = startService(environment);
     const output = await service.until(READY);
     expect(output).toContain('npm run keys');
     expect(output).not.toContain('tcrm_');
@@ -221,6 +232,13 @@ describe('a start with DATABASE_URL', () => {
   });
 });
 
+test('a variable that looks like one of ours which is not set is named', () => {
+  expect(misspeltVariables({ DATABASE_URI: 'x', PORTS: '1', HOSTNAME: 'x', LOG_LEVEL: 'info' })).toEqual([
+    { name: 'DATABASE_URI', meant: 'DATABASE_URL' },
+  ]);
+  expect(misspeltVariables({ DATABASE_URI: 'x', DATABASE_URL: 'y' })).toEqual([]);
+});
+
 describe('a stop', () => {
   let database: TestDatabase;
   beforeAll(async () => {
@@ -235,14 +253,17 @@ describe('a stop', () => {
       HOST: '127.0.0.1',
       ...free,
     };
-    const service = startProcess({ ...environment, ...more }, args, command);
+    const service = startService({ ...environment, ...more }, args, command);
     await service.until(READY);
     const api = `http://127.0.0.1:${free.PORT}`;
     return { service, port: Number(free.PORT), api, ready: `http://127.0.0.1:${free.DASHBOARD_PORT}/readyz` };
   };
 
   test('by SIGTERM: not ready at once, serving on for SHUTDOWN_DRAIN_MS, and then 0', async () => {
-    const { service, api, ready } = await startOn({ SHUTDOWN_DRAIN_MS: '3000' });
+    const { service, api, ready } = await startOn({ SHUTDOWN_DRAIN_MS: '3000', FILE_SIGNING_SECRETS: 'x' });
+    await service.until(
+      'FILE_SIGNING_SECRETS is no variable of this service: FILE_SIGNING_SECRET may be meant',
+    );
     expect((await fetch(ready)).status).toBe(200);
     service.child.kill('SIGTERM');
     const readiness = async () => (await fetch(ready)).status;
@@ -277,7 +298,7 @@ describe('a stop', () => {
 
 describe('a start that cannot succeed says why in one line, without a stack, and ends with 1', () => {
   const failing = async (environment: Record<string, string>, args?: string[]): Promise<string> => {
-    const service = startProcess(
+    const service = startService(
       { DATA_DIR: join(folder, 'failing'), HOST: '127.0.0.1', ...environment },
       args,
     );
@@ -301,6 +322,15 @@ describe('a start that cannot succeed says why in one line, without a stack, and
     expect(line).toContain('DATABASE_URL');
     expect(line).toContain('ECONNREFUSED');
     expect(line).not.toContain('hunter2');
+  });
+
+  test('a schema that no migration makes', async () => {
+    const database = await createTestDatabase(inject('serverUrl'));
+    onTestFinished(database.drop);
+    await administer(database.ownerUrl, (client) => client.query('alter table customers drop column city'));
+    expect(await failing({ DATABASE_URL: database.ownerUrl, ...(await ports()) })).toBe(
+      'The database lacks customers.city, which no migration makes. Write one with npm run migration, and start again.\n',
+    );
   });
 
   test('a port in use', async () => {

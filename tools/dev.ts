@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, watch } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * npm run dev: the service, started again whenever something below src/ or migrations/ changes. Folders are watched:
+ * a watched file is lost when an editor or git puts another one in its place.
+ */
+
+const QUIET_MS = 100;
+
+const start = (): ChildProcess => spawn(process.execPath, ['src/main.js'], { stdio: 'inherit' });
+
+let service = start();
+const hasEnded = (): boolean => service.exitCode !== null || service.signalCode !== null;
+let timer: NodeJS.Timeout | undefined;
+
+function restart(): void {
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    const next = () => {
+      service = start();
+    };
+    if (hasEnded()) return next();
+    service.removeAllListeners('exit').on('exit', next);
+    service.kill('SIGTERM');
+  }, QUIET_MS);
+}
+
+const watched = new Set<string>();
+function watchFolder(folder: string): void {
+  if (watched.has(folder)) return;
+  watched.add(folder);
+  watch(folder, () => {
+    watchBelow(folder);
+    restart();
+  }).on('error', () => watched.delete(folder));
+}
+/** Also the folders that were made since. */
+function watchBelow(folder: string): void {
+  watchFolder(folder);
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) watchBelow(join(folder, entry.name));
+}
+for (const folder of ['src', 'migrations', 'docs/guide']) watchBelow(folder);
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    clearTimeout(timer);
+    service.removeAllListeners('exit').on('exit', (code) => process.exit(code ?? 1));
+    if (hasEnded()) process.exit(1);
+    service.kill(signal);
+  });
