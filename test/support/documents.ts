@@ -9,6 +9,9 @@ const read = (path: string): MarkdownDocument => ({ path, text: readFileSync(new
 /** README.md, that of src/db/, and everything below docs/. */
 export const documents: readonly MarkdownDocument[] = [
   'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
   'src/db/README.md',
   ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
