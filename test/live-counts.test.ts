@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { archiveOpportunity, putOpportunity } from '../src/dashboard/opportunities/repository.ts';
 import { OpportunityPut } from '../src/dashboard/opportunities/schema.ts';
@@ -179,7 +179,14 @@ describe('npm run recount', () => {
     const { error, stdout } = await promisify(execFile)(
       process.execPath,
       ['--import', './src/runtime.js', 'src/cli/recount.ts', ...options],
-      { env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, ...PROGRAM } },
+      {
+        env: {
+          DATABASE_URL: service.url,
+          DATABASE_TIMEOUT_MS: '1000',
+          DATA_DIR: service.dataDir,
+          ...PROGRAM,
+        },
+      },
     ).then(
       ({ stdout }) => ({ error: undefined, stdout }),
       (failure: Error & { stdout: string }) => ({ error: failure, stdout: failure.stdout }),
@@ -214,6 +221,25 @@ describe('npm run recount', () => {
     expect(await run()).toMatchObject({
       failed: false,
       lines: [{ drifts: 0 }, { bodies: 0, searchable: 0 }],
+    });
+  });
+
+  test('takes its time: what a request may take is no limit of its', async () => {
+    const agency = await service.agency();
+    await agency.post('/v1/catalog/products', { title: 'Lima' });
+    await wrong(agency, 'products', 3);
+    // To count its row takes longer than a request may.
+    await service.query(
+      `create policy slow on products using (organization_id <> '${agency.id}' or pg_sleep(1.2) is not null)`,
+    );
+    await service.query('alter table products enable row level security');
+    onTestFinished(async () => {
+      await service.query('alter table products disable row level security');
+      await service.query('drop policy slow on products');
+    });
+    expect(await run('--fix')).toMatchObject({
+      failed: false,
+      lines: [{ counted: 4, rows: 1 }, { drifts: 1 }, { bodies: 0 }],
     });
   });
 

@@ -8,6 +8,9 @@ import { ApiError } from '../errors.ts';
 /** A mistake in how a command was called. Its message is all that the person needs. */
 export class UsageError extends Error {}
 
+/** A command reads all rows of an organization in one statement, while nobody waits for its answer. */
+const STATEMENT_MS = 600_000;
+
 /**
  * Runs a command on the service's database, and migrates it first. The service may be running or not. A fault is
  * printed in one line.
@@ -25,7 +28,8 @@ export async function runCommand(work: (db: Database, url: string) => Promise<vo
         url,
         poolSize: 2,
         maxWaiting: 10,
-        statementTimeout: config.DATABASE_TIMEOUT_MS,
+        statementTimeout: STATEMENT_MS,
+        lockTimeout: config.DATABASE_TIMEOUT_MS,
       });
       await work(db, url).finally(db.close);
     } finally {

@@ -11,6 +11,8 @@ export type PoolOptions = {
   poolSize: number;
   /** The longest that work may take in all, in milliseconds: waiting, connecting, running. */
   statementTimeout: number;
+  /** The longest that one statement waits for a lock, in milliseconds; without it, as long as it may take. */
+  lockTimeout?: number;
   onConnectionError?: (error: Error) => void;
 };
 
@@ -61,7 +63,7 @@ export function openPool(options: PoolOptions) {
     idleTimeoutMillis: 300_000,
     keepAlive: true,
     statement_timeout: options.statementTimeout,
-    lock_timeout: options.statementTimeout,
+    lock_timeout: options.lockTimeout ?? options.statementTimeout,
     idle_in_transaction_session_timeout: 30_000,
     application_name: 'travel-agency-crm-api',
   });
