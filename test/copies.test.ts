@@ -222,6 +222,30 @@ describe('a release that changes fields', () => {
   });
 });
 
+test('an organization whose batch fails is told, and the job goes on with those after it', async () => {
+  const [failing, other] = [await service.agency(), await service.agency()];
+  for (const agency of [failing, other]) await agency.post(PRODUCTS, { title: 'Oaxaca' });
+  await forget(failing);
+  await forget(other);
+  const lines: object[] = [];
+  const logger = createLogger('error', { write: (line) => lines.push(JSON.parse(line)) });
+  const slow = async () => {
+    throw new Error('too slow');
+  };
+  const db = {
+    ...service.db,
+    for: (id: string) => ({ ...service.db.for(id), ...(id === failing.id && { transaction: slow }) }),
+  };
+  await expect(keepCopies({ db, logger })).rejects.toThrow('The copies of 1 organizations failed');
+  expect(lines).toMatchObject([
+    { organizationId: failing.id, copies: 'bodies', err: { message: 'too slow' } },
+  ]);
+  expect((await found(failing)).stale).toHaveLength(1);
+  expect(await found(other)).toEqual(NOTHING);
+  await keepCopies({ db: service.db, logger });
+  expect(await found(failing)).toEqual(NOTHING);
+});
+
 test('a body of an older version of the record does not count', async () => {
   const agency = await service.agency();
   const { body } = await agency.post(PRODUCTS, { title: 'Oaxaca' });

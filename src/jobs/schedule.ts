@@ -26,6 +26,8 @@ export type Job = {
   lock: number;
   /** Milliseconds from the end of one run to the start of the next. */
   every: number;
+  /** The first runs after a start, so many, are an hour apart at most. */
+  hourly?: number;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -54,6 +56,8 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
       name: 'keep-copies',
       lock: JOB_LOCKS.keepCopies,
       every: 24 * HOUR_MS,
+      // A release begins with a start. For some time an older one writes beside it, and knows nothing of its copies.
+      hourly: 24,
       run: async (signal) => {
         await keepCopies({ db, logger, signal });
       },
@@ -67,18 +71,22 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
   ]);
 }
 
-/** Runs each job soon, and then at its interval. A job that fails is logged, and runs again after its interval. */
+/** Runs each job soon, and then at its interval. A job that fails is logged, and tried again after an hour at most. */
 export function scheduleJobs(
-  { url, logger, firstRun = FIRST_RUN_MS }: { url: string; logger: FastifyBaseLogger; firstRun?: number },
+  options: { url: string; logger: FastifyBaseLogger; firstRun?: number; hour?: number },
   jobs: readonly Job[],
 ): { stop: () => Promise<void> } {
+  const { url, logger, firstRun = FIRST_RUN_MS, hour = HOUR_MS } = options;
   const stopping = new AbortController();
-  const loops = jobs.map(async ({ name, lock, every, run }) => {
-    for (let wait = firstRun; await pause(wait, stopping.signal); wait = every) {
+  const loops = jobs.map(async ({ name, lock, every, hourly = 0, run }) => {
+    let runs = 0;
+    for (let wait = firstRun; await pause(wait, stopping.signal); runs += 1) {
+      wait = runs < hourly ? Math.min(every, hour) : every;
       try {
         await withJobLock(url, lock, run, stopping.signal);
       } catch (error) {
         logger.error({ err: error, job: name }, 'a job failed');
+        wait = Math.min(every, hour);
       }
     }
   });

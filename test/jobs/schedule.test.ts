@@ -6,8 +6,11 @@ import { useService } from '../support/service.ts';
 const service = useService();
 const LOCK = 1;
 
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** Its hours are a millisecond long. */
 const schedule = (jobs: Job[], write: (line: string) => void = () => undefined) =>
-  scheduleJobs({ url: service.url, logger: createLogger('info', { write }), firstRun: 0 }, jobs);
+  scheduleJobs({ url: service.url, logger: createLogger('info', { write }), firstRun: 0, hour: 1 }, jobs);
 
 test('a job runs again and again, also after it failed, and the failure is logged', async () => {
   const lines: string[] = [];
@@ -17,11 +20,43 @@ test('a job runs again and again, also after it failed, and the failure is logge
     if (runs === 1) throw new Error('the database restarts');
   };
   const jobs = schedule([{ name: 'purge', lock: LOCK, every: 1, run }], (line) => lines.push(line));
-  await vi.waitUntil(() => runs >= 3);
+  await vi.waitUntil(() => runs >= 3, { timeout: 20_000 });
   await jobs.stop();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { msg: 'a job failed', job: 'purge', err: { message: 'the database restarts' } },
   ]);
+});
+
+test('a daily job that failed is tried again after an hour, and daily after that', async () => {
+  const runs: string[] = [];
+  const daily = async () => {
+    runs.push('daily');
+    if (runs.length === 1) throw new Error('the database restarts');
+  };
+  const other = Promise.withResolvers<void>();
+  let others = 0;
+  const often = async () => {
+    if (runs.length >= 2) others += 1;
+    if (others === 20) other.resolve();
+  };
+  const jobs = schedule([
+    { name: 'daily', lock: LOCK, every: DAY_MS, run: daily },
+    { name: 'often', lock: LOCK + 1, every: 1, run: often },
+  ]);
+  await other.promise;
+  await jobs.stop();
+  expect(runs).toHaveLength(2);
+});
+
+test('the first runs of a daily job are an hour apart where it says so', async () => {
+  let runs = 0;
+  const run = async () => {
+    runs += 1;
+  };
+  const jobs = schedule([{ name: 'keep-copies', lock: LOCK, every: DAY_MS, hourly: 3, run }]);
+  await vi.waitUntil(() => runs >= 4, { timeout: 20_000 });
+  await jobs.stop();
+  expect(runs).toBe(4);
 });
 
 test('stopping lets a run come to the end of its batch', async () => {
