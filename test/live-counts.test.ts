@@ -209,18 +209,18 @@ describe('npm run recount', () => {
 
     const told = await run();
     expect(told.failed).toBe(true);
-    expect(told.lines).toMatchObject([...found, { drifts: 2, stopped: false }, { bodies: 0, searchable: 0 }]);
+    expect(told.lines).toMatchObject([...found, { drifts: 2, stopped: false }, { records: 0 }]);
     expect((await totals(agency)).products).toBe(4);
 
     const mended = await run('--fix');
     expect(mended.failed).toBe(false);
-    expect(mended.lines).toMatchObject([...found, { drifts: 2 }, { bodies: 0, searchable: 0 }]);
+    expect(mended.lines).toMatchObject([...found, { drifts: 2 }, { records: 0 }]);
     expect(await totals(agency)).toMatchObject({ products: 1, quotes: 0 });
     expect(await totals(neighbour)).toMatchObject({ products: 1 });
 
     expect(await run()).toMatchObject({
       failed: false,
-      lines: [{ drifts: 0 }, { bodies: 0, searchable: 0 }],
+      lines: [{ drifts: 0 }, { records: 0 }],
     });
   });
 

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Migration } from '../src/db/migrate.ts';
 
 /** All that PostgreSQL knows of a schema: for each kind of thing its sorted lines, one a thing. */
 export type SchemaDescription = Readonly<Record<string, readonly string[]>>;
@@ -15,7 +16,7 @@ const QUERIES = {
     where indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)`,
   constraints: `
     select conrelid::regclass, conname, pg_get_constraintdef(oid) from pg_constraint
-    where connamespace = 'public'::regnamespace`,
+    where connamespace = 'public'::regnamespace and contype <> 't'`,
   functions: `
     select pg_get_functiondef(oid) from pg_proc p
     where pronamespace = 'public'::regnamespace and prokind = 'f'
@@ -26,6 +27,12 @@ const QUERIES = {
     where relnamespace = 'public'::regnamespace and relkind in ('S', 'v', 'm', 'f', 'p')
       and not exists (select from pg_depend where objid = c.oid and deptype = 'e')`,
 };
+
+/** Extensions and functions of the migrations: the schema of the code cannot describe them. */
+export const functionsOf = (migrations: readonly Migration[]): string[] =>
+  migrations
+    .flatMap(({ statements }) => statements)
+    .filter((statement) => /^(\s|--.*$)*create (or replace )?(extension|function) /im.test(statement));
 
 /** Describes the schema `public` of a database, so that two databases can be compared. */
 export async function describeSchema(url: string): Promise<SchemaDescription> {

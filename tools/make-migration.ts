@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import { type Migration, MigrationError, migrateDatabase, readMigrations } from '../src/db/migrate.ts';
-import { describeSchema, differences, type SchemaDescription } from './describe-schema.ts';
+import { describeSchema, differences, functionsOf, type SchemaDescription } from './describe-schema.ts';
 import { dangersOf, GENERATED_COLUMN, REWRITE_ACCEPTED } from './migration-rules.ts';
 
 /** What `drizzle-kit generate` makes, mended and tried: an order that applies, indexes apart, no index lost. */
@@ -114,11 +114,13 @@ export async function makeMigration(options: MigrationOptions): Promise<Migratio
     });
 
   const without = await describe([...present, ...migrationsOf(generated)]);
-  // The first migration has the functions. The schema of the code cannot describe them.
-  const tables = { ...first, tag: 'of the whole schema', when: newest.when, hash: '' };
   const wanted = await describe([
-    first,
-    { ...tables, statements: await statementsFrom(generateDrizzleJson({})) },
+    {
+      ...first,
+      tag: 'of the whole schema',
+      hash: '',
+      statements: [...functionsOf(present), ...(await statementsFrom(generateDrizzleJson({})))],
+    },
   ]);
   // A dropped column takes its indexes with it, also when a new column replaces it.
   const lost = wanted.indexes?.filter((index) => !without.indexes?.includes(index)) ?? [];

@@ -19,8 +19,8 @@ const ALTER = /^alter table (?:if exists )?(?:only )?(?:public\.)?(\w+) (.*)$/;
 /** A migration that has this on a line of its comment may compute generated columns: there is no other way to change one. */
 export const REWRITE_ACCEPTED = '-- Everybody waits while rows are rewritten.';
 
-/** What may stand beside concurrent indexes: nobody waits for it, and it can be repeated. */
-const REPEATABLE = /^(insert into .* on conflict do nothing|analyze .*)$/;
+/** What may stand beside concurrent indexes: nobody waits for it, and it can be repeated. A DO commits batch by batch. */
+const REPEATABLE = /^(insert into .* on conflict do nothing|analyze .*|do .* commit;.*)$/;
 
 const GENERATED = /^add column .* generated always as/;
 /** The same, of a whole statement. */
@@ -28,7 +28,7 @@ export const GENERATED_COLUMN = /^alter table \S+ add column .*generated always 
 
 /** Changes of a table that read or write all of its rows, while nobody else can. */
 const SLOW_CHANGES: [RegExp, string][] = [
-  [/ (set data )?type /, 'changes the type of a column: add a new column instead'],
+  [/^alter (column )?\w+ (set data )?type /, 'changes the type of a column: add a new column instead'],
   [/ set not null/, 'checks every row for null: add a check constraint that is not valid first'],
   [
     /^add constraint (?!.* not valid)/,

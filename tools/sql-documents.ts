@@ -11,14 +11,12 @@ const withoutNeedlessQuotes = (text: string): string =>
     .map((part) => (part.startsWith("'") ? part : part.replace(/"([a-z_]+[a-z0-9_]*)"/g, '$1')))
     .join('');
 
-const TYPES = { rows: 'rows', body: 'one JSON body', lookup: 'one JSON body, found by its key' } as const;
-
-function section({ name, text, parameters, kind, isPrepared }: Statement<unknown, never>): string {
+function section({ name, text, parameters, isPrepared }: Statement<unknown, never>): string {
   const list = parameters.map((parameter, index) => `$${index + 1} ${parameter}`).join(', ');
   return [
     `-- ${name}`,
     ...(list === '' ? [] : [`-- ${list}`]),
-    `-- ${TYPES[kind]}${isPrepared ? '' : '; a custom plan at each run'}`,
+    ...(isPrepared ? [] : ['-- a custom plan at each run']),
     `${format(withoutNeedlessQuotes(text), { language: 'postgresql', keywordCase: 'lower', expressionWidth: 100 })};`,
   ].join('\n');
 }

@@ -2,13 +2,11 @@
 
 -- api_keys.beat
 -- $1 beat
--- rows
 select
   pg_notify ('api_keys_changed'::text, $1)::text as sent;
 
 -- api_keys.find
 -- $1 hashes
--- rows
 select
   encode(hash, 'hex') as hash,
   id as id,
@@ -34,7 +32,6 @@ where
 
 -- api_keys.get
 -- $1 organizationId, $2 id
--- one JSON body, found by its key
 select
   row_to_json(item)::text as body
 from
@@ -61,191 +58,137 @@ from
 
 -- api_keys.issue
 -- $1 organizationId, $2 id, $3 name, $4 hash, $5 start, $6 last4, $7 access, $8 requestsPerMinute, $9 expiresAt
--- one JSON body
-with
-  api_keys as (
-    insert into
-      api_keys (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
-    values
-      ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8, $9::timestamptz)
-    returning
-      *
-  )
+insert into
+  api_keys (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
+values
+  ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8, $9::timestamptz);
+
+-- api_keys.list
+-- $1 organizationId, $2 limit
 select
-  row_to_json(item)::text as body
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          api_keys.id as id,
+          api_keys.name as name,
+          api_keys.start as start,
+          api_keys.last4 as last4,
+          api_keys.access as access,
+          api_keys.requests_per_minute as "requestsPerMinute",
+          to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
+          to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
+          to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
+          api_keys.replaced_by as "replacedBy"
+        from
+          api_keys
+        where
+          api_keys.organization_id = $1
+          and api_keys.id = page.id
+      ) item
+  ) as body
 from
   (
     select
-      api_keys.id as id,
-      api_keys.name as name,
-      api_keys.start as start,
-      api_keys.last4 as last4,
-      api_keys.access as access,
-      api_keys.requests_per_minute as "requestsPerMinute",
-      to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
-      to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
-      to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
-      api_keys.replaced_by as "replacedBy"
+      *
     from
-      api_keys
-  ) item;
-
--- api_keys.list
--- $1 organizationId, $2 limit, $3 offset
--- one JSON body
-select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  api_keys.id as id,
-                  api_keys.name as name,
-                  api_keys.start as start,
-                  api_keys.last4 as last4,
-                  api_keys.access as access,
-                  api_keys.requests_per_minute as "requestsPerMinute",
-                  to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
-                  to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
-                  to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
-                  api_keys.replaced_by as "replacedBy"
-                from
-                  api_keys
-                where
-                  api_keys.organization_id = $1
-                  and api_keys.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                api_keys.id as id
-              from
-                api_keys
-              where
-                api_keys.organization_id = $1
-                and true
-              order by
-                api_keys.created_at desc nulls last,
-                api_keys.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $2
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $2::int,
-    ',"offset":',
-    $3::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        api_keys
-      where
-        api_keys.organization_id = $1
-        and true
-    ),
-    '}}'
-  ) as body;
+      (
+        select
+          api_keys.id as id
+        from
+          api_keys
+        where
+          api_keys.organization_id = $1
+          and true
+        order by
+          api_keys.created_at desc nulls last,
+          api_keys.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $2
+  ) page;
 
 -- api_keys.list offset
 -- $1 organizationId, $2 offset, $3 limit
--- one JSON body
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  api_keys.id as id,
-                  api_keys.name as name,
-                  api_keys.start as start,
-                  api_keys.last4 as last4,
-                  api_keys.access as access,
-                  api_keys.requests_per_minute as "requestsPerMinute",
-                  to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
-                  to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
-                  to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
-                  api_keys.replaced_by as "replacedBy"
-                from
-                  api_keys
-                where
-                  api_keys.organization_id = $1
-                  and api_keys.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                api_keys.id as id
-              from
-                api_keys
-              where
-                api_keys.organization_id = $1
-                and true
-              order by
-                api_keys.created_at desc nulls last,
-                api_keys.id desc nulls last
-              limit
-                100
-              offset
-                $2
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $2::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        api_keys
-      where
-        api_keys.organization_id = $1
-        and true
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          api_keys.id as id,
+          api_keys.name as name,
+          api_keys.start as start,
+          api_keys.last4 as last4,
+          api_keys.access as access,
+          api_keys.requests_per_minute as "requestsPerMinute",
+          to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
+          to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
+          to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
+          api_keys.replaced_by as "replacedBy"
+        from
+          api_keys
+        where
+          api_keys.organization_id = $1
+          and api_keys.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          api_keys.id as id
+        from
+          api_keys
+        where
+          api_keys.organization_id = $1
+          and true
+        order by
+          api_keys.created_at desc nulls last,
+          api_keys.id desc nulls last
+        limit
+          100
+        offset
+          $2
+      ) page
+    limit
+      $3
+  ) page;
+
+-- api_keys.list_total
+-- $1 organizationId
+select
+  count(*) as total
+from
+  api_keys
+where
+  api_keys.organization_id = $1
+  and true;
 
 -- api_keys.lock
 -- $1 organizationId, $2 id
--- rows
+select
+from
+  api_keys
+where
+  api_keys.organization_id = $1
+  and api_keys.id = $2
+for update;
+
+-- api_keys.lock_settings
+-- $1 organizationId, $2 id
 select
   name as name,
   access as access,
@@ -266,28 +209,13 @@ where
   and api_keys.id = $2
 for update;
 
--- api_keys.lock_record
--- $1 organizationId, $2 id
--- rows
-select
-  id as id
-from
-  api_keys
-where
-  api_keys.organization_id = $1
-  and api_keys.id = $2
-  and true
-for update;
-
 -- api_keys.notify
 -- $1 hash
--- rows
 select
   pg_notify ('api_keys_changed', $1)::text as told;
 
 -- api_keys.replace
 -- $1 overlapSeconds, $2 replacedBy, $3 organizationId, $4 id
--- rows
 update api_keys
 set
   expires_at = least(api_keys.expires_at, now() + make_interval(secs => $1)),
@@ -298,7 +226,6 @@ where
 
 -- api_keys.revoke
 -- $1 organizationId, $2 id
--- rows
 update api_keys
 set
   revoked_at = now()
@@ -308,7 +235,6 @@ where
 
 -- api_keys.save_usage
 -- $1 usage
--- rows
 update api_keys
 set
   last_used_at = used.at

@@ -2,7 +2,6 @@
 
 -- channel_messages.get
 -- $1 organizationId, $2 conversationId, $3 id
--- one JSON body
 select
   row_to_json(item)::text as body
 from
@@ -24,8 +23,7 @@ from
   ) item;
 
 -- channel_messages.insert
--- $1 organizationId, $2 conversationId, $3 messages
--- rows
+-- $1 organizationId, $2 conversationId, $3 id, $4 content, $5 direction, $6 messageType, $7 senderName, $8 providerName, $9 externalId, $10 subject, $11 createdAt
 insert into
   channel_messages (
     organization_id,
@@ -40,26 +38,13 @@ insert into
     subject,
     created_at
   )
-select
-  $1::uuid,
-  $2::uuid,
-  input.id,
-  input.content,
-  input.direction,
-  input.message_type,
-  input.sender_name,
-  input.provider_name,
-  input.external_id,
-  input.subject,
-  coalesce(input.created_at, now())
-from
-  jsonb_populate_recordset(null::channel_messages, $3::jsonb) input
+values
+  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11::timestamptz, now()))
 returning
   created_at as "createdAt";
 
 -- channel_messages.stored
 -- $1 organizationId, $2 conversationId, $3 ids
--- rows
 select
   id as id
 from
@@ -70,27 +55,14 @@ where
   and channel_messages.id = any ($3::uuid[]);
 
 -- channel_messages.update
--- $1 messages, $2 organizationId, $3 conversationId
--- rows
+-- $1 id, $2 content, $3 direction, $4 messageType, $5 senderName, $6 providerName, $7 externalId, $8 subject, $9 createdAt, $10 organizationId, $11 conversationId
 update channel_messages
 set
-  (id, content, direction, message_type, sender_name, provider_name, external_id, subject, created_at) = row (
-    input.id,
-    input.content,
-    input.direction,
-    input.message_type,
-    input.sender_name,
-    input.provider_name,
-    input.external_id,
-    input.subject,
-    coalesce(input.created_at, channel_messages.created_at)
-  )
-from
-  jsonb_populate_recordset(null::channel_messages, $1::jsonb) input
+  (id, content, direction, message_type, sender_name, provider_name, external_id, subject, created_at) = row ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::timestamptz, channel_messages.created_at))
 where
-  channel_messages.organization_id = $2
-  and channel_messages.conversation_id = $3
-  and channel_messages.id = input.id
+  channel_messages.organization_id = $10
+  and channel_messages.conversation_id = $11
+  and channel_messages.id = $1
   and row (
     channel_messages.id,
     channel_messages.content,
@@ -101,16 +73,6 @@ where
     channel_messages.external_id,
     channel_messages.subject,
     channel_messages.created_at
-  ) is distinct from row (
-    input.id,
-    input.content,
-    input.direction,
-    input.message_type,
-    input.sender_name,
-    input.provider_name,
-    input.external_id,
-    input.subject,
-    coalesce(input.created_at, channel_messages.created_at)
-  )
+  ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::timestamptz, channel_messages.created_at))
 returning
   channel_messages.created_at as "createdAt";

@@ -2,7 +2,6 @@
 
 -- conversations.add_messages
 -- $1 inserted, $2 latest, $3 organizationId, $4 id
--- rows
 update conversations
 set
   message_count = conversations.message_count + $1::integer,
@@ -15,7 +14,6 @@ where
 
 -- conversations.chain
 -- $1 organizationId, $2 chainId
--- rows
 select
   id as id,
   channel as channel,
@@ -33,7 +31,6 @@ where
 
 -- conversations.get
 -- $1 organizationId, $2 id
--- one JSON body, found by its key
 select
   row_to_json(item)::text as body
 from
@@ -61,480 +58,402 @@ from
   ) item;
 
 -- conversations.list
--- $1 organizationId, $2 limit, $3 offset
--- one JSON body
+-- $1 organizationId, $2 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  conversations.id as id,
-                  conversations.channel as channel,
-                  conversations.contact as contact,
-                  conversations.contact_name as "contactName",
-                  conversations.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  conversations.activity_state as "activityState",
-                  conversations.controlled_by as "controlledBy",
-                  conversations.language as language,
-                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-                from
-                  conversations
-                  left join customers on customers.organization_id = conversations.organization_id
-                  and customers.id = conversations.customer_id
-                where
-                  conversations.organization_id = $1
-                  and conversations.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                conversations.id as id
-              from
-                conversations
-              where
-                conversations.organization_id = $1
-                and conversations.continued_by is null
-              order by
-                conversations.last_message_at desc nulls last,
-                conversations.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $2
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $2::int,
-    ',"offset":',
-    $3::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'conversations'
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          conversations.id as id,
+          conversations.channel as channel,
+          conversations.contact as contact,
+          conversations.contact_name as "contactName",
+          conversations.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          conversations.activity_state as "activityState",
+          conversations.controlled_by as "controlledBy",
+          conversations.language as language,
+          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+        from
+          conversations
+          left join customers on customers.organization_id = conversations.organization_id
+          and customers.id = conversations.customer_id
+        where
+          conversations.organization_id = $1
+          and conversations.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          conversations.id as id
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.continued_by is null
+        order by
+          conversations.last_message_at desc nulls last,
+          conversations.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $2
+  ) page;
 
 -- conversations.list activityState
--- $1 organizationId, $2 activityState, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 activityState, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  conversations.id as id,
-                  conversations.channel as channel,
-                  conversations.contact as contact,
-                  conversations.contact_name as "contactName",
-                  conversations.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  conversations.activity_state as "activityState",
-                  conversations.controlled_by as "controlledBy",
-                  conversations.language as language,
-                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-                from
-                  conversations
-                  left join customers on customers.organization_id = conversations.organization_id
-                  and customers.id = conversations.customer_id
-                where
-                  conversations.organization_id = $1
-                  and conversations.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                conversations.id as id
-              from
-                conversations
-              where
-                conversations.organization_id = $1
-                and conversations.continued_by is null
-                and conversations.activity_state = $2
-              order by
-                conversations.last_message_at desc nulls last,
-                conversations.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        conversations
-      where
-        conversations.organization_id = $1
-        and conversations.continued_by is null
-        and conversations.activity_state = $2
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          conversations.id as id,
+          conversations.channel as channel,
+          conversations.contact as contact,
+          conversations.contact_name as "contactName",
+          conversations.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          conversations.activity_state as "activityState",
+          conversations.controlled_by as "controlledBy",
+          conversations.language as language,
+          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+        from
+          conversations
+          left join customers on customers.organization_id = conversations.organization_id
+          and customers.id = conversations.customer_id
+        where
+          conversations.organization_id = $1
+          and conversations.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          conversations.id as id
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.continued_by is null
+          and conversations.activity_state = $2
+        order by
+          conversations.last_message_at desc nulls last,
+          conversations.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- conversations.list channel
--- $1 organizationId, $2 channel, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 channel, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  conversations.id as id,
-                  conversations.channel as channel,
-                  conversations.contact as contact,
-                  conversations.contact_name as "contactName",
-                  conversations.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  conversations.activity_state as "activityState",
-                  conversations.controlled_by as "controlledBy",
-                  conversations.language as language,
-                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-                from
-                  conversations
-                  left join customers on customers.organization_id = conversations.organization_id
-                  and customers.id = conversations.customer_id
-                where
-                  conversations.organization_id = $1
-                  and conversations.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                conversations.id as id
-              from
-                conversations
-              where
-                conversations.organization_id = $1
-                and conversations.continued_by is null
-                and conversations.channel = $2
-              order by
-                conversations.last_message_at desc nulls last,
-                conversations.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        conversations
-      where
-        conversations.organization_id = $1
-        and conversations.continued_by is null
-        and conversations.channel = $2
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          conversations.id as id,
+          conversations.channel as channel,
+          conversations.contact as contact,
+          conversations.contact_name as "contactName",
+          conversations.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          conversations.activity_state as "activityState",
+          conversations.controlled_by as "controlledBy",
+          conversations.language as language,
+          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+        from
+          conversations
+          left join customers on customers.organization_id = conversations.organization_id
+          and customers.id = conversations.customer_id
+        where
+          conversations.organization_id = $1
+          and conversations.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          conversations.id as id
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.continued_by is null
+          and conversations.channel = $2
+        order by
+          conversations.last_message_at desc nulls last,
+          conversations.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- conversations.list customerId
--- $1 organizationId, $2 customerId, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 customerId, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  conversations.id as id,
-                  conversations.channel as channel,
-                  conversations.contact as contact,
-                  conversations.contact_name as "contactName",
-                  conversations.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  conversations.activity_state as "activityState",
-                  conversations.controlled_by as "controlledBy",
-                  conversations.language as language,
-                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-                from
-                  conversations
-                  left join customers on customers.organization_id = conversations.organization_id
-                  and customers.id = conversations.customer_id
-                where
-                  conversations.organization_id = $1
-                  and conversations.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                conversations.id as id
-              from
-                conversations
-              where
-                conversations.organization_id = $1
-                and conversations.continued_by is null
-                and conversations.customer_id = $2
-              order by
-                conversations.last_message_at desc nulls last,
-                conversations.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        conversations
-      where
-        conversations.organization_id = $1
-        and conversations.continued_by is null
-        and conversations.customer_id = $2
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          conversations.id as id,
+          conversations.channel as channel,
+          conversations.contact as contact,
+          conversations.contact_name as "contactName",
+          conversations.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          conversations.activity_state as "activityState",
+          conversations.controlled_by as "controlledBy",
+          conversations.language as language,
+          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+        from
+          conversations
+          left join customers on customers.organization_id = conversations.organization_id
+          and customers.id = conversations.customer_id
+        where
+          conversations.organization_id = $1
+          and conversations.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          conversations.id as id
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.continued_by is null
+          and conversations.customer_id = $2
+        order by
+          conversations.last_message_at desc nulls last,
+          conversations.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- conversations.list offset
 -- $1 organizationId, $2 offset, $3 limit
--- one JSON body
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  conversations.id as id,
-                  conversations.channel as channel,
-                  conversations.contact as contact,
-                  conversations.contact_name as "contactName",
-                  conversations.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  conversations.activity_state as "activityState",
-                  conversations.controlled_by as "controlledBy",
-                  conversations.language as language,
-                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-                from
-                  conversations
-                  left join customers on customers.organization_id = conversations.organization_id
-                  and customers.id = conversations.customer_id
-                where
-                  conversations.organization_id = $1
-                  and conversations.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                conversations.id as id
-              from
-                conversations
-              where
-                conversations.organization_id = $1
-                and conversations.continued_by is null
-              order by
-                conversations.last_message_at desc nulls last,
-                conversations.id desc nulls last
-              limit
-                100
-              offset
-                $2
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $2::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'conversations'
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          conversations.id as id,
+          conversations.channel as channel,
+          conversations.contact as contact,
+          conversations.contact_name as "contactName",
+          conversations.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          conversations.activity_state as "activityState",
+          conversations.controlled_by as "controlledBy",
+          conversations.language as language,
+          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+        from
+          conversations
+          left join customers on customers.organization_id = conversations.organization_id
+          and customers.id = conversations.customer_id
+        where
+          conversations.organization_id = $1
+          and conversations.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          conversations.id as id
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.continued_by is null
+        order by
+          conversations.last_message_at desc nulls last,
+          conversations.id desc nulls last
+        limit
+          100
+        offset
+          $2
+      ) page
+    limit
+      $3
+  ) page;
 
 -- conversations.list query
--- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; a custom plan at each run
+-- $1 organizationId, $2 query, $3 limit
+-- a custom plan at each run
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  conversations.id as id,
-                  conversations.channel as channel,
-                  conversations.contact as contact,
-                  conversations.contact_name as "contactName",
-                  conversations.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  conversations.activity_state as "activityState",
-                  conversations.controlled_by as "controlledBy",
-                  conversations.language as language,
-                  to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-                  to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-                from
-                  conversations
-                  left join customers on customers.organization_id = conversations.organization_id
-                  and customers.id = conversations.customer_id
-                where
-                  conversations.organization_id = $1
-                  and conversations.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                conversations.id as id
-              from
-                conversations
-              where
-                conversations.organization_id = $1
-                and conversations.continued_by is null
-                and conversations.search like contains_pattern ($2)
-              order by
-                conversations.last_message_at desc nulls last,
-                conversations.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        conversations
-      where
-        conversations.organization_id = $1
-        and conversations.continued_by is null
-        and conversations.search like contains_pattern ($2)
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          conversations.id as id,
+          conversations.channel as channel,
+          conversations.contact as contact,
+          conversations.contact_name as "contactName",
+          conversations.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          conversations.activity_state as "activityState",
+          conversations.controlled_by as "controlledBy",
+          conversations.language as language,
+          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
+          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+        from
+          conversations
+          left join customers on customers.organization_id = conversations.organization_id
+          and customers.id = conversations.customer_id
+        where
+          conversations.organization_id = $1
+          and conversations.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          conversations.id as id
+        from
+          conversations
+        where
+          conversations.organization_id = $1
+          and conversations.continued_by is null
+          and conversations.search like contains_pattern ($2)
+        order by
+          conversations.last_message_at desc nulls last,
+          conversations.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
+
+-- conversations.list_total
+-- $1 organizationId
+select
+  coalesce(sum(live_counts.live), 0) as total
+from
+  live_counts
+where
+  live_counts.organization_id = $1
+  and live_counts.resource = 'conversations';
+
+-- conversations.list_total activityState
+-- $1 organizationId, $2 activityState
+select
+  count(*) as total
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.continued_by is null
+  and conversations.activity_state = $2;
+
+-- conversations.list_total channel
+-- $1 organizationId, $2 channel
+select
+  count(*) as total
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.continued_by is null
+  and conversations.channel = $2;
+
+-- conversations.list_total customerId
+-- $1 organizationId, $2 customerId
+select
+  count(*) as total
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.continued_by is null
+  and conversations.customer_id = $2;
+
+-- conversations.list_total query
+-- $1 organizationId, $2 query
+-- a custom plan at each run
+select
+  count(*) as total
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.continued_by is null
+  and conversations.search like contains_pattern ($2);
 
 -- conversations.lock
 -- $1 organizationId, $2 id
--- rows
+select
+from
+  conversations
+where
+  conversations.organization_id = $1
+  and conversations.id = $2
+for update;
+
+-- conversations.lock_chains
+-- $1 organizationId
+select
+  pg_advisory_xact_lock(hashtextextended (concat('conversation chains ', $1::text), 0))::text as locked;
+
+-- conversations.lock_channel
+-- $1 organizationId, $2 id
 select
   channel as channel
 from
@@ -544,28 +463,8 @@ where
   and conversations.id = $2
 for no key update;
 
--- conversations.lock_chains
--- $1 organizationId
--- rows
-select
-  pg_advisory_xact_lock(hashtextextended (concat('conversation chains ', $1::text), 0))::text as locked;
-
--- conversations.lock_record
--- $1 organizationId, $2 id
--- rows
-select
-  id as id
-from
-  conversations
-where
-  conversations.organization_id = $1
-  and conversations.id = $2
-  and true
-for update;
-
 -- conversations.put_insert
 -- $1 organizationId, $2 id, $3 channel, $4 contact, $5 contactName, $6 customerId, $7 activityState, $8 controlledBy, $9 language, $10 chainId
--- rows
 insert into
   conversations (
     organization_id,
@@ -593,7 +492,6 @@ returning
 
 -- conversations.put_lock
 -- $1 organizationId, $2 id
--- rows
 select
   false as "isArchived",
   customer_id as "customerId"
@@ -606,7 +504,6 @@ for update;
 
 -- conversations.put_references
 -- $1 organizationId, $2 customerId
--- rows
 select
   exists (
     select
@@ -620,7 +517,6 @@ select
 
 -- conversations.put_replace
 -- $1 channel, $2 contact, $3 contactName, $4 customerId, $5 activityState, $6 controlledBy, $7 language, $8 organizationId, $9 id
--- rows
 update conversations
 set
   channel = $1,
@@ -651,7 +547,6 @@ where
 
 -- conversations.set_chain
 -- $1 chainId, $2 organizationId, $3 ids
--- rows
 update conversations
 set
   chain_id = $1
@@ -663,7 +558,6 @@ where
 
 -- conversations.set_continued_by
 -- $1 continuedBy, $2 organizationId, $3 id
--- rows
 update conversations
 set
   continued_by = $1
@@ -673,7 +567,6 @@ where
 
 -- conversations.set_rotated_from
 -- $1 rotatedFrom, $2 organizationId, $3 id
--- rows
 update conversations
 set
   rotated_from = $1,
@@ -684,7 +577,6 @@ where
 
 -- conversations.thread
 -- $1 organizationId, $2 id
--- rows
 select
   id as id,
   channel as channel,
@@ -700,7 +592,6 @@ where
 
 -- conversations.transcript
 -- $1 organizationId, $2 id, $3 limit
--- one JSON body
 with
   threads as materialized (
     select

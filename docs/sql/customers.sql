@@ -1,43 +1,28 @@
 -- Made by npm run docs from the repositories; see docs/changing-it.md.
 
--- customers.add_contacts
--- $1 contacts, $2 organizationId, $3 id
--- rows
+-- customers.add_contact
+-- $1 organizationId, $2 id, $3 customerId, $4 position, $5 identifierType, $6 identifierValue, $7 contactKey, $8 phoneNumber
 insert into
   customer_contacts (
     organization_id,
-    customer_id,
     id,
+    customer_id,
     position,
     identifier_type,
     identifier_value,
     contact_key,
-    phone_number
+    phone_number,
+    display_name,
+    archived_at
   )
-select
-  customers.organization_id,
-  customers.id,
-  input.id,
-  input.position,
-  input.identifier_type,
-  input.identifier_value,
-  input.contact_key,
-  input.phone_number
-from
-  customers,
-  jsonb_populate_recordset(null::customer_contacts, $1::jsonb) input
-where
-  customers.organization_id = $2
-  and customers.id = $3
-on conflict do nothing
-returning
-  id as id;
+values
+  ($1, $2, $3, $4, $5, $6, $7, $8, default, default)
+on conflict do nothing;
 
 -- customers.archive
 -- $1 organizationId, $2 id
--- one JSON body
 with
-  customers as (
+  gone as (
     update customers
     set
       archived_at = now()
@@ -46,57 +31,26 @@ with
       and customers.id = $2
       and customers.archived_at is null
     returning
-      *
+      customers.id,
+      customers.archived_at
   ),
-  released as (
-    update customer_contacts
-    set
-      archived_at = customers.archived_at
-    from
-      customers
-    where
-      customer_contacts.organization_id = $1
-      and customer_contacts.customer_id = $2
-    returning
-      customer_id
-  ),
-  searched as (
-    update searchable_customers searchable
-    set
-      (tags, search, archived_at) = row (customers.tags, customers.search, customers.archived_at)
-    from
-      customers
-    where
-      searchable.organization_id = $1
-      and searchable.id = customers.id
-  ),
-  counted as (
+  uncounted as (
     update live_counts
     set
-      live = live_counts.live - gone.amount
+      live = live_counts.live - 1
     from
-      (
-        select
-          count(distinct customer_id)
-        from
-          released
-      ) gone (amount)
+      gone
     where
       live_counts.organization_id = $1
       and live_counts.resource = 'customers'
-      and gone.amount > 0
       and live_counts.slot = (
         select
-          live_counts.slot
+          min(live_counts.slot)
         from
           live_counts
         where
           live_counts.organization_id = $1
           and live_counts.resource = 'customers'
-        order by
-          (live_counts.slot + 16 - pg_backend_pid() % 16) % 16
-        limit
-          1
       )
   )
 select
@@ -104,62 +58,50 @@ select
 from
   (
     select
-      customers.id as id,
+      gone.id as id,
       true as archived
     from
-      customers
+      gone
   ) item;
 
 -- customers.contact_owners
--- $1 contacts, $2 organizationId, $3 id
--- rows
+-- $1 types, $2 keys, $3 organizationId, $4 id
 select
   customer_contacts.identifier_type as "identifierType",
   customer_contacts.contact_key as "contactKey",
   customer_contacts.customer_id as "customerId"
 from
   customer_contacts
-  inner join jsonb_populate_recordset(null::customer_contacts, $1::jsonb) input on customer_contacts.identifier_type = input.identifier_type
-  and customer_contacts.contact_key = input.contact_key
+  inner join unnest($1::text[], $2::text[]) sent (type, key) on customer_contacts.identifier_type = sent.type
+  and customer_contacts.contact_key = sent.key
 where
-  customer_contacts.organization_id = $2
+  customer_contacts.organization_id = $3
   and customer_contacts.archived_at is null
-  and customer_contacts.customer_id <> $3;
+  and customer_contacts.customer_id <> $4;
 
--- customers.copy_searchable
--- $1 organizationId, $2 ids
--- rows
-insert into
-  searchable_customers as searchable (organization_id, id, tags, search, archived_at)
-select
-  customers.organization_id,
-  customers.id,
-  customers.tags,
-  customers.search,
-  customers.archived_at
-from
-  customers
+-- customers.contacts_change
+-- $1 organizationId, $2 id, $3 contacts
+update customers
+set
+  updated_at = greatest(now(), (customers.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
 where
   customers.organization_id = $1
-  and customers.id = any ($2::uuid[])
-on conflict (organization_id, id) do update
-set
-  (tags, search, archived_at) = row (excluded.tags, excluded.search, excluded.archived_at);
-
--- customers.count_contacts
--- $1 organizationId, $2 id
--- rows
-select
-  count(*)::int as contacts
-from
-  customer_contacts
-where
-  customer_contacts.organization_id = $1
-  and customer_contacts.customer_id = $2;
+  and customers.id = $2
+  and customers.archived_at is null
+  and array(
+    select
+      concat_ws(' ', customer_contacts.identifier_type, customer_contacts.identifier_value)
+    from
+      customer_contacts
+    where
+      customer_contacts.organization_id = $1
+      and customer_contacts.customer_id = $2
+    order by
+      customer_contacts.position
+  ) <> $3::text[];
 
 -- customers.create
--- $1 id, $2 customer, $3 organizationId, $4 contacts
--- rows
+-- $1 organizationId, $2 id, $3 firstName, $4 lastName, $5 city, $6 country, $7 preferredLanguage, $8 summary, $9 tags, $10 contactSearch
 insert into
   customers (
     organization_id,
@@ -171,211 +113,311 @@ insert into
     preferred_language,
     summary,
     tags,
-    contact_search
+    contact_search,
+    created_at,
+    updated_at,
+    archived_at
   )
-select
-  live_counts.organization_id,
-  $1::uuid,
-  input.first_name,
-  input.last_name,
-  input.city,
-  input.country,
-  input.preferred_language,
-  input.summary,
-  input.tags,
-  input.contact_search
-from
-  live_counts,
-  jsonb_populate_record(null::customers, $2::jsonb) input
+values
+  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, default, default, default);
+
+-- customers.drop_read_row
+-- $1 organizationId, $2 id
+delete from customer_bodies
 where
-  live_counts.organization_id = $3
-  and live_counts.resource = 'customers'
-  and live_counts.slot = 0
+  customer_bodies.organization_id = $1
+  and customer_bodies.id = $2;
+
+-- customers.drop_search_row
+-- $1 organizationId, $2 id
+delete from searchable_customers
+where
+  searchable_customers.organization_id = $1
+  and searchable_customers.id = $2
   and not exists (
     select
     from
-      customer_contacts
-      join jsonb_populate_recordset(null::customer_contacts, $4::jsonb) input on customer_contacts.identifier_type = input.identifier_type
-      and customer_contacts.contact_key = input.contact_key
+      customers
     where
-      customer_contacts.organization_id = $3
-      and customer_contacts.archived_at is null
+      customers.organization_id = $1
+      and customers.id = $2
+      and customers.archived_at is null
   );
-
--- customers.create_count
--- $1 organizationId, $2 id, $3 contacts
--- rows
-insert into
-  live_counts (organization_id, resource, slot, live)
-select
-  customers.organization_id,
-  'customers',
-  pg_backend_pid() % 16,
-  case
-    when (
-      select
-        count(*)
-      from
-        customer_contacts
-      where
-        customer_contacts.organization_id = $1
-        and customer_contacts.customer_id = $2
-    ) = jsonb_array_length($3::jsonb) then 1
-  end
-from
-  customers
-where
-  customers.organization_id = $1
-  and customers.id = $2
-on conflict (organization_id, resource, slot) do update
-set
-  live = live_counts.live + excluded.live;
 
 -- customers.get
 -- $1 organizationId, $2 id
--- one JSON body, found by its key
 select
-  coalesce(
-    (
+  customer_bodies.body
+from
+  customer_bodies
+where
+  customer_bodies.organization_id = $1
+  and customer_bodies.id = $2
+  and customer_bodies.rendering = 147573592;
+
+-- customers.keep_contact
+-- $1 position, $2 identifierValue, $3 phoneNumber, $4 organizationId, $5 customerId, $6 identifierType, $7 contactKey
+update customer_contacts
+set
+  position = $1,
+  identifier_value = $2,
+  phone_number = $3
+where
+  customer_contacts.organization_id = $4
+  and customer_contacts.customer_id = $5
+  and customer_contacts.identifier_type = $6
+  and customer_contacts.contact_key = $7
+  and (customer_contacts.position, customer_contacts.identifier_value) is distinct from ($1, $2);
+
+-- customers.list
+-- $1 organizationId, $2 limit
+select
+  *
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          customer_bodies.id,
+          case
+            when customer_bodies.rendering = 147573592 then customer_bodies.body
+          end as body
+        from
+          customer_bodies
+        where
+          customer_bodies.organization_id = $1
+        order by
+          customer_bodies.updated_at desc nulls last,
+          customer_bodies.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $2
+  ) page
+limit
+  $2;
+
+-- customers.list offset
+-- $1 organizationId, $2 offset, $3 limit
+select
+  customer_bodies.id,
+  case
+    when customer_bodies.rendering = 147573592 then customer_bodies.body
+  end as body
+from
+  customer_bodies
+where
+  customer_bodies.organization_id = $1
+  and customer_bodies.id = any (
+    array(
       select
-        kept.body
-      from
-        customer_bodies kept
-      where
-        kept.organization_id = $1
-        and kept.id = customers.id
-        and kept.updated_at = customers.updated_at
-        and kept.rendering = 147573592
-    ),
-    (
-      select
-        row_to_json(item)::text as body
+        id
       from
         (
           select
-            customers.id as id,
-            customers.first_name as "firstName",
-            customers.last_name as "lastName",
-            nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-            customers.city as city,
-            customers.country as country,
-            customers.preferred_language as "preferredLanguage",
-            customers.summary as summary,
-            customers.tags as tags,
+            *
+          from
             (
               select
-                concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                customer_bodies.id as id
               from
-                (
-                  select
-                    customer_contacts.id as id,
-                    customer_contacts.identifier_type as "identifierType",
-                    customer_contacts.identifier_value as "identifierValue",
-                    customer_contacts.display_name as "displayName",
-                    customer_contacts.phone_number as "phoneNumber"
-                  from
-                    customer_contacts
-                  where
-                    customer_contacts.organization_id = $1
-                    and customer_contacts.customer_id = customers.id
-                  order by
-                    customer_contacts.position
-                ) item
-            ) as contacts,
-            to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-            to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        ) item
+                customer_bodies
+              where
+                customer_bodies.organization_id = $1
+              order by
+                customer_bodies.updated_at desc nulls last,
+                customer_bodies.id desc nulls last
+              limit
+                100
+              offset
+                $2
+            ) page
+          limit
+            $3
+        ) ids
     )
-  ) as body
+  )
+order by
+  customer_bodies.updated_at desc nulls last,
+  customer_bodies.id desc nulls last;
+
+-- customers.list query
+-- $1 organizationId, $2 query, $3 limit
+-- a custom plan at each run
+select
+  customer_bodies.id,
+  case
+    when customer_bodies.rendering = 147573592 then customer_bodies.body
+  end as body
+from
+  customer_bodies
+where
+  customer_bodies.organization_id = $1
+  and customer_bodies.id = any (
+    array(
+      select
+        id
+      from
+        (
+          select
+            *
+          from
+            (
+              select
+                customer_bodies.id as id
+              from
+                customer_bodies
+              where
+                customer_bodies.organization_id = $1
+                and customer_bodies.id in (
+                  select
+                    searchable_customers.id
+                  from
+                    searchable_customers
+                  where
+                    searchable_customers.organization_id = $1
+                    and searchable_customers.archived_at is null
+                    and searchable_customers.search like contains_pattern ($2)
+                )
+              order by
+                customer_bodies.updated_at desc nulls last,
+                customer_bodies.id desc nulls last
+              limit
+                100
+            ) page
+          limit
+            $3
+        ) ids
+    )
+  )
+order by
+  customer_bodies.updated_at desc nulls last,
+  customer_bodies.id desc nulls last;
+
+-- customers.list tag
+-- $1 organizationId, $2 tag, $3 limit
+-- a custom plan at each run
+select
+  customer_bodies.id,
+  case
+    when customer_bodies.rendering = 147573592 then customer_bodies.body
+  end as body
+from
+  customer_bodies
+where
+  customer_bodies.organization_id = $1
+  and customer_bodies.id = any (
+    array(
+      select
+        id
+      from
+        (
+          select
+            *
+          from
+            (
+              select
+                customer_bodies.id as id
+              from
+                customer_bodies
+              where
+                customer_bodies.organization_id = $1
+                and customer_bodies.id in (
+                  select
+                    searchable_customers.id
+                  from
+                    searchable_customers
+                  where
+                    searchable_customers.organization_id = $1
+                    and searchable_customers.archived_at is null
+                    and searchable_customers.tags @> array[$2]::text[]
+                )
+              order by
+                customer_bodies.updated_at desc nulls last,
+                customer_bodies.id desc nulls last
+              limit
+                100
+            ) page
+          limit
+            $3
+        ) ids
+    )
+  )
+order by
+  customer_bodies.updated_at desc nulls last,
+  customer_bodies.id desc nulls last;
+
+-- customers.list_total
+-- $1 organizationId
+select
+  coalesce(sum(live_counts.live), 0) as total
+from
+  live_counts
+where
+  live_counts.organization_id = $1
+  and live_counts.resource = 'customers';
+
+-- customers.list_total query
+-- $1 organizationId, $2 query
+-- a custom plan at each run
+select
+  count(*) as total
+from
+  searchable_customers
+where
+  searchable_customers.organization_id = $1
+  and searchable_customers.archived_at is null
+  and searchable_customers.search like contains_pattern ($2);
+
+-- customers.list_total tag
+-- $1 organizationId, $2 tag
+-- a custom plan at each run
+select
+  count(*) as total
+from
+  searchable_customers
+where
+  searchable_customers.organization_id = $1
+  and searchable_customers.archived_at is null
+  and searchable_customers.tags @> array[$2]::text[];
+
+-- customers.lock
+-- $1 organizationId, $2 id
+select
 from
   customers
 where
   customers.organization_id = $1
   and customers.id = $2
-  and customers.archived_at is null;
+for update;
 
--- customers.keep_bodies
--- $1 organizationId, $2 ids
--- rows
+-- customers.put_search_row
+-- $1 organizationId, $2 id
 insert into
-  customer_bodies (organization_id, id, updated_at, rendering, body)
+  searchable_customers as kept (organization_id, id, tags, search, archived_at)
 select
   customers.organization_id,
   customers.id,
-  customers.updated_at,
-  147573592,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          customers.id as id,
-          customers.first_name as "firstName",
-          customers.last_name as "lastName",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-          customers.city as city,
-          customers.country as country,
-          customers.preferred_language as "preferredLanguage",
-          customers.summary as summary,
-          customers.tags as tags,
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  customer_contacts.id as id,
-                  customer_contacts.identifier_type as "identifierType",
-                  customer_contacts.identifier_value as "identifierValue",
-                  customer_contacts.display_name as "displayName",
-                  customer_contacts.phone_number as "phoneNumber"
-                from
-                  customer_contacts
-                where
-                  customer_contacts.organization_id = $1
-                  and customer_contacts.customer_id = customers.id
-                order by
-                  customer_contacts.position
-              ) item
-          ) as contacts,
-          to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-      ) item
-  )
+  customers.tags,
+  customers.search,
+  customers.archived_at
 from
   customers
 where
   customers.organization_id = $1
-  and customers.id = any ($2::uuid[])
+  and customers.id = $2
+  and customers.archived_at is null
 on conflict (organization_id, id) do update
 set
-  updated_at = excluded.updated_at,
-  rendering = excluded.rendering,
-  body = excluded.body;
-
--- customers.keep_contacts
--- $1 contacts, $2 organizationId, $3 id
--- rows
-update customer_contacts
-set
-  identifier_value = input.identifier_value,
-  position = input.position,
-  phone_number = input.phone_number
-from
-  jsonb_populate_recordset(null::customer_contacts, $1::jsonb) input
+  (tags, search, archived_at) = row (excluded.tags, excluded.search, excluded.archived_at)
 where
-  customer_contacts.organization_id = $2
-  and customer_contacts.customer_id = $3
-  and customer_contacts.identifier_type = input.identifier_type
-  and customer_contacts.contact_key = input.contact_key
-  and (customer_contacts.identifier_value, customer_contacts.position) is distinct from (input.identifier_value, input.position)
-returning
-  customer_contacts.id as id;
+  row (kept.tags, kept.search, kept.archived_at) is distinct from row (excluded.tags, excluded.search, excluded.archived_at);
 
--- customers.keep_new_body
+-- customers.refresh
 -- $1 organizationId, $2 id
--- one JSON body
 insert into
   customer_bodies as kept (organization_id, id, updated_at, rendering, body)
 select
@@ -427,586 +469,143 @@ from
 where
   customers.organization_id = $1
   and customers.id = $2
-returning
-  kept.body;
+  and customers.archived_at is null
+  and not exists (
+    select
+    from
+      customer_bodies kept
+    where
+      kept.organization_id = $1
+      and kept.id = $2
+      and kept.updated_at = customers.updated_at
+      and kept.rendering = 147573592
+  )
+on conflict (organization_id, id) do update
+set
+  (updated_at, rendering, body) = row (excluded.updated_at, excluded.rendering, excluded.body);
 
--- customers.list
--- $1 organizationId, $2 limit, $3 offset
--- one JSON body
-select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                customer_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 147573592
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    customers.id as id,
-                    customers.first_name as "firstName",
-                    customers.last_name as "lastName",
-                    nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-                    customers.city as city,
-                    customers.country as country,
-                    customers.preferred_language as "preferredLanguage",
-                    customers.summary as summary,
-                    customers.tags as tags,
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            customer_contacts.id as id,
-                            customer_contacts.identifier_type as "identifierType",
-                            customer_contacts.identifier_value as "identifierValue",
-                            customer_contacts.display_name as "displayName",
-                            customer_contacts.phone_number as "phoneNumber"
-                          from
-                            customer_contacts
-                          where
-                            customer_contacts.organization_id = $1
-                            and customer_contacts.customer_id = customers.id
-                          order by
-                            customer_contacts.position
-                        ) item
-                    ) as contacts,
-                    to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    customers
-                  where
-                    customers.organization_id = $1
-                    and customers.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                customers.id as id,
-                updated_at
-              from
-                customers
-              where
-                customers.organization_id = $1
-                and customers.archived_at is null
-              order by
-                customers.updated_at desc nulls last,
-                customers.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $2
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $2::int,
-    ',"offset":',
-    $3::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'customers'
-    ),
-    '}}'
-  ) as body;
-
--- customers.list offset
--- $1 organizationId, $2 offset, $3 limit
--- one JSON body
-select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                customer_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 147573592
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    customers.id as id,
-                    customers.first_name as "firstName",
-                    customers.last_name as "lastName",
-                    nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-                    customers.city as city,
-                    customers.country as country,
-                    customers.preferred_language as "preferredLanguage",
-                    customers.summary as summary,
-                    customers.tags as tags,
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            customer_contacts.id as id,
-                            customer_contacts.identifier_type as "identifierType",
-                            customer_contacts.identifier_value as "identifierValue",
-                            customer_contacts.display_name as "displayName",
-                            customer_contacts.phone_number as "phoneNumber"
-                          from
-                            customer_contacts
-                          where
-                            customer_contacts.organization_id = $1
-                            and customer_contacts.customer_id = customers.id
-                          order by
-                            customer_contacts.position
-                        ) item
-                    ) as contacts,
-                    to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    customers
-                  where
-                    customers.organization_id = $1
-                    and customers.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                customers.id as id,
-                updated_at
-              from
-                customers
-              where
-                customers.organization_id = $1
-                and customers.archived_at is null
-              order by
-                customers.updated_at desc nulls last,
-                customers.id desc nulls last
-              limit
-                100
-              offset
-                $2
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $2::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'customers'
-    ),
-    '}}'
-  ) as body;
-
--- customers.list query
--- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; a custom plan at each run
-select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                customer_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 147573592
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    customers.id as id,
-                    customers.first_name as "firstName",
-                    customers.last_name as "lastName",
-                    nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-                    customers.city as city,
-                    customers.country as country,
-                    customers.preferred_language as "preferredLanguage",
-                    customers.summary as summary,
-                    customers.tags as tags,
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            customer_contacts.id as id,
-                            customer_contacts.identifier_type as "identifierType",
-                            customer_contacts.identifier_value as "identifierValue",
-                            customer_contacts.display_name as "displayName",
-                            customer_contacts.phone_number as "phoneNumber"
-                          from
-                            customer_contacts
-                          where
-                            customer_contacts.organization_id = $1
-                            and customer_contacts.customer_id = customers.id
-                          order by
-                            customer_contacts.position
-                        ) item
-                    ) as contacts,
-                    to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    customers
-                  where
-                    customers.organization_id = $1
-                    and customers.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                customers.id as id,
-                updated_at
-              from
-                customers
-              where
-                customers.organization_id = $1
-                and customers.archived_at is null
-                and customers.id in (
-                  select
-                    customers.id
-                  from
-                    searchable_customers customers
-                  where
-                    customers.organization_id = $1
-                    and customers.archived_at is null
-                    and customers.search like contains_pattern ($2)
-                )
-              order by
-                customers.updated_at desc nulls last,
-                customers.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        searchable_customers customers
-      where
-        customers.organization_id = $1
-        and customers.archived_at is null
-        and customers.search like contains_pattern ($2)
-    ),
-    '}}'
-  ) as body;
-
--- customers.list tag
--- $1 organizationId, $2 tag, $3 limit, $4 offset
--- one JSON body; a custom plan at each run
-select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                customer_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 147573592
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    customers.id as id,
-                    customers.first_name as "firstName",
-                    customers.last_name as "lastName",
-                    nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-                    customers.city as city,
-                    customers.country as country,
-                    customers.preferred_language as "preferredLanguage",
-                    customers.summary as summary,
-                    customers.tags as tags,
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            customer_contacts.id as id,
-                            customer_contacts.identifier_type as "identifierType",
-                            customer_contacts.identifier_value as "identifierValue",
-                            customer_contacts.display_name as "displayName",
-                            customer_contacts.phone_number as "phoneNumber"
-                          from
-                            customer_contacts
-                          where
-                            customer_contacts.organization_id = $1
-                            and customer_contacts.customer_id = customers.id
-                          order by
-                            customer_contacts.position
-                        ) item
-                    ) as contacts,
-                    to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    customers
-                  where
-                    customers.organization_id = $1
-                    and customers.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                customers.id as id,
-                updated_at
-              from
-                customers
-              where
-                customers.organization_id = $1
-                and customers.archived_at is null
-                and customers.id in (
-                  select
-                    customers.id
-                  from
-                    searchable_customers customers
-                  where
-                    customers.organization_id = $1
-                    and customers.archived_at is null
-                    and customers.tags @> array[$2]::text[]
-                )
-              order by
-                customers.updated_at desc nulls last,
-                customers.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        searchable_customers customers
-      where
-        customers.organization_id = $1
-        and customers.archived_at is null
-        and customers.tags @> array[$2]::text[]
-    ),
-    '}}'
-  ) as body;
-
--- customers.lock
+-- customers.refuse_missing
 -- $1 organizationId, $2 id
--- rows
 select
-  id as id
+  refuse_unless (count(*) = 1, 'CUSTOMER_NOT_FOUND')
 from
   customers
 where
   customers.organization_id = $1
   and customers.id = $2
-  and customers.archived_at is null
-for update;
+  and customers.archived_at is null;
 
--- customers.lock_for_copies
--- $1 organizationId, $2 ids
--- rows
+-- customers.refuse_taken_contacts
+-- $1 contacts, $2 organizationId, $3 id
 select
-  customers.id as id
+  refuse_unless (count(*) = $1::integer, 'CUSTOMER_CONTACT_CONFLICT')
+from
+  customer_contacts
+where
+  customer_contacts.organization_id = $2
+  and customer_contacts.customer_id = $3;
+
+-- customers.release_contacts
+-- $1 organizationId, $2 id
+update customer_contacts
+set
+  archived_at = now()
+where
+  customer_contacts.organization_id = $1
+  and customer_contacts.customer_id = $2
+  and customer_contacts.archived_at is null;
+
+-- customers.remove_contacts
+-- $1 organizationId, $2 id, $3 types, $4 keys
+delete from customer_contacts
+where
+  customer_contacts.organization_id = $1
+  and customer_contacts.customer_id = $2
+  and (customer_contacts.identifier_type, customer_contacts.contact_key) not in (
+    select
+      sent.type,
+      sent.key
+    from
+      unnest($3::text[], $4::text[]) sent (type, key)
+  );
+
+-- customers.render
+-- $1 organizationId, $2 ids
+-- a custom plan at each run
+select
+  customers.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          customers.id as id,
+          customers.first_name as "firstName",
+          customers.last_name as "lastName",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+          customers.city as city,
+          customers.country as country,
+          customers.preferred_language as "preferredLanguage",
+          customers.summary as summary,
+          customers.tags as tags,
+          (
+            select
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+            from
+              (
+                select
+                  customer_contacts.id as id,
+                  customer_contacts.identifier_type as "identifierType",
+                  customer_contacts.identifier_value as "identifierValue",
+                  customer_contacts.display_name as "displayName",
+                  customer_contacts.phone_number as "phoneNumber"
+                from
+                  customer_contacts
+                where
+                  customer_contacts.organization_id = $1
+                  and customer_contacts.customer_id = customers.id
+                order by
+                  customer_contacts.position
+              ) item
+          ) as contacts,
+          to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) item
+  ) as body
 from
   customers
 where
   customers.organization_id = $1
   and customers.id = any ($2::uuid[])
-order by
-  customers.id
-for update;
+  and customers.archived_at is null;
 
--- customers.lock_record
--- $1 organizationId, $2 id
--- rows
-select
-  id as id
-from
-  customers
-where
-  customers.organization_id = $1
-  and customers.id = $2
-  and customers.archived_at is null
-for update;
-
--- customers.make_searchable
--- $1 organizationId, $2 id
--- rows
-insert into
-  searchable_customers as searchable (organization_id, id, tags, search, archived_at)
-select
-  customers.organization_id,
-  customers.id,
-  customers.tags,
-  customers.search,
-  customers.archived_at
-from
-  customers
-where
-  customers.organization_id = $1
-  and customers.id = $2
-on conflict (organization_id, id) do update
-set
-  (tags, search, archived_at) = row (excluded.tags, excluded.search, excluded.archived_at);
-
--- customers.remove_contacts
--- $1 organizationId, $2 id, $3 contacts
--- rows
-delete from customer_contacts
-where
-  customer_contacts.organization_id = $1
-  and customer_contacts.customer_id = $2
-  and not exists (
-    select
-    from
-      jsonb_populate_recordset(null::customer_contacts, $3::jsonb) input
-    where
-      customer_contacts.identifier_type = input.identifier_type
-      and customer_contacts.contact_key = input.contact_key
-  )
-returning
-  id as id;
-
--- customers.stale_bodies
+-- customers.stale_copies
 -- $1 organizationId, $2 after, $3 limit
--- rows
 select
   customers.id as id,
-  kept.id is null as "isFound"
+  case
+    when customers.archived_at is null then kept.id is null
+    or row (kept.updated_at) is distinct from row (customers.updated_at)
+    or searched.id is null
+    or row (searched.tags, searched.search, searched.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
+    or not kept.rendering = 147573592
+    else kept.id is not null
+    or (
+      searched.id is not null
+      and searched.archived_at is null
+    )
+  end as "isFound"
 from
   customers
   left join customer_bodies kept on kept.organization_id = $1
   and kept.id = customers.id
   and kept.id > $2
-  and kept.updated_at = customers.updated_at
-  and kept.rendering = 147573592
+  left join searchable_customers searched on searched.organization_id = $1
+  and searched.id = customers.id
+  and searched.id > $2
 where
   customers.organization_id = $1
-  and customers.archived_at is null
-  and customers.id > $2
-order by
-  customers.id
-limit
-  $3;
-
--- customers.stale_searchable
--- $1 organizationId, $2 after, $3 limit
--- rows
-select
-  customers.id as id,
-  (
-    kept.id is null
-    or row (kept.tags, kept.search, kept.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
-  ) as "isFound"
-from
-  customers
-  left join searchable_customers kept on kept.organization_id = $1
-  and kept.id = customers.id
-  and kept.id > $2
-where
-  customers.organization_id = $1
-  and true
   and customers.id > $2
 order by
   customers.id
@@ -1014,384 +613,100 @@ limit
   $3;
 
 -- customers.update
--- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
--- one JSON body
-with
-  stored as (
-    select
-      customers as record
-    from
-      customers
-    where
-      customers.organization_id = $1
-      and customers.id = $2
-      and customers.archived_at is null
-    for update
-  ),
-  patched as (
-    select
-      input.*
-    from
-      stored,
-      jsonb_populate_record(stored.record, $3::jsonb) input
-  ),
-  changed as (
-    update customers
-    set
-      (first_name, last_name, city, country, preferred_language, summary, tags, contact_search) = row (
-        patched.first_name,
-        patched.last_name,
-        patched.city,
-        patched.country,
-        patched.preferred_language,
-        patched.summary,
-        patched.tags,
-        patched.contact_search
-      ),
-      updated_at = greatest(now(), (customers.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
-    from
-      stored,
-      patched
-    where
-      customers.organization_id = $1
-      and customers.id = $2
-      and customers.archived_at is null
-      and (
-        $4::boolean
-        or row (
-          (stored.record).first_name,
-          (stored.record).last_name,
-          (stored.record).city,
-          (stored.record).country,
-          (stored.record).preferred_language,
-          (stored.record).summary,
-          (stored.record).tags,
-          (stored.record).contact_search
-        ) is distinct from row (
-          patched.first_name,
-          patched.last_name,
-          patched.city,
-          patched.country,
-          patched.preferred_language,
-          patched.summary,
-          patched.tags,
-          patched.contact_search
-        )
-      )
-    returning
-      customers.*
-  ),
-  searched as (
-    update searchable_customers searchable
-    set
-      (tags, search, archived_at) = row (changed.tags, changed.search, changed.archived_at)
-    from
-      changed
-    where
-      searchable.organization_id = $1
-      and searchable.id = changed.id
-      and exists (
-        select
-        from
-          stored
-        where
-          row ((stored.record).tags, (stored.record).search, (stored.record).archived_at) is distinct from row (changed.tags, changed.search, changed.archived_at)
-      )
-  ),
-  rendered as (
-    select
-      customers.id,
-      customers.updated_at,
-      (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              customers.id as id,
-              customers.first_name as "firstName",
-              customers.last_name as "lastName",
-              nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-              customers.city as city,
-              customers.country as country,
-              customers.preferred_language as "preferredLanguage",
-              customers.summary as summary,
-              customers.tags as tags,
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      customer_contacts.id as id,
-                      customer_contacts.identifier_type as "identifierType",
-                      customer_contacts.identifier_value as "identifierValue",
-                      customer_contacts.display_name as "displayName",
-                      customer_contacts.phone_number as "phoneNumber"
-                    from
-                      customer_contacts
-                    where
-                      customer_contacts.organization_id = $1
-                      and customer_contacts.customer_id = customers.id
-                    order by
-                      customer_contacts.position
-                  ) item
-              ) as contacts,
-              to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
-      ) as body
-    from
-      (
-        select
-          *
-        from
-          changed
-        union all
-        select
-          (record).*
-        from
-          stored
-        where
-          not exists (
-            select
-            from
-              changed
-          )
-      ) customers
-  ),
-  kept as (
-    update customer_bodies kept
-    set
-      updated_at = rendered.updated_at,
-      rendering = 147573592,
-      body = rendered.body
-    from
-      rendered
-    where
-      kept.organization_id = $1
-      and kept.id = rendered.id
-      and exists (
-        select
-        from
-          changed
-      )
-      and (
-        select
-          customers.updated_at
-        from
-          customers
-        where
-          customers.organization_id = $1
-          and customers.id = $2
-      ) = (
-        select
-          (record).updated_at
-        from
-          stored
-      )
-  )
-select
-  body
-from
-  rendered;
+-- $1 firstName, $2 lastName, $3 city, $4 country, $5 preferredLanguage, $6 summary, $7 tags, $8 contactSearch, $9 organizationId, $10 id
+update customers
+set
+  first_name = $1,
+  last_name = $2,
+  city = $3,
+  country = $4,
+  preferred_language = $5,
+  summary = $6,
+  tags = $7,
+  contact_search = $8,
+  updated_at = greatest(now(), (customers.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+where
+  customers.organization_id = $9
+  and customers.id = $10
+  and customers.archived_at is null
+  and row (
+    customers.first_name,
+    customers.last_name,
+    customers.city,
+    customers.country,
+    customers.preferred_language,
+    customers.summary,
+    customers.tags,
+    customers.contact_search
+  ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8);
 
--- customers.update_unsearched
--- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
--- one JSON body
-with
-  stored as (
-    select
-      customers as record
-    from
-      customers
-    where
-      customers.organization_id = $1
-      and customers.id = $2
-      and customers.archived_at is null
-    for update
-  ),
-  patched as (
-    select
-      input.*
-    from
-      stored,
-      jsonb_populate_record(stored.record, $3::jsonb) input
-  ),
-  changed as (
-    update customers
-    set
-      (city, country, preferred_language) = row (patched.city, patched.country, patched.preferred_language),
-      updated_at = greatest(now(), (customers.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
-    from
-      stored,
-      patched
-    where
-      customers.organization_id = $1
-      and customers.id = $2
-      and customers.archived_at is null
-      and (
-        $4::boolean
-        or row ((stored.record).city, (stored.record).country, (stored.record).preferred_language) is distinct from row (patched.city, patched.country, patched.preferred_language)
-      )
-    returning
-      customers.*
-  ),
-  rendered as (
-    select
-      customers.id,
-      customers.updated_at,
-      (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              customers.id as id,
-              customers.first_name as "firstName",
-              customers.last_name as "lastName",
-              nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-              customers.city as city,
-              customers.country as country,
-              customers.preferred_language as "preferredLanguage",
-              customers.summary as summary,
-              customers.tags as tags,
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      customer_contacts.id as id,
-                      customer_contacts.identifier_type as "identifierType",
-                      customer_contacts.identifier_value as "identifierValue",
-                      customer_contacts.display_name as "displayName",
-                      customer_contacts.phone_number as "phoneNumber"
-                    from
-                      customer_contacts
-                    where
-                      customer_contacts.organization_id = $1
-                      and customer_contacts.customer_id = customers.id
-                    order by
-                      customer_contacts.position
-                  ) item
-              ) as contacts,
-              to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
-      ) as body
-    from
-      (
-        select
-          *
-        from
-          changed
-        union all
-        select
-          (record).*
-        from
-          stored
-        where
-          not exists (
-            select
-            from
-              changed
-          )
-      ) customers
-  ),
-  kept as (
-    update customer_bodies kept
-    set
-      updated_at = rendered.updated_at,
-      rendering = 147573592,
-      body = rendered.body
-    from
-      rendered
-    where
-      kept.organization_id = $1
-      and kept.id = rendered.id
-      and exists (
-        select
-        from
-          changed
-      )
-      and (
-        select
-          customers.updated_at
-        from
-          customers
-        where
-          customers.organization_id = $1
-          and customers.id = $2
-      ) = (
-        select
-          (record).updated_at
-        from
-          stored
-      )
-  )
-select
-  body
-from
-  rendered;
-
--- customers.wrong_bodies
+-- customers.wrong_copies
 -- $1 organizationId, $2 after, $3 limit
--- rows
 select
   customers.id as id,
-  coalesce(
-    kept.body <> (
-      select
-        row_to_json(item)::text as body
-      from
-        (
-          select
-            customers.id as id,
-            customers.first_name as "firstName",
-            customers.last_name as "lastName",
-            nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-            customers.city as city,
-            customers.country as country,
-            customers.preferred_language as "preferredLanguage",
-            customers.summary as summary,
-            customers.tags as tags,
-            (
-              select
-                concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-              from
-                (
-                  select
-                    customer_contacts.id as id,
-                    customer_contacts.identifier_type as "identifierType",
-                    customer_contacts.identifier_value as "identifierValue",
-                    customer_contacts.display_name as "displayName",
-                    customer_contacts.phone_number as "phoneNumber"
-                  from
-                    customer_contacts
-                  where
-                    customer_contacts.organization_id = $1
-                    and customer_contacts.customer_id = customers.id
-                  order by
-                    customer_contacts.position
-                ) item
-            ) as contacts,
-            to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-            to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        ) item
-    ),
-    false
-  ) as "isFound"
+  case
+    when customers.archived_at is null then kept.id is null
+    or row (kept.updated_at) is distinct from row (customers.updated_at)
+    or searched.id is null
+    or row (searched.tags, searched.search, searched.archived_at) is distinct from row (customers.tags, customers.search, customers.archived_at)
+    or (
+      kept.rendering = 147573592
+      and kept.body <> (
+        select
+          row_to_json(item)::text as body
+        from
+          (
+            select
+              customers.id as id,
+              customers.first_name as "firstName",
+              customers.last_name as "lastName",
+              nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
+              customers.city as city,
+              customers.country as country,
+              customers.preferred_language as "preferredLanguage",
+              customers.summary as summary,
+              customers.tags as tags,
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      customer_contacts.id as id,
+                      customer_contacts.identifier_type as "identifierType",
+                      customer_contacts.identifier_value as "identifierValue",
+                      customer_contacts.display_name as "displayName",
+                      customer_contacts.phone_number as "phoneNumber"
+                    from
+                      customer_contacts
+                    where
+                      customer_contacts.organization_id = $1
+                      and customer_contacts.customer_id = customers.id
+                    order by
+                      customer_contacts.position
+                  ) item
+              ) as contacts,
+              to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+          ) item
+      )
+    )
+    else kept.id is not null
+    or (
+      searched.id is not null
+      and searched.archived_at is null
+    )
+  end as "isFound"
 from
   customers
   left join customer_bodies kept on kept.organization_id = $1
   and kept.id = customers.id
   and kept.id > $2
-  and kept.updated_at = customers.updated_at
-  and kept.rendering = 147573592
+  left join searchable_customers searched on searched.organization_id = $1
+  and searched.id = customers.id
+  and searched.id > $2
 where
   customers.organization_id = $1
-  and customers.archived_at is null
   and customers.id > $2
 order by
   customers.id

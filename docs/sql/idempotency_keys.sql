@@ -2,7 +2,7 @@
 
 -- idempotency_keys.due_for_sweep
 -- $1 limit
--- rows; a custom plan at each run
+-- a custom plan at each run
 select
   organization_id as "organizationId",
   fingerprint as fingerprint
@@ -17,7 +17,6 @@ limit
 
 -- idempotency_keys.find
 -- $1 organizationId, $2 fingerprint
--- rows
 select
   status as status,
   headers as headers,
@@ -32,7 +31,6 @@ where
 
 -- idempotency_keys.keep
 -- $1 organizationId, $2 fingerprint, $3 bodyHash, $4 status, $5 headers, $6 body
--- rows
 insert into
   idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
 values
@@ -51,13 +49,11 @@ returning
 
 -- idempotency_keys.lock
 -- $1 lock
--- rows
 select
   pg_try_advisory_xact_lock($1::bigint) as "isLocked";
 
 -- idempotency_keys.sweep
 -- $1 organizationId, $2 fingerprints
--- rows
 delete from idempotency_keys
 where
   idempotency_keys.organization_id = $1

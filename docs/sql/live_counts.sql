@@ -2,7 +2,6 @@
 
 -- live_counts.add
 -- $1 organizationId, $2 resource, $3 amount
--- rows
 insert into
   live_counts (organization_id, resource, slot, live)
 values
@@ -13,7 +12,6 @@ set
 
 -- live_counts.find_drift
 -- $1 organizationId
--- rows
 with
   drift as (
     select
@@ -92,7 +90,6 @@ order by
 
 -- live_counts.mend_drift
 -- $1 organizationId
--- rows
 with
   drift as (
     select
@@ -182,12 +179,3 @@ from
   drift
 order by
   resource;
-
--- live_counts.start
--- $1 organizationId, $2 resource
--- rows
-insert into
-  live_counts (organization_id, resource, slot, live)
-values
-  ($1::uuid, $2, 0, 0)
-on conflict do nothing;

@@ -2,9 +2,8 @@
 
 -- opportunities.archive
 -- $1 organizationId, $2 id
--- one JSON body
 with
-  opportunities as (
+  gone as (
     update opportunities
     set
       archived_at = now()
@@ -13,35 +12,26 @@ with
       and opportunities.id = $2
       and opportunities.archived_at is null
     returning
-      *
+      opportunities.id,
+      opportunities.archived_at
   ),
-  counted as (
+  uncounted as (
     update live_counts
     set
-      live = live_counts.live - gone.amount
+      live = live_counts.live - 1
     from
-      (
-        select
-          count(*)
-        from
-          opportunities
-      ) gone (amount)
+      gone
     where
       live_counts.organization_id = $1
       and live_counts.resource = 'opportunities'
-      and gone.amount > 0
       and live_counts.slot = (
         select
-          live_counts.slot
+          min(live_counts.slot)
         from
           live_counts
         where
           live_counts.organization_id = $1
           and live_counts.resource = 'opportunities'
-        order by
-          (live_counts.slot + 16 - pg_backend_pid() % 16) % 16
-        limit
-          1
       )
   )
 select
@@ -49,15 +39,14 @@ select
 from
   (
     select
-      opportunities.id as id,
-      to_char(opportunities.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+      gone.id as id,
+      to_char(gone.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
     from
-      opportunities
+      gone
   ) item;
 
 -- opportunities.customer
 -- $1 organizationId, $2 id
--- rows
 select
   customer_id as "customerId"
 from
@@ -68,7 +57,6 @@ where
 
 -- opportunities.get
 -- $1 organizationId, $2 id
--- one JSON body, found by its key
 select
   row_to_json(item)::text as body
 from
@@ -111,489 +99,407 @@ from
   ) item;
 
 -- opportunities.list
--- $1 organizationId, $2 limit, $3 offset
--- one JSON body
+-- $1 organizationId, $2 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  opportunities.id as id,
-                  opportunities.title as title,
-                  opportunities.short_ref as "shortRef",
-                  opportunities.destination as destination,
-                  opportunities.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  opportunities.seller_member_id as "sellerMemberId",
-                  team_members.name as "sellerName",
-                  opportunities.budget_min as "budgetMin",
-                  opportunities.budget_max as "budgetMax",
-                  opportunities.budget_currency as "budgetCurrency",
-                  opportunities.check_in_date as "checkInDate",
-                  opportunities.nights as nights,
-                  opportunities.passenger_count as "passengerCount",
-                  opportunities.sales_stage as "salesStage",
-                  pipeline_stages.key as stage,
-                  opportunities.stage_id as "stageId",
-                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  opportunities
-                  left join customers on customers.organization_id = opportunities.organization_id
-                  and customers.id = opportunities.customer_id
-                  left join team_members on team_members.organization_id = opportunities.organization_id
-                  and team_members.id = opportunities.seller_member_id
-                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-                  and pipeline_stages.id = opportunities.stage_id
-                where
-                  opportunities.organization_id = $1
-                  and opportunities.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                opportunities.id as id
-              from
-                opportunities
-              where
-                opportunities.organization_id = $1
-                and opportunities.archived_at is null
-              order by
-                opportunities.updated_at desc nulls last,
-                opportunities.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $2
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $2::int,
-    ',"offset":',
-    $3::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'opportunities'
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          opportunities.id as id,
+          opportunities.title as title,
+          opportunities.short_ref as "shortRef",
+          opportunities.destination as destination,
+          opportunities.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          opportunities.seller_member_id as "sellerMemberId",
+          team_members.name as "sellerName",
+          opportunities.budget_min as "budgetMin",
+          opportunities.budget_max as "budgetMax",
+          opportunities.budget_currency as "budgetCurrency",
+          opportunities.check_in_date as "checkInDate",
+          opportunities.nights as nights,
+          opportunities.passenger_count as "passengerCount",
+          opportunities.sales_stage as "salesStage",
+          pipeline_stages.key as stage,
+          opportunities.stage_id as "stageId",
+          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          opportunities
+          left join customers on customers.organization_id = opportunities.organization_id
+          and customers.id = opportunities.customer_id
+          left join team_members on team_members.organization_id = opportunities.organization_id
+          and team_members.id = opportunities.seller_member_id
+          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+          and pipeline_stages.id = opportunities.stage_id
+        where
+          opportunities.organization_id = $1
+          and opportunities.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          opportunities.id as id
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+        order by
+          opportunities.updated_at desc nulls last,
+          opportunities.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $2
+  ) page;
 
 -- opportunities.list offset
 -- $1 organizationId, $2 offset, $3 limit
--- one JSON body
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  opportunities.id as id,
-                  opportunities.title as title,
-                  opportunities.short_ref as "shortRef",
-                  opportunities.destination as destination,
-                  opportunities.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  opportunities.seller_member_id as "sellerMemberId",
-                  team_members.name as "sellerName",
-                  opportunities.budget_min as "budgetMin",
-                  opportunities.budget_max as "budgetMax",
-                  opportunities.budget_currency as "budgetCurrency",
-                  opportunities.check_in_date as "checkInDate",
-                  opportunities.nights as nights,
-                  opportunities.passenger_count as "passengerCount",
-                  opportunities.sales_stage as "salesStage",
-                  pipeline_stages.key as stage,
-                  opportunities.stage_id as "stageId",
-                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  opportunities
-                  left join customers on customers.organization_id = opportunities.organization_id
-                  and customers.id = opportunities.customer_id
-                  left join team_members on team_members.organization_id = opportunities.organization_id
-                  and team_members.id = opportunities.seller_member_id
-                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-                  and pipeline_stages.id = opportunities.stage_id
-                where
-                  opportunities.organization_id = $1
-                  and opportunities.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                opportunities.id as id
-              from
-                opportunities
-              where
-                opportunities.organization_id = $1
-                and opportunities.archived_at is null
-              order by
-                opportunities.updated_at desc nulls last,
-                opportunities.id desc nulls last
-              limit
-                100
-              offset
-                $2
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $2::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'opportunities'
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          opportunities.id as id,
+          opportunities.title as title,
+          opportunities.short_ref as "shortRef",
+          opportunities.destination as destination,
+          opportunities.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          opportunities.seller_member_id as "sellerMemberId",
+          team_members.name as "sellerName",
+          opportunities.budget_min as "budgetMin",
+          opportunities.budget_max as "budgetMax",
+          opportunities.budget_currency as "budgetCurrency",
+          opportunities.check_in_date as "checkInDate",
+          opportunities.nights as nights,
+          opportunities.passenger_count as "passengerCount",
+          opportunities.sales_stage as "salesStage",
+          pipeline_stages.key as stage,
+          opportunities.stage_id as "stageId",
+          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          opportunities
+          left join customers on customers.organization_id = opportunities.organization_id
+          and customers.id = opportunities.customer_id
+          left join team_members on team_members.organization_id = opportunities.organization_id
+          and team_members.id = opportunities.seller_member_id
+          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+          and pipeline_stages.id = opportunities.stage_id
+        where
+          opportunities.organization_id = $1
+          and opportunities.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          opportunities.id as id
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+        order by
+          opportunities.updated_at desc nulls last,
+          opportunities.id desc nulls last
+        limit
+          100
+        offset
+          $2
+      ) page
+    limit
+      $3
+  ) page;
 
 -- opportunities.list query
--- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; a custom plan at each run
+-- $1 organizationId, $2 query, $3 limit
+-- a custom plan at each run
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  opportunities.id as id,
-                  opportunities.title as title,
-                  opportunities.short_ref as "shortRef",
-                  opportunities.destination as destination,
-                  opportunities.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  opportunities.seller_member_id as "sellerMemberId",
-                  team_members.name as "sellerName",
-                  opportunities.budget_min as "budgetMin",
-                  opportunities.budget_max as "budgetMax",
-                  opportunities.budget_currency as "budgetCurrency",
-                  opportunities.check_in_date as "checkInDate",
-                  opportunities.nights as nights,
-                  opportunities.passenger_count as "passengerCount",
-                  opportunities.sales_stage as "salesStage",
-                  pipeline_stages.key as stage,
-                  opportunities.stage_id as "stageId",
-                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  opportunities
-                  left join customers on customers.organization_id = opportunities.organization_id
-                  and customers.id = opportunities.customer_id
-                  left join team_members on team_members.organization_id = opportunities.organization_id
-                  and team_members.id = opportunities.seller_member_id
-                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-                  and pipeline_stages.id = opportunities.stage_id
-                where
-                  opportunities.organization_id = $1
-                  and opportunities.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                opportunities.id as id
-              from
-                opportunities
-              where
-                opportunities.organization_id = $1
-                and opportunities.archived_at is null
-                and opportunities.search like contains_pattern ($2)
-              order by
-                opportunities.updated_at desc nulls last,
-                opportunities.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        opportunities
-      where
-        opportunities.organization_id = $1
-        and opportunities.archived_at is null
-        and opportunities.search like contains_pattern ($2)
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          opportunities.id as id,
+          opportunities.title as title,
+          opportunities.short_ref as "shortRef",
+          opportunities.destination as destination,
+          opportunities.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          opportunities.seller_member_id as "sellerMemberId",
+          team_members.name as "sellerName",
+          opportunities.budget_min as "budgetMin",
+          opportunities.budget_max as "budgetMax",
+          opportunities.budget_currency as "budgetCurrency",
+          opportunities.check_in_date as "checkInDate",
+          opportunities.nights as nights,
+          opportunities.passenger_count as "passengerCount",
+          opportunities.sales_stage as "salesStage",
+          pipeline_stages.key as stage,
+          opportunities.stage_id as "stageId",
+          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          opportunities
+          left join customers on customers.organization_id = opportunities.organization_id
+          and customers.id = opportunities.customer_id
+          left join team_members on team_members.organization_id = opportunities.organization_id
+          and team_members.id = opportunities.seller_member_id
+          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+          and pipeline_stages.id = opportunities.stage_id
+        where
+          opportunities.organization_id = $1
+          and opportunities.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          opportunities.id as id
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+          and opportunities.search like contains_pattern ($2)
+        order by
+          opportunities.updated_at desc nulls last,
+          opportunities.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- opportunities.list salesStage
--- $1 organizationId, $2 salesStage, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 salesStage, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  opportunities.id as id,
-                  opportunities.title as title,
-                  opportunities.short_ref as "shortRef",
-                  opportunities.destination as destination,
-                  opportunities.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  opportunities.seller_member_id as "sellerMemberId",
-                  team_members.name as "sellerName",
-                  opportunities.budget_min as "budgetMin",
-                  opportunities.budget_max as "budgetMax",
-                  opportunities.budget_currency as "budgetCurrency",
-                  opportunities.check_in_date as "checkInDate",
-                  opportunities.nights as nights,
-                  opportunities.passenger_count as "passengerCount",
-                  opportunities.sales_stage as "salesStage",
-                  pipeline_stages.key as stage,
-                  opportunities.stage_id as "stageId",
-                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  opportunities
-                  left join customers on customers.organization_id = opportunities.organization_id
-                  and customers.id = opportunities.customer_id
-                  left join team_members on team_members.organization_id = opportunities.organization_id
-                  and team_members.id = opportunities.seller_member_id
-                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-                  and pipeline_stages.id = opportunities.stage_id
-                where
-                  opportunities.organization_id = $1
-                  and opportunities.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                opportunities.id as id
-              from
-                opportunities
-              where
-                opportunities.organization_id = $1
-                and opportunities.archived_at is null
-                and opportunities.sales_stage = $2
-              order by
-                opportunities.updated_at desc nulls last,
-                opportunities.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        opportunities
-      where
-        opportunities.organization_id = $1
-        and opportunities.archived_at is null
-        and opportunities.sales_stage = $2
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          opportunities.id as id,
+          opportunities.title as title,
+          opportunities.short_ref as "shortRef",
+          opportunities.destination as destination,
+          opportunities.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          opportunities.seller_member_id as "sellerMemberId",
+          team_members.name as "sellerName",
+          opportunities.budget_min as "budgetMin",
+          opportunities.budget_max as "budgetMax",
+          opportunities.budget_currency as "budgetCurrency",
+          opportunities.check_in_date as "checkInDate",
+          opportunities.nights as nights,
+          opportunities.passenger_count as "passengerCount",
+          opportunities.sales_stage as "salesStage",
+          pipeline_stages.key as stage,
+          opportunities.stage_id as "stageId",
+          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          opportunities
+          left join customers on customers.organization_id = opportunities.organization_id
+          and customers.id = opportunities.customer_id
+          left join team_members on team_members.organization_id = opportunities.organization_id
+          and team_members.id = opportunities.seller_member_id
+          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+          and pipeline_stages.id = opportunities.stage_id
+        where
+          opportunities.organization_id = $1
+          and opportunities.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          opportunities.id as id
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+          and opportunities.sales_stage = $2
+        order by
+          opportunities.updated_at desc nulls last,
+          opportunities.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- opportunities.list stageId
--- $1 organizationId, $2 stageId, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 stageId, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  opportunities.id as id,
-                  opportunities.title as title,
-                  opportunities.short_ref as "shortRef",
-                  opportunities.destination as destination,
-                  opportunities.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  opportunities.seller_member_id as "sellerMemberId",
-                  team_members.name as "sellerName",
-                  opportunities.budget_min as "budgetMin",
-                  opportunities.budget_max as "budgetMax",
-                  opportunities.budget_currency as "budgetCurrency",
-                  opportunities.check_in_date as "checkInDate",
-                  opportunities.nights as nights,
-                  opportunities.passenger_count as "passengerCount",
-                  opportunities.sales_stage as "salesStage",
-                  pipeline_stages.key as stage,
-                  opportunities.stage_id as "stageId",
-                  coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-                  to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-                  to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-                  to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  opportunities
-                  left join customers on customers.organization_id = opportunities.organization_id
-                  and customers.id = opportunities.customer_id
-                  left join team_members on team_members.organization_id = opportunities.organization_id
-                  and team_members.id = opportunities.seller_member_id
-                  left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-                  and pipeline_stages.id = opportunities.stage_id
-                where
-                  opportunities.organization_id = $1
-                  and opportunities.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                opportunities.id as id
-              from
-                opportunities
-              where
-                opportunities.organization_id = $1
-                and opportunities.archived_at is null
-                and opportunities.stage_id = $2
-              order by
-                opportunities.updated_at desc nulls last,
-                opportunities.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        opportunities
-      where
-        opportunities.organization_id = $1
-        and opportunities.archived_at is null
-        and opportunities.stage_id = $2
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          opportunities.id as id,
+          opportunities.title as title,
+          opportunities.short_ref as "shortRef",
+          opportunities.destination as destination,
+          opportunities.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          opportunities.seller_member_id as "sellerMemberId",
+          team_members.name as "sellerName",
+          opportunities.budget_min as "budgetMin",
+          opportunities.budget_max as "budgetMax",
+          opportunities.budget_currency as "budgetCurrency",
+          opportunities.check_in_date as "checkInDate",
+          opportunities.nights as nights,
+          opportunities.passenger_count as "passengerCount",
+          opportunities.sales_stage as "salesStage",
+          pipeline_stages.key as stage,
+          opportunities.stage_id as "stageId",
+          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          opportunities
+          left join customers on customers.organization_id = opportunities.organization_id
+          and customers.id = opportunities.customer_id
+          left join team_members on team_members.organization_id = opportunities.organization_id
+          and team_members.id = opportunities.seller_member_id
+          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+          and pipeline_stages.id = opportunities.stage_id
+        where
+          opportunities.organization_id = $1
+          and opportunities.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          opportunities.id as id
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+          and opportunities.stage_id = $2
+        order by
+          opportunities.updated_at desc nulls last,
+          opportunities.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
--- opportunities.lock_record
--- $1 organizationId, $2 id
--- rows
+-- opportunities.list_total
+-- $1 organizationId
 select
-  id as id
+  coalesce(sum(live_counts.live), 0) as total
+from
+  live_counts
+where
+  live_counts.organization_id = $1
+  and live_counts.resource = 'opportunities';
+
+-- opportunities.list_total query
+-- $1 organizationId, $2 query
+-- a custom plan at each run
+select
+  count(*) as total
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.archived_at is null
+  and opportunities.search like contains_pattern ($2);
+
+-- opportunities.list_total salesStage
+-- $1 organizationId, $2 salesStage
+select
+  count(*) as total
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.archived_at is null
+  and opportunities.sales_stage = $2;
+
+-- opportunities.list_total stageId
+-- $1 organizationId, $2 stageId
+select
+  count(*) as total
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.archived_at is null
+  and opportunities.stage_id = $2;
+
+-- opportunities.lock
+-- $1 organizationId, $2 id
+select
 from
   opportunities
 where
   opportunities.organization_id = $1
   and opportunities.id = $2
-  and opportunities.archived_at is null
 for update;
 
 -- opportunities.put_insert
 -- $1 organizationId, $2 id, $3 title, $4 shortRef, $5 destination, $6 customerId, $7 sellerMemberId, $8 budgetMin, $9 budgetMax, $10 budgetCurrency, $11 checkInDate, $12 nights, $13 passengerCount, $14 salesStage, $15 stageId, $16 temperature, $17 temperatureOverride, $18 qualifiedAt, $19 lastActivityAt
--- rows
 insert into
   opportunities (
     organization_id,
@@ -650,7 +556,6 @@ returning
 
 -- opportunities.put_lock
 -- $1 organizationId, $2 id
--- rows
 select
   archived_at is not null as "isArchived",
   customer_id as "customerId",
@@ -665,7 +570,6 @@ for update;
 
 -- opportunities.put_references
 -- $1 organizationId, $2 customerId, $3 sellerMemberId, $4 stageId
--- rows
 select
   exists (
     select
@@ -697,7 +601,6 @@ select
 
 -- opportunities.put_replace
 -- $1 title, $2 shortRef, $3 destination, $4 customerId, $5 sellerMemberId, $6 budgetMin, $7 budgetMax, $8 budgetCurrency, $9 checkInDate, $10 nights, $11 passengerCount, $12 salesStage, $13 stageId, $14 temperature, $15 temperatureOverride, $16 qualifiedAt, $17 lastActivityAt, $18 organizationId, $19 id
--- rows
 update opportunities
 set
   title = $1,

@@ -1,7 +1,6 @@
 -- Made by npm run docs from the repositories; see docs/changing-it.md.
 
 -- organizations.all
--- rows
 select
   id as id,
   name as name,
@@ -14,7 +13,6 @@ order by
 
 -- organizations.create
 -- $1 id, $2 name
--- rows
 insert into
   organizations (id, name, created_at)
 values
@@ -24,7 +22,6 @@ returning
 
 -- organizations.find
 -- $1 id
--- rows
 select
   id as id
 from
@@ -34,7 +31,6 @@ where
 
 -- organizations.get
 -- $1 id
--- one JSON body
 select
   row_to_json(item)::text as body
 from
@@ -51,7 +47,6 @@ from
 
 -- organizations.list
 -- $1 limit, $2 offset
--- one JSON body
 select
   concat(
     '{"data":[',

@@ -2,9 +2,8 @@
 
 -- pipeline_stages.archive
 -- $1 organizationId, $2 id
--- one JSON body
 with
-  pipeline_stages as (
+  gone as (
     update pipeline_stages
     set
       archived_at = now()
@@ -13,22 +12,22 @@ with
       and pipeline_stages.id = $2
       and pipeline_stages.archived_at is null
     returning
-      *
+      pipeline_stages.id,
+      pipeline_stages.archived_at
   )
 select
   row_to_json(item)::text as body
 from
   (
     select
-      pipeline_stages.id as id,
-      to_char(pipeline_stages.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+      gone.id as id,
+      to_char(gone.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
     from
-      pipeline_stages
+      gone
   ) item;
 
 -- pipeline_stages.get
 -- $1 organizationId, $2 id
--- one JSON body, found by its key
 select
   row_to_json(item)::text as body
 from
@@ -46,22 +45,18 @@ from
       and pipeline_stages.archived_at is null
   ) item;
 
--- pipeline_stages.lock_record
+-- pipeline_stages.lock
 -- $1 organizationId, $2 id
--- rows
 select
-  id as id
 from
   pipeline_stages
 where
   pipeline_stages.organization_id = $1
   and pipeline_stages.id = $2
-  and pipeline_stages.archived_at is null
 for update;
 
 -- pipeline_stages.put_insert
 -- $1 organizationId, $2 id, $3 key, $4 name, $5 position
--- rows
 insert into
   pipeline_stages (organization_id, id, key, name, position, created_at, updated_at, archived_at)
 values
@@ -72,7 +67,6 @@ returning
 
 -- pipeline_stages.put_lock
 -- $1 organizationId, $2 id
--- rows
 select
   archived_at is not null as "isArchived"
 from
@@ -83,12 +77,10 @@ where
 for update;
 
 -- pipeline_stages.put_references
--- rows
 select;
 
 -- pipeline_stages.put_replace
 -- $1 key, $2 name, $3 position, $4 organizationId, $5 id
--- rows
 update pipeline_stages
 set
   key = $1,

@@ -2,9 +2,8 @@
 
 -- products.archive
 -- $1 organizationId, $2 id
--- one JSON body
 with
-  products as (
+  gone as (
     update products
     set
       archived_at = now()
@@ -13,52 +12,26 @@ with
       and products.id = $2
       and products.archived_at is null
     returning
-      *
+      products.id,
+      products.archived_at
   ),
-  searched as (
-    update searchable_products searchable
-    set
-      (type, status, budget_tier, external_reference_code, search, archived_at) = row (
-        products.type,
-        products.status,
-        products.budget_tier,
-        products.external_reference_code,
-        products.search,
-        products.archived_at
-      )
-    from
-      products
-    where
-      searchable.organization_id = $1
-      and searchable.id = products.id
-  ),
-  counted as (
+  uncounted as (
     update live_counts
     set
-      live = live_counts.live - gone.amount
+      live = live_counts.live - 1
     from
-      (
-        select
-          count(*)
-        from
-          products
-      ) gone (amount)
+      gone
     where
       live_counts.organization_id = $1
       and live_counts.resource = 'products'
-      and gone.amount > 0
       and live_counts.slot = (
         select
-          live_counts.slot
+          min(live_counts.slot)
         from
           live_counts
         where
           live_counts.organization_id = $1
           and live_counts.resource = 'products'
-        order by
-          (live_counts.slot + 16 - pg_backend_pid() % 16) % 16
-        limit
-          1
       )
   )
 select
@@ -66,45 +39,14 @@ select
 from
   (
     select
-      products.id as id,
-      to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+      gone.id as id,
+      to_char(gone.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
     from
-      products
+      gone
   ) item;
-
--- products.copy_searchable
--- $1 organizationId, $2 ids
--- rows
-insert into
-  searchable_products as searchable (organization_id, id, type, status, budget_tier, external_reference_code, search, archived_at)
-select
-  products.organization_id,
-  products.id,
-  products.type,
-  products.status,
-  products.budget_tier,
-  products.external_reference_code,
-  products.search,
-  products.archived_at
-from
-  products
-where
-  products.organization_id = $1
-  and products.id = any ($2::uuid[])
-on conflict (organization_id, id) do update
-set
-  (type, status, budget_tier, external_reference_code, search, archived_at) = row (
-    excluded.type,
-    excluded.status,
-    excluded.budget_tier,
-    excluded.external_reference_code,
-    excluded.search,
-    excluded.archived_at
-  );
 
 -- products.create
 -- $1 organizationId, $2 id, $3 title, $4 type, $5 status, $6 pricingMode, $7 budgetTier, $8 capacityMin, $9 capacityMax, $10 currency, $11 description, $12 shortDescription, $13 specialConditions, $14 durationDays, $15 durationHours, $16 includes, $17 excludes, $18 externalReferenceCode, $19 fromPrice, $20 priceMax, $21 operator, $22 priceBasis, $23 validFrom, $24 validUntil
--- rows
 insert into
   products (
     organization_id,
@@ -172,14 +114,15 @@ values
     default
   );
 
--- products.create_variants
--- $1 variants, $2 organizationId, $3 id
--- rows
+-- products.create_variant
+-- $1 organizationId, $2 id, $3 productId, $4 label, $5 position, $6 status, $7 capacityMin, $8 capacityMax, $9 currency, $10 description, $11 shortDescription, $12 durationDays, $13 includes, $14 excludes, $15 fromPrice, $16 priceMax
 insert into
   product_variants (
     organization_id,
+    id,
     product_id,
     label,
+    position,
     status,
     capacity_min,
     capacity_max,
@@ -187,40 +130,41 @@ insert into
     description,
     short_description,
     duration_days,
+    duration_hours,
     includes,
     excludes,
     from_price,
-    price_max,
-    id,
-    position
+    price_max
   )
-select
-  products.organization_id,
-  products.id,
-  input.label,
-  input.status,
-  input.capacity_min,
-  input.capacity_max,
-  input.currency,
-  input.description,
-  input.short_description,
-  input.duration_days,
-  input.includes,
-  input.excludes,
-  input.from_price,
-  input.price_max,
-  input.id,
-  input.position
-from
-  products,
-  jsonb_populate_recordset(null::product_variants, $1::jsonb) input
+values
+  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, default, $13, $14, $15, $16);
+
+-- products.drop_read_row
+-- $1 organizationId, $2 id
+delete from product_bodies
 where
-  products.organization_id = $2
-  and products.id = $3;
+  product_bodies.organization_id = $1
+  and product_bodies.id = $2;
+
+-- products.drop_search_row
+-- $1 organizationId, $2 id
+delete from searchable_products
+where
+  searchable_products.organization_id = $1
+  and searchable_products.id = $2
+  and not exists (
+    select
+    from
+      products
+    where
+      products.organization_id = $1
+      and products.id = $2
+      and products.archived_at is null
+  );
 
 -- products.due_for_purge
 -- $1 before, $2 limit
--- rows; a custom plan at each run
+-- a custom plan at each run
 select
   organization_id as "organizationId",
   id as id
@@ -236,772 +180,125 @@ limit
 
 -- products.get
 -- $1 organizationId, $2 id
--- one JSON body, found by its key
 select
-  coalesce(
-    (
-      select
-        kept.body
-      from
-        product_bodies kept
-      where
-        kept.organization_id = $1
-        and kept.id = products.id
-        and kept.updated_at = products.updated_at
-        and kept.rendering = 44438628
-    ),
-    (
-      select
-        row_to_json(item)::text as body
-      from
-        (
-          select
-            products.id as id,
-            products.title as title,
-            products.type as type,
-            products.status as status,
-            products.pricing_mode as "pricingMode",
-            products.budget_tier as "budgetTier",
-            products.capacity_min as "capacityMin",
-            products.capacity_max as "capacityMax",
-            products.cover_image as "coverImage",
-            products.currency as currency,
-            products.description as description,
-            products.short_description as "shortDescription",
-            products.special_conditions as "specialConditions",
-            products.destinations as destinations,
-            products.duration_days as "durationDays",
-            products.duration_hours as "durationHours",
-            products.includes as includes,
-            products.excludes as excludes,
-            products.gallery as gallery,
-            products.external_reference_code as "externalReferenceCode",
-            products.from_price as "fromPrice",
-            products.price_max as "priceMax",
-            products.operator as operator,
-            products.price_basis as "priceBasis",
-            products.valid_from as "validFrom",
-            products.valid_until as "validUntil",
-            (
-              select
-                concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-              from
-                (
-                  select
-                    product_variants.id as id,
-                    product_variants.label as label,
-                    product_variants.position as position,
-                    product_variants.status as status,
-                    product_variants.capacity_min as "capacityMin",
-                    product_variants.capacity_max as "capacityMax",
-                    product_variants.currency as currency,
-                    product_variants.description as description,
-                    product_variants.short_description as "shortDescription",
-                    product_variants.duration_days as "durationDays",
-                    product_variants.duration_hours as "durationHours",
-                    product_variants.includes as includes,
-                    product_variants.excludes as excludes,
-                    product_variants.from_price as "fromPrice",
-                    product_variants.price_max as "priceMax"
-                  from
-                    product_variants
-                  where
-                    product_variants.organization_id = $1
-                    and product_variants.product_id = products.id
-                  order by
-                    product_variants.position
-                ) item
-            ) as variants,
-            to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-            to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        ) item
-    )
-  ) as body
+  product_bodies.body
 from
-  products
+  product_bodies
 where
-  products.organization_id = $1
-  and products.id = $2
-  and products.archived_at is null;
-
--- products.keep_bodies
--- $1 organizationId, $2 ids
--- rows
-insert into
-  product_bodies (organization_id, id, updated_at, rendering, body)
-select
-  products.organization_id,
-  products.id,
-  products.updated_at,
-  44438628,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-      ) item
-  )
-from
-  products
-where
-  products.organization_id = $1
-  and products.id = any ($2::uuid[])
-on conflict (organization_id, id) do update
-set
-  updated_at = excluded.updated_at,
-  rendering = excluded.rendering,
-  body = excluded.body;
-
--- products.keep_new_body
--- $1 organizationId, $2 id
--- one JSON body
-insert into
-  product_bodies as kept (organization_id, id, updated_at, rendering, body)
-select
-  products.organization_id,
-  products.id,
-  products.updated_at,
-  44438628,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-      ) item
-  )
-from
-  products
-where
-  products.organization_id = $1
-  and products.id = $2
-returning
-  kept.body;
+  product_bodies.organization_id = $1
+  and product_bodies.id = $2
+  and product_bodies.rendering = 44438628;
 
 -- products.list
--- $1 organizationId, $2 limit, $3 offset
--- one JSON body
+-- $1 organizationId, $2 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                product_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 44438628
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    products.id as id,
-                    products.title as title,
-                    products.type as type,
-                    products.status as status,
-                    products.pricing_mode as "pricingMode",
-                    products.budget_tier as "budgetTier",
-                    products.capacity_min as "capacityMin",
-                    products.capacity_max as "capacityMax",
-                    products.cover_image as "coverImage",
-                    products.currency as currency,
-                    products.description as description,
-                    products.short_description as "shortDescription",
-                    products.special_conditions as "specialConditions",
-                    products.destinations as destinations,
-                    products.duration_days as "durationDays",
-                    products.duration_hours as "durationHours",
-                    products.includes as includes,
-                    products.excludes as excludes,
-                    products.gallery as gallery,
-                    products.external_reference_code as "externalReferenceCode",
-                    products.from_price as "fromPrice",
-                    products.price_max as "priceMax",
-                    products.operator as operator,
-                    products.price_basis as "priceBasis",
-                    products.valid_from as "validFrom",
-                    products.valid_until as "validUntil",
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            product_variants.id as id,
-                            product_variants.label as label,
-                            product_variants.position as position,
-                            product_variants.status as status,
-                            product_variants.capacity_min as "capacityMin",
-                            product_variants.capacity_max as "capacityMax",
-                            product_variants.currency as currency,
-                            product_variants.description as description,
-                            product_variants.short_description as "shortDescription",
-                            product_variants.duration_days as "durationDays",
-                            product_variants.duration_hours as "durationHours",
-                            product_variants.includes as includes,
-                            product_variants.excludes as excludes,
-                            product_variants.from_price as "fromPrice",
-                            product_variants.price_max as "priceMax"
-                          from
-                            product_variants
-                          where
-                            product_variants.organization_id = $1
-                            and product_variants.product_id = products.id
-                          order by
-                            product_variants.position
-                        ) item
-                    ) as variants,
-                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    products
-                  where
-                    products.organization_id = $1
-                    and products.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id,
-                updated_at
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is null
-              order by
-                products.updated_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $2
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $2::int,
-    ',"offset":',
-    $3::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'products'
-    ),
-    '}}'
-  ) as body;
+  *
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          product_bodies.id,
+          case
+            when product_bodies.rendering = 44438628 then product_bodies.body
+          end as body
+        from
+          product_bodies
+        where
+          product_bodies.organization_id = $1
+        order by
+          product_bodies.updated_at desc nulls last,
+          product_bodies.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $2
+  ) page
+limit
+  $2;
 
 -- products.list budgetTier
--- $1 organizationId, $2 budgetTier, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 budgetTier, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                product_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 44438628
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    products.id as id,
-                    products.title as title,
-                    products.type as type,
-                    products.status as status,
-                    products.pricing_mode as "pricingMode",
-                    products.budget_tier as "budgetTier",
-                    products.capacity_min as "capacityMin",
-                    products.capacity_max as "capacityMax",
-                    products.cover_image as "coverImage",
-                    products.currency as currency,
-                    products.description as description,
-                    products.short_description as "shortDescription",
-                    products.special_conditions as "specialConditions",
-                    products.destinations as destinations,
-                    products.duration_days as "durationDays",
-                    products.duration_hours as "durationHours",
-                    products.includes as includes,
-                    products.excludes as excludes,
-                    products.gallery as gallery,
-                    products.external_reference_code as "externalReferenceCode",
-                    products.from_price as "fromPrice",
-                    products.price_max as "priceMax",
-                    products.operator as operator,
-                    products.price_basis as "priceBasis",
-                    products.valid_from as "validFrom",
-                    products.valid_until as "validUntil",
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            product_variants.id as id,
-                            product_variants.label as label,
-                            product_variants.position as position,
-                            product_variants.status as status,
-                            product_variants.capacity_min as "capacityMin",
-                            product_variants.capacity_max as "capacityMax",
-                            product_variants.currency as currency,
-                            product_variants.description as description,
-                            product_variants.short_description as "shortDescription",
-                            product_variants.duration_days as "durationDays",
-                            product_variants.duration_hours as "durationHours",
-                            product_variants.includes as includes,
-                            product_variants.excludes as excludes,
-                            product_variants.from_price as "fromPrice",
-                            product_variants.price_max as "priceMax"
-                          from
-                            product_variants
-                          where
-                            product_variants.organization_id = $1
-                            and product_variants.product_id = products.id
-                          order by
-                            product_variants.position
-                        ) item
-                    ) as variants,
-                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    products
-                  where
-                    products.organization_id = $1
-                    and products.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id,
-                updated_at
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is null
-                and products.budget_tier = $2
-              order by
-                products.updated_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is null
-        and products.budget_tier = $2
-    ),
-    '}}'
-  ) as body;
+  *
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          product_bodies.id,
+          case
+            when product_bodies.rendering = 44438628 then product_bodies.body
+          end as body
+        from
+          product_bodies
+        where
+          product_bodies.organization_id = $1
+          and product_bodies.budget_tier = $2
+        order by
+          product_bodies.updated_at desc nulls last,
+          product_bodies.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page
+limit
+  $3;
 
 -- products.list externalReferenceCode
--- $1 organizationId, $2 externalReferenceCode, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 externalReferenceCode, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                product_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 44438628
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    products.id as id,
-                    products.title as title,
-                    products.type as type,
-                    products.status as status,
-                    products.pricing_mode as "pricingMode",
-                    products.budget_tier as "budgetTier",
-                    products.capacity_min as "capacityMin",
-                    products.capacity_max as "capacityMax",
-                    products.cover_image as "coverImage",
-                    products.currency as currency,
-                    products.description as description,
-                    products.short_description as "shortDescription",
-                    products.special_conditions as "specialConditions",
-                    products.destinations as destinations,
-                    products.duration_days as "durationDays",
-                    products.duration_hours as "durationHours",
-                    products.includes as includes,
-                    products.excludes as excludes,
-                    products.gallery as gallery,
-                    products.external_reference_code as "externalReferenceCode",
-                    products.from_price as "fromPrice",
-                    products.price_max as "priceMax",
-                    products.operator as operator,
-                    products.price_basis as "priceBasis",
-                    products.valid_from as "validFrom",
-                    products.valid_until as "validUntil",
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            product_variants.id as id,
-                            product_variants.label as label,
-                            product_variants.position as position,
-                            product_variants.status as status,
-                            product_variants.capacity_min as "capacityMin",
-                            product_variants.capacity_max as "capacityMax",
-                            product_variants.currency as currency,
-                            product_variants.description as description,
-                            product_variants.short_description as "shortDescription",
-                            product_variants.duration_days as "durationDays",
-                            product_variants.duration_hours as "durationHours",
-                            product_variants.includes as includes,
-                            product_variants.excludes as excludes,
-                            product_variants.from_price as "fromPrice",
-                            product_variants.price_max as "priceMax"
-                          from
-                            product_variants
-                          where
-                            product_variants.organization_id = $1
-                            and product_variants.product_id = products.id
-                          order by
-                            product_variants.position
-                        ) item
-                    ) as variants,
-                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    products
-                  where
-                    products.organization_id = $1
-                    and products.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id,
-                updated_at
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is null
-                and products.external_reference_code = $2
-              order by
-                products.updated_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is null
-        and products.external_reference_code = $2
-    ),
-    '}}'
-  ) as body;
+  *
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          product_bodies.id,
+          case
+            when product_bodies.rendering = 44438628 then product_bodies.body
+          end as body
+        from
+          product_bodies
+        where
+          product_bodies.organization_id = $1
+          and product_bodies.external_reference_code = $2
+        order by
+          product_bodies.updated_at desc nulls last,
+          product_bodies.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page
+limit
+  $3;
 
 -- products.list offset
 -- $1 organizationId, $2 offset, $3 limit
--- one JSON body
 select
-  concat(
-    '{"data":[',
-    (
+  product_bodies.id,
+  case
+    when product_bodies.rendering = 44438628 then product_bodies.body
+  end as body
+from
+  product_bodies
+where
+  product_bodies.organization_id = $1
+  and product_bodies.id = any (
+    array(
       select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                product_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 44438628
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    products.id as id,
-                    products.title as title,
-                    products.type as type,
-                    products.status as status,
-                    products.pricing_mode as "pricingMode",
-                    products.budget_tier as "budgetTier",
-                    products.capacity_min as "capacityMin",
-                    products.capacity_max as "capacityMax",
-                    products.cover_image as "coverImage",
-                    products.currency as currency,
-                    products.description as description,
-                    products.short_description as "shortDescription",
-                    products.special_conditions as "specialConditions",
-                    products.destinations as destinations,
-                    products.duration_days as "durationDays",
-                    products.duration_hours as "durationHours",
-                    products.includes as includes,
-                    products.excludes as excludes,
-                    products.gallery as gallery,
-                    products.external_reference_code as "externalReferenceCode",
-                    products.from_price as "fromPrice",
-                    products.price_max as "priceMax",
-                    products.operator as operator,
-                    products.price_basis as "priceBasis",
-                    products.valid_from as "validFrom",
-                    products.valid_until as "validUntil",
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            product_variants.id as id,
-                            product_variants.label as label,
-                            product_variants.position as position,
-                            product_variants.status as status,
-                            product_variants.capacity_min as "capacityMin",
-                            product_variants.capacity_max as "capacityMax",
-                            product_variants.currency as currency,
-                            product_variants.description as description,
-                            product_variants.short_description as "shortDescription",
-                            product_variants.duration_days as "durationDays",
-                            product_variants.duration_hours as "durationHours",
-                            product_variants.includes as includes,
-                            product_variants.excludes as excludes,
-                            product_variants.from_price as "fromPrice",
-                            product_variants.price_max as "priceMax"
-                          from
-                            product_variants
-                          where
-                            product_variants.organization_id = $1
-                            and product_variants.product_id = products.id
-                          order by
-                            product_variants.position
-                        ) item
-                    ) as variants,
-                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    products
-                  where
-                    products.organization_id = $1
-                    and products.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
+        id
       from
         (
           select
@@ -1009,137 +306,44 @@ select
           from
             (
               select
-                products.id as id,
-                updated_at
+                product_bodies.id as id
               from
-                products
+                product_bodies
               where
-                products.organization_id = $1
-                and products.archived_at is null
+                product_bodies.organization_id = $1
               order by
-                products.updated_at desc nulls last,
-                products.id desc nulls last
+                product_bodies.updated_at desc nulls last,
+                product_bodies.id desc nulls last
               limit
                 100
               offset
                 $2
-            ) found
+            ) page
           limit
             $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $2::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'products'
-    ),
-    '}}'
-  ) as body;
+        ) ids
+    )
+  )
+order by
+  product_bodies.updated_at desc nulls last,
+  product_bodies.id desc nulls last;
 
 -- products.list query
--- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; a custom plan at each run
+-- $1 organizationId, $2 query, $3 limit
+-- a custom plan at each run
 select
-  concat(
-    '{"data":[',
-    (
+  product_bodies.id,
+  case
+    when product_bodies.rendering = 44438628 then product_bodies.body
+  end as body
+from
+  product_bodies
+where
+  product_bodies.organization_id = $1
+  and product_bodies.id = any (
+    array(
       select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                product_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 44438628
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    products.id as id,
-                    products.title as title,
-                    products.type as type,
-                    products.status as status,
-                    products.pricing_mode as "pricingMode",
-                    products.budget_tier as "budgetTier",
-                    products.capacity_min as "capacityMin",
-                    products.capacity_max as "capacityMax",
-                    products.cover_image as "coverImage",
-                    products.currency as currency,
-                    products.description as description,
-                    products.short_description as "shortDescription",
-                    products.special_conditions as "specialConditions",
-                    products.destinations as destinations,
-                    products.duration_days as "durationDays",
-                    products.duration_hours as "durationHours",
-                    products.includes as includes,
-                    products.excludes as excludes,
-                    products.gallery as gallery,
-                    products.external_reference_code as "externalReferenceCode",
-                    products.from_price as "fromPrice",
-                    products.price_max as "priceMax",
-                    products.operator as operator,
-                    products.price_basis as "priceBasis",
-                    products.valid_from as "validFrom",
-                    products.valid_until as "validUntil",
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            product_variants.id as id,
-                            product_variants.label as label,
-                            product_variants.position as position,
-                            product_variants.status as status,
-                            product_variants.capacity_min as "capacityMin",
-                            product_variants.capacity_max as "capacityMax",
-                            product_variants.currency as currency,
-                            product_variants.description as description,
-                            product_variants.short_description as "shortDescription",
-                            product_variants.duration_days as "durationDays",
-                            product_variants.duration_hours as "durationHours",
-                            product_variants.includes as includes,
-                            product_variants.excludes as excludes,
-                            product_variants.from_price as "fromPrice",
-                            product_variants.price_max as "priceMax"
-                          from
-                            product_variants
-                          where
-                            product_variants.organization_id = $1
-                            and product_variants.product_id = products.id
-                          order by
-                            product_variants.position
-                        ) item
-                    ) as variants,
-                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    products
-                  where
-                    products.organization_id = $1
-                    and products.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
+        id
       from
         (
           select
@@ -1147,1365 +351,1092 @@ select
           from
             (
               select
-                products.id as id,
-                updated_at
+                product_bodies.id as id
               from
-                products
+                product_bodies
               where
-                products.organization_id = $1
-                and products.archived_at is null
-                and products.id in (
+                product_bodies.organization_id = $1
+                and product_bodies.id in (
                   select
-                    products.id
+                    searchable_products.id
                   from
-                    searchable_products products
+                    searchable_products
                   where
-                    products.organization_id = $1
-                    and products.archived_at is null
-                    and products.search like contains_pattern ($2)
+                    searchable_products.organization_id = $1
+                    and searchable_products.archived_at is null
+                    and searchable_products.search like contains_pattern ($2)
                 )
               order by
-                products.updated_at desc nulls last,
-                products.id desc nulls last
+                product_bodies.updated_at desc nulls last,
+                product_bodies.id desc nulls last
               limit
                 100
-            ) found
+            ) page
           limit
             $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        searchable_products products
-      where
-        products.organization_id = $1
-        and products.archived_at is null
-        and products.search like contains_pattern ($2)
-    ),
-    '}}'
-  ) as body;
+        ) ids
+    )
+  )
+order by
+  product_bodies.updated_at desc nulls last,
+  product_bodies.id desc nulls last;
 
 -- products.list status
--- $1 organizationId, $2 status, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 status, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                product_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 44438628
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    products.id as id,
-                    products.title as title,
-                    products.type as type,
-                    products.status as status,
-                    products.pricing_mode as "pricingMode",
-                    products.budget_tier as "budgetTier",
-                    products.capacity_min as "capacityMin",
-                    products.capacity_max as "capacityMax",
-                    products.cover_image as "coverImage",
-                    products.currency as currency,
-                    products.description as description,
-                    products.short_description as "shortDescription",
-                    products.special_conditions as "specialConditions",
-                    products.destinations as destinations,
-                    products.duration_days as "durationDays",
-                    products.duration_hours as "durationHours",
-                    products.includes as includes,
-                    products.excludes as excludes,
-                    products.gallery as gallery,
-                    products.external_reference_code as "externalReferenceCode",
-                    products.from_price as "fromPrice",
-                    products.price_max as "priceMax",
-                    products.operator as operator,
-                    products.price_basis as "priceBasis",
-                    products.valid_from as "validFrom",
-                    products.valid_until as "validUntil",
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            product_variants.id as id,
-                            product_variants.label as label,
-                            product_variants.position as position,
-                            product_variants.status as status,
-                            product_variants.capacity_min as "capacityMin",
-                            product_variants.capacity_max as "capacityMax",
-                            product_variants.currency as currency,
-                            product_variants.description as description,
-                            product_variants.short_description as "shortDescription",
-                            product_variants.duration_days as "durationDays",
-                            product_variants.duration_hours as "durationHours",
-                            product_variants.includes as includes,
-                            product_variants.excludes as excludes,
-                            product_variants.from_price as "fromPrice",
-                            product_variants.price_max as "priceMax"
-                          from
-                            product_variants
-                          where
-                            product_variants.organization_id = $1
-                            and product_variants.product_id = products.id
-                          order by
-                            product_variants.position
-                        ) item
-                    ) as variants,
-                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    products
-                  where
-                    products.organization_id = $1
-                    and products.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id,
-                updated_at
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is null
-                and products.status = $2
-              order by
-                products.updated_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is null
-        and products.status = $2
-    ),
-    '}}'
-  ) as body;
+  *
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          product_bodies.id,
+          case
+            when product_bodies.rendering = 44438628 then product_bodies.body
+          end as body
+        from
+          product_bodies
+        where
+          product_bodies.organization_id = $1
+          and product_bodies.status = $2
+        order by
+          product_bodies.updated_at desc nulls last,
+          product_bodies.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page
+limit
+  $3;
 
 -- products.list type
--- $1 organizationId, $2 type, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 type, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          coalesce(
-            (
-              select
-                kept.body
-              from
-                product_bodies kept
-              where
-                kept.organization_id = $1
-                and kept.id = page.id
-                and kept.updated_at = page.updated_at
-                and kept.rendering = 44438628
-            ),
-            (
-              select
-                row_to_json(item)::text as body
-              from
-                (
-                  select
-                    products.id as id,
-                    products.title as title,
-                    products.type as type,
-                    products.status as status,
-                    products.pricing_mode as "pricingMode",
-                    products.budget_tier as "budgetTier",
-                    products.capacity_min as "capacityMin",
-                    products.capacity_max as "capacityMax",
-                    products.cover_image as "coverImage",
-                    products.currency as currency,
-                    products.description as description,
-                    products.short_description as "shortDescription",
-                    products.special_conditions as "specialConditions",
-                    products.destinations as destinations,
-                    products.duration_days as "durationDays",
-                    products.duration_hours as "durationHours",
-                    products.includes as includes,
-                    products.excludes as excludes,
-                    products.gallery as gallery,
-                    products.external_reference_code as "externalReferenceCode",
-                    products.from_price as "fromPrice",
-                    products.price_max as "priceMax",
-                    products.operator as operator,
-                    products.price_basis as "priceBasis",
-                    products.valid_from as "validFrom",
-                    products.valid_until as "validUntil",
-                    (
-                      select
-                        concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                      from
-                        (
-                          select
-                            product_variants.id as id,
-                            product_variants.label as label,
-                            product_variants.position as position,
-                            product_variants.status as status,
-                            product_variants.capacity_min as "capacityMin",
-                            product_variants.capacity_max as "capacityMax",
-                            product_variants.currency as currency,
-                            product_variants.description as description,
-                            product_variants.short_description as "shortDescription",
-                            product_variants.duration_days as "durationDays",
-                            product_variants.duration_hours as "durationHours",
-                            product_variants.includes as includes,
-                            product_variants.excludes as excludes,
-                            product_variants.from_price as "fromPrice",
-                            product_variants.price_max as "priceMax"
-                          from
-                            product_variants
-                          where
-                            product_variants.organization_id = $1
-                            and product_variants.product_id = products.id
-                          order by
-                            product_variants.position
-                        ) item
-                    ) as variants,
-                    to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                    to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                  from
-                    products
-                  where
-                    products.organization_id = $1
-                    and products.id = page.id
-                ) item
-            )
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id,
-                updated_at
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is null
-                and products.type = $2
-              order by
-                products.updated_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is null
-        and products.type = $2
-    ),
-    '}}'
-  ) as body;
+  *
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          product_bodies.id,
+          case
+            when product_bodies.rendering = 44438628 then product_bodies.body
+          end as body
+        from
+          product_bodies
+        where
+          product_bodies.organization_id = $1
+          and product_bodies.type = $2
+        order by
+          product_bodies.updated_at desc nulls last,
+          product_bodies.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page
+limit
+  $3;
 
 -- products.list_archived
--- $1 organizationId, $2 limit, $3 offset
--- one JSON body
+-- $1 organizationId, $2 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              row_to_json(item)::text as body
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
               (
                 select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
                 from
-                  products
+                  product_variants
                 where
-                  products.organization_id = $1
-                  and products.id = page.id
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
               ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is not null
-              order by
-                products.archived_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $2
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $2::int,
-    ',"offset":',
-    $3::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is not null
-    ),
-    '}}'
-  ) as body;
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          products.id as id
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is not null
+        order by
+          products.archived_at desc nulls last,
+          products.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $2
+  ) page;
 
 -- products.list_archived budgetTier
--- $1 organizationId, $2 budgetTier, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 budgetTier, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              row_to_json(item)::text as body
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
               (
                 select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
                 from
-                  products
+                  product_variants
                 where
-                  products.organization_id = $1
-                  and products.id = page.id
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
               ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is not null
-                and products.budget_tier = $2
-              order by
-                products.archived_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is not null
-        and products.budget_tier = $2
-    ),
-    '}}'
-  ) as body;
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          products.id as id
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is not null
+          and products.budget_tier = $2
+        order by
+          products.archived_at desc nulls last,
+          products.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- products.list_archived externalReferenceCode
--- $1 organizationId, $2 externalReferenceCode, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 externalReferenceCode, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              row_to_json(item)::text as body
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
               (
                 select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
                 from
-                  products
+                  product_variants
                 where
-                  products.organization_id = $1
-                  and products.id = page.id
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
               ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is not null
-                and products.external_reference_code = $2
-              order by
-                products.archived_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is not null
-        and products.external_reference_code = $2
-    ),
-    '}}'
-  ) as body;
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          products.id as id
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is not null
+          and products.external_reference_code = $2
+        order by
+          products.archived_at desc nulls last,
+          products.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- products.list_archived offset
 -- $1 organizationId, $2 offset, $3 limit
--- one JSON body
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              row_to_json(item)::text as body
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
               (
                 select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
                 from
-                  products
+                  product_variants
                 where
-                  products.organization_id = $1
-                  and products.id = page.id
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
               ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is not null
-              order by
-                products.archived_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-              offset
-                $2
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $2::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is not null
-    ),
-    '}}'
-  ) as body;
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          products.id as id
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is not null
+        order by
+          products.archived_at desc nulls last,
+          products.id desc nulls last
+        limit
+          100
+        offset
+          $2
+      ) page
+    limit
+      $3
+  ) page;
 
 -- products.list_archived query
--- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; a custom plan at each run
+-- $1 organizationId, $2 query, $3 limit
+-- a custom plan at each run
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              row_to_json(item)::text as body
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
               (
                 select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
                 from
-                  products
+                  product_variants
                 where
-                  products.organization_id = $1
-                  and products.id = page.id
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
               ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is not null
-                and products.search like contains_pattern ($2)
-              order by
-                products.archived_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is not null
-        and products.search like contains_pattern ($2)
-    ),
-    '}}'
-  ) as body;
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          products.id as id
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is not null
+          and products.search like contains_pattern ($2)
+        order by
+          products.archived_at desc nulls last,
+          products.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- products.list_archived since
--- $1 organizationId, $2 since, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 since, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              row_to_json(item)::text as body
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
               (
                 select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
                 from
-                  products
+                  product_variants
                 where
-                  products.organization_id = $1
-                  and products.id = page.id
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
               ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is not null
-                and products.archived_at >= $2::timestamptz
-              order by
-                products.archived_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is not null
-        and products.archived_at >= $2::timestamptz
-    ),
-    '}}'
-  ) as body;
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          products.id as id
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is not null
+          and products.archived_at >= $2::timestamptz
+        order by
+          products.archived_at desc nulls last,
+          products.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- products.list_archived status
--- $1 organizationId, $2 status, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 status, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              row_to_json(item)::text as body
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
               (
                 select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
                 from
-                  products
+                  product_variants
                 where
-                  products.organization_id = $1
-                  and products.id = page.id
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
               ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is not null
-                and products.status = $2
-              order by
-                products.archived_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is not null
-        and products.status = $2
-    ),
-    '}}'
-  ) as body;
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          products.id as id
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is not null
+          and products.status = $2
+        order by
+          products.archived_at desc nulls last,
+          products.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- products.list_archived type
--- $1 organizationId, $2 type, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 type, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
           (
             select
-              row_to_json(item)::text as body
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
             from
               (
                 select
-                  products.id as id,
-                  products.title as title,
-                  products.type as type,
-                  products.status as status,
-                  products.pricing_mode as "pricingMode",
-                  products.budget_tier as "budgetTier",
-                  products.capacity_min as "capacityMin",
-                  products.capacity_max as "capacityMax",
-                  products.cover_image as "coverImage",
-                  products.currency as currency,
-                  products.description as description,
-                  products.short_description as "shortDescription",
-                  products.special_conditions as "specialConditions",
-                  products.destinations as destinations,
-                  products.duration_days as "durationDays",
-                  products.duration_hours as "durationHours",
-                  products.includes as includes,
-                  products.excludes as excludes,
-                  products.gallery as gallery,
-                  products.external_reference_code as "externalReferenceCode",
-                  products.from_price as "fromPrice",
-                  products.price_max as "priceMax",
-                  products.operator as operator,
-                  products.price_basis as "priceBasis",
-                  products.valid_from as "validFrom",
-                  products.valid_until as "validUntil",
-                  (
-                    select
-                      concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                    from
-                      (
-                        select
-                          product_variants.id as id,
-                          product_variants.label as label,
-                          product_variants.position as position,
-                          product_variants.status as status,
-                          product_variants.capacity_min as "capacityMin",
-                          product_variants.capacity_max as "capacityMax",
-                          product_variants.currency as currency,
-                          product_variants.description as description,
-                          product_variants.short_description as "shortDescription",
-                          product_variants.duration_days as "durationDays",
-                          product_variants.duration_hours as "durationHours",
-                          product_variants.includes as includes,
-                          product_variants.excludes as excludes,
-                          product_variants.from_price as "fromPrice",
-                          product_variants.price_max as "priceMax"
-                        from
-                          product_variants
-                        where
-                          product_variants.organization_id = $1
-                          and product_variants.product_id = products.id
-                        order by
-                          product_variants.position
-                      ) item
-                  ) as variants,
-                  to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-                  to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-                  to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
                 from
-                  products
+                  product_variants
                 where
-                  products.organization_id = $1
-                  and products.id = page.id
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
               ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                products.id as id
-              from
-                products
-              where
-                products.organization_id = $1
-                and products.archived_at is not null
-                and products.type = $2
-              order by
-                products.archived_at desc nulls last,
-                products.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        products
-      where
-        products.organization_id = $1
-        and products.archived_at is not null
-        and products.type = $2
-    ),
-    '}}'
-  ) as body;
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
+          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
+          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          products.id as id
+        from
+          products
+        where
+          products.organization_id = $1
+          and products.archived_at is not null
+          and products.type = $2
+        order by
+          products.archived_at desc nulls last,
+          products.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
--- products.lock_for_copies
--- $1 organizationId, $2 ids
--- rows
+-- products.list_archived_total
+-- $1 organizationId
 select
-  products.id as id
+  count(*) as total
 from
   products
 where
   products.organization_id = $1
-  and products.id = any ($2::uuid[])
-order by
-  products.id
-for update;
+  and products.archived_at is not null;
 
--- products.lock_record
--- $1 organizationId, $2 id
--- rows
+-- products.list_archived_total budgetTier
+-- $1 organizationId, $2 budgetTier
 select
-  id as id
+  count(*) as total
+from
+  products
+where
+  products.organization_id = $1
+  and products.archived_at is not null
+  and products.budget_tier = $2;
+
+-- products.list_archived_total externalReferenceCode
+-- $1 organizationId, $2 externalReferenceCode
+select
+  count(*) as total
+from
+  products
+where
+  products.organization_id = $1
+  and products.archived_at is not null
+  and products.external_reference_code = $2;
+
+-- products.list_archived_total query
+-- $1 organizationId, $2 query
+-- a custom plan at each run
+select
+  count(*) as total
+from
+  products
+where
+  products.organization_id = $1
+  and products.archived_at is not null
+  and products.search like contains_pattern ($2);
+
+-- products.list_archived_total since
+-- $1 organizationId, $2 since
+select
+  count(*) as total
+from
+  products
+where
+  products.organization_id = $1
+  and products.archived_at is not null
+  and products.archived_at >= $2::timestamptz;
+
+-- products.list_archived_total status
+-- $1 organizationId, $2 status
+select
+  count(*) as total
+from
+  products
+where
+  products.organization_id = $1
+  and products.archived_at is not null
+  and products.status = $2;
+
+-- products.list_archived_total type
+-- $1 organizationId, $2 type
+select
+  count(*) as total
+from
+  products
+where
+  products.organization_id = $1
+  and products.archived_at is not null
+  and products.type = $2;
+
+-- products.list_total
+-- $1 organizationId
+select
+  coalesce(sum(live_counts.live), 0) as total
+from
+  live_counts
+where
+  live_counts.organization_id = $1
+  and live_counts.resource = 'products';
+
+-- products.list_total budgetTier
+-- $1 organizationId, $2 budgetTier
+select
+  count(*) as total
+from
+  product_bodies
+where
+  product_bodies.organization_id = $1
+  and product_bodies.budget_tier = $2;
+
+-- products.list_total externalReferenceCode
+-- $1 organizationId, $2 externalReferenceCode
+select
+  count(*) as total
+from
+  product_bodies
+where
+  product_bodies.organization_id = $1
+  and product_bodies.external_reference_code = $2;
+
+-- products.list_total query
+-- $1 organizationId, $2 query
+-- a custom plan at each run
+select
+  count(*) as total
+from
+  searchable_products
+where
+  searchable_products.organization_id = $1
+  and searchable_products.archived_at is null
+  and searchable_products.search like contains_pattern ($2);
+
+-- products.list_total status
+-- $1 organizationId, $2 status
+select
+  count(*) as total
+from
+  product_bodies
+where
+  product_bodies.organization_id = $1
+  and product_bodies.status = $2;
+
+-- products.list_total type
+-- $1 organizationId, $2 type
+select
+  count(*) as total
+from
+  product_bodies
+where
+  product_bodies.organization_id = $1
+  and product_bodies.type = $2;
+
+-- products.lock
+-- $1 organizationId, $2 id
+select
 from
   products
 where
   products.organization_id = $1
   and products.id = $2
-  and products.archived_at is null
 for update;
 
--- products.make_searchable
+-- products.purge
+-- $1 organizationId, $2 ids
+delete from products
+where
+  products.organization_id = $1
+  and products.id = any ($2::uuid[]);
+
+-- products.purge_lock
+-- $1 organizationId, $2 ids, $3 before
+select
+  id as id,
+  to_char(archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+from
+  products
+where
+  products.organization_id = $1
+  and products.id = any ($2::uuid[])
+  and products.archived_at < $3::timestamptz
+for update
+  skip locked;
+
+-- products.purge_variants
+-- $1 organizationId, $2 ids
+delete from product_variants
+where
+  product_variants.organization_id = $1
+  and product_variants.product_id = any ($2::uuid[])
+returning
+  product_id as "productId";
+
+-- products.put_search_row
 -- $1 organizationId, $2 id
--- rows
 insert into
-  searchable_products as searchable (organization_id, id, type, status, budget_tier, external_reference_code, search, archived_at)
+  searchable_products as kept (organization_id, id, type, status, budget_tier, external_reference_code, search, archived_at)
 select
   products.organization_id,
   products.id,
@@ -2520,6 +1451,7 @@ from
 where
   products.organization_id = $1
   and products.id = $2
+  and products.archived_at is null
 on conflict (organization_id, id) do update
 set
   (type, status, budget_tier, external_reference_code, search, archived_at) = row (
@@ -2529,60 +1461,221 @@ set
     excluded.external_reference_code,
     excluded.search,
     excluded.archived_at
+  )
+where
+  row (
+    kept.type,
+    kept.status,
+    kept.budget_tier,
+    kept.external_reference_code,
+    kept.search,
+    kept.archived_at
+  ) is distinct from row (
+    excluded.type,
+    excluded.status,
+    excluded.budget_tier,
+    excluded.external_reference_code,
+    excluded.search,
+    excluded.archived_at
   );
 
--- products.purge
--- $1 organizationId, $2 ids
--- rows
-delete from products
+-- products.refresh
+-- $1 organizationId, $2 id
+insert into
+  product_bodies as kept (
+    organization_id,
+    id,
+    updated_at,
+    type,
+    status,
+    budget_tier,
+    external_reference_code,
+    rendering,
+    body
+  )
+select
+  products.organization_id,
+  products.id,
+  products.updated_at,
+  products.type,
+  products.status,
+  products.budget_tier,
+  products.external_reference_code,
+  44438628,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
+          (
+            select
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+            from
+              (
+                select
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
+                from
+                  product_variants
+                where
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
+              ) item
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) item
+  )
+from
+  products
 where
   products.organization_id = $1
-  and products.id = any ($2::uuid[]);
+  and products.id = $2
+  and products.archived_at is null
+  and not exists (
+    select
+    from
+      product_bodies kept
+    where
+      kept.organization_id = $1
+      and kept.id = $2
+      and kept.updated_at = products.updated_at
+      and kept.rendering = 44438628
+  )
+on conflict (organization_id, id) do update
+set
+  (updated_at, type, status, budget_tier, external_reference_code, rendering, body) = row (
+    excluded.updated_at,
+    excluded.type,
+    excluded.status,
+    excluded.budget_tier,
+    excluded.external_reference_code,
+    excluded.rendering,
+    excluded.body
+  );
 
--- products.purge_bodies
+-- products.render
 -- $1 organizationId, $2 ids
--- rows
-delete from product_bodies
-where
-  product_bodies.organization_id = $1
-  and product_bodies.id = any ($2::uuid[]);
-
--- products.purge_lock
--- $1 organizationId, $2 ids, $3 before
--- rows
+-- a custom plan at each run
 select
-  id as id,
-  to_char(archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+  products.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          products.id as id,
+          products.title as title,
+          products.type as type,
+          products.status as status,
+          products.pricing_mode as "pricingMode",
+          products.budget_tier as "budgetTier",
+          products.capacity_min as "capacityMin",
+          products.capacity_max as "capacityMax",
+          products.cover_image as "coverImage",
+          products.currency as currency,
+          products.description as description,
+          products.short_description as "shortDescription",
+          products.special_conditions as "specialConditions",
+          products.destinations as destinations,
+          products.duration_days as "durationDays",
+          products.duration_hours as "durationHours",
+          products.includes as includes,
+          products.excludes as excludes,
+          products.gallery as gallery,
+          products.external_reference_code as "externalReferenceCode",
+          products.from_price as "fromPrice",
+          products.price_max as "priceMax",
+          products.operator as operator,
+          products.price_basis as "priceBasis",
+          products.valid_from as "validFrom",
+          products.valid_until as "validUntil",
+          (
+            select
+              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+            from
+              (
+                select
+                  product_variants.id as id,
+                  product_variants.label as label,
+                  product_variants.position as position,
+                  product_variants.status as status,
+                  product_variants.capacity_min as "capacityMin",
+                  product_variants.capacity_max as "capacityMax",
+                  product_variants.currency as currency,
+                  product_variants.description as description,
+                  product_variants.short_description as "shortDescription",
+                  product_variants.duration_days as "durationDays",
+                  product_variants.duration_hours as "durationHours",
+                  product_variants.includes as includes,
+                  product_variants.excludes as excludes,
+                  product_variants.from_price as "fromPrice",
+                  product_variants.price_max as "priceMax"
+                from
+                  product_variants
+                where
+                  product_variants.organization_id = $1
+                  and product_variants.product_id = products.id
+                order by
+                  product_variants.position
+              ) item
+          ) as variants,
+          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+      ) item
+  ) as body
 from
   products
 where
   products.organization_id = $1
   and products.id = any ($2::uuid[])
-  and products.archived_at < $3::timestamptz
-for update
-  skip locked;
-
--- products.purge_searchable
--- $1 organizationId, $2 ids
--- rows
-delete from searchable_products
-where
-  searchable_products.organization_id = $1
-  and searchable_products.id = any ($2::uuid[]);
-
--- products.purge_variants
--- $1 organizationId, $2 ids
--- rows
-delete from product_variants
-where
-  product_variants.organization_id = $1
-  and product_variants.product_id = any ($2::uuid[])
-returning
-  product_id as "productId";
+  and products.archived_at is null;
 
 -- products.restore
 -- $1 organizationId, $2 id
--- rows
 update products
 set
   archived_at = null
@@ -2592,7 +1685,6 @@ where
 
 -- products.restore_lock
 -- $1 since, $2 organizationId, $3 id
--- rows
 select
   products.archived_at is null as "isLive",
   archived_at >= $1::timestamptz as "isRetained"
@@ -2603,42 +1695,27 @@ where
   and products.id = $3
 for update;
 
--- products.stale_bodies
+-- products.stale_copies
 -- $1 organizationId, $2 after, $3 limit
--- rows
 select
   products.id as id,
-  kept.id is null as "isFound"
-from
-  products
-  left join product_bodies kept on kept.organization_id = $1
-  and kept.id = products.id
-  and kept.id > $2
-  and kept.updated_at = products.updated_at
-  and kept.rendering = 44438628
-where
-  products.organization_id = $1
-  and products.archived_at is null
-  and products.id > $2
-order by
-  products.id
-limit
-  $3;
-
--- products.stale_searchable
--- $1 organizationId, $2 after, $3 limit
--- rows
-select
-  products.id as id,
-  (
-    kept.id is null
+  case
+    when products.archived_at is null then kept.id is null
+    or row (kept.updated_at, kept.type, kept.status, kept.budget_tier, kept.external_reference_code) is distinct from row (
+      products.updated_at,
+      products.type,
+      products.status,
+      products.budget_tier,
+      products.external_reference_code
+    )
+    or searched.id is null
     or row (
-      kept.type,
-      kept.status,
-      kept.budget_tier,
-      kept.external_reference_code,
-      kept.search,
-      kept.archived_at
+      searched.type,
+      searched.status,
+      searched.budget_tier,
+      searched.external_reference_code,
+      searched.search,
+      searched.archived_at
     ) is distinct from row (
       products.type,
       products.status,
@@ -2647,15 +1724,23 @@ select
       products.search,
       products.archived_at
     )
-  ) as "isFound"
+    or not kept.rendering = 44438628
+    else kept.id is not null
+    or (
+      searched.id is not null
+      and searched.archived_at is null
+    )
+  end as "isFound"
 from
   products
-  left join searchable_products kept on kept.organization_id = $1
+  left join product_bodies kept on kept.organization_id = $1
   and kept.id = products.id
   and kept.id > $2
+  left join searchable_products searched on searched.organization_id = $1
+  and searched.id = products.id
+  and searched.id > $2
 where
   products.organization_id = $1
-  and true
   and products.id > $2
 order by
   products.id
@@ -2663,781 +1748,189 @@ limit
   $3;
 
 -- products.update
--- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
--- one JSON body
-with
-  stored as (
-    select
-      products as record
-    from
-      products
-    where
-      products.organization_id = $1
-      and products.id = $2
-      and products.archived_at is null
-    for update
-  ),
-  patched as (
-    select
-      input.*
-    from
-      stored,
-      jsonb_populate_record(stored.record, $3::jsonb) input
-  ),
-  changed as (
-    update products
-    set
-      (
-        title,
-        type,
-        status,
-        pricing_mode,
-        budget_tier,
-        capacity_min,
-        capacity_max,
-        currency,
-        description,
-        short_description,
-        special_conditions,
-        operator,
-        price_basis,
-        external_reference_code,
-        duration_days,
-        duration_hours,
-        includes,
-        excludes,
-        from_price,
-        price_max,
-        valid_from,
-        valid_until
-      ) = row (
-        patched.title,
-        patched.type,
-        patched.status,
-        patched.pricing_mode,
-        patched.budget_tier,
-        patched.capacity_min,
-        patched.capacity_max,
-        patched.currency,
-        patched.description,
-        patched.short_description,
-        patched.special_conditions,
-        patched.operator,
-        patched.price_basis,
-        patched.external_reference_code,
-        patched.duration_days,
-        patched.duration_hours,
-        patched.includes,
-        patched.excludes,
-        patched.from_price,
-        patched.price_max,
-        patched.valid_from,
-        patched.valid_until
-      ),
-      updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
-    from
-      stored,
-      patched
-    where
-      products.organization_id = $1
-      and products.id = $2
-      and products.archived_at is null
-      and (
-        $4::boolean
-        or row (
-          (stored.record).title,
-          (stored.record).type,
-          (stored.record).status,
-          (stored.record).pricing_mode,
-          (stored.record).budget_tier,
-          (stored.record).capacity_min,
-          (stored.record).capacity_max,
-          (stored.record).currency,
-          (stored.record).description,
-          (stored.record).short_description,
-          (stored.record).special_conditions,
-          (stored.record).operator,
-          (stored.record).price_basis,
-          (stored.record).external_reference_code,
-          (stored.record).duration_days,
-          (stored.record).duration_hours,
-          (stored.record).includes,
-          (stored.record).excludes,
-          (stored.record).from_price,
-          (stored.record).price_max,
-          (stored.record).valid_from,
-          (stored.record).valid_until
-        ) is distinct from row (
-          patched.title,
-          patched.type,
-          patched.status,
-          patched.pricing_mode,
-          patched.budget_tier,
-          patched.capacity_min,
-          patched.capacity_max,
-          patched.currency,
-          patched.description,
-          patched.short_description,
-          patched.special_conditions,
-          patched.operator,
-          patched.price_basis,
-          patched.external_reference_code,
-          patched.duration_days,
-          patched.duration_hours,
-          patched.includes,
-          patched.excludes,
-          patched.from_price,
-          patched.price_max,
-          patched.valid_from,
-          patched.valid_until
-        )
-      )
-    returning
-      products.*
-  ),
-  searched as (
-    update searchable_products searchable
-    set
-      (type, status, budget_tier, external_reference_code, search, archived_at) = row (
-        changed.type,
-        changed.status,
-        changed.budget_tier,
-        changed.external_reference_code,
-        changed.search,
-        changed.archived_at
-      )
-    from
-      changed
-    where
-      searchable.organization_id = $1
-      and searchable.id = changed.id
-      and exists (
-        select
-        from
-          stored
-        where
-          row (
-            (stored.record).type,
-            (stored.record).status,
-            (stored.record).budget_tier,
-            (stored.record).external_reference_code,
-            (stored.record).search,
-            (stored.record).archived_at
-          ) is distinct from row (
-            changed.type,
-            changed.status,
-            changed.budget_tier,
-            changed.external_reference_code,
-            changed.search,
-            changed.archived_at
-          )
-      )
-  ),
-  rendered as (
-    select
-      products.id,
-      products.updated_at,
-      (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              products.id as id,
-              products.title as title,
-              products.type as type,
-              products.status as status,
-              products.pricing_mode as "pricingMode",
-              products.budget_tier as "budgetTier",
-              products.capacity_min as "capacityMin",
-              products.capacity_max as "capacityMax",
-              products.cover_image as "coverImage",
-              products.currency as currency,
-              products.description as description,
-              products.short_description as "shortDescription",
-              products.special_conditions as "specialConditions",
-              products.destinations as destinations,
-              products.duration_days as "durationDays",
-              products.duration_hours as "durationHours",
-              products.includes as includes,
-              products.excludes as excludes,
-              products.gallery as gallery,
-              products.external_reference_code as "externalReferenceCode",
-              products.from_price as "fromPrice",
-              products.price_max as "priceMax",
-              products.operator as operator,
-              products.price_basis as "priceBasis",
-              products.valid_from as "validFrom",
-              products.valid_until as "validUntil",
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      product_variants.id as id,
-                      product_variants.label as label,
-                      product_variants.position as position,
-                      product_variants.status as status,
-                      product_variants.capacity_min as "capacityMin",
-                      product_variants.capacity_max as "capacityMax",
-                      product_variants.currency as currency,
-                      product_variants.description as description,
-                      product_variants.short_description as "shortDescription",
-                      product_variants.duration_days as "durationDays",
-                      product_variants.duration_hours as "durationHours",
-                      product_variants.includes as includes,
-                      product_variants.excludes as excludes,
-                      product_variants.from_price as "fromPrice",
-                      product_variants.price_max as "priceMax"
-                    from
-                      product_variants
-                    where
-                      product_variants.organization_id = $1
-                      and product_variants.product_id = products.id
-                    order by
-                      product_variants.position
-                  ) item
-              ) as variants,
-              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
-      ) as body
-    from
-      (
-        select
-          *
-        from
-          changed
-        union all
-        select
-          (record).*
-        from
-          stored
-        where
-          not exists (
-            select
-            from
-              changed
-          )
-      ) products
-  ),
-  kept as (
-    update product_bodies kept
-    set
-      updated_at = rendered.updated_at,
-      rendering = 44438628,
-      body = rendered.body
-    from
-      rendered
-    where
-      kept.organization_id = $1
-      and kept.id = rendered.id
-      and exists (
-        select
-        from
-          changed
-      )
-      and (
-        select
-          products.updated_at
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = $2
-      ) = (
-        select
-          (record).updated_at
-        from
-          stored
-      )
-  )
-select
-  body
-from
-  rendered;
+-- $1 title, $2 type, $3 status, $4 pricingMode, $5 budgetTier, $6 capacityMin, $7 capacityMax, $8 currency, $9 description, $10 shortDescription, $11 specialConditions, $12 operator, $13 priceBasis, $14 externalReferenceCode, $15 durationDays, $16 durationHours, $17 includes, $18 excludes, $19 fromPrice, $20 priceMax, $21 validFrom, $22 validUntil, $23 organizationId, $24 id
+update products
+set
+  title = $1,
+  type = $2,
+  status = $3,
+  pricing_mode = $4,
+  budget_tier = $5,
+  capacity_min = $6,
+  capacity_max = $7,
+  currency = $8,
+  description = $9,
+  short_description = $10,
+  special_conditions = $11,
+  operator = $12,
+  price_basis = $13,
+  external_reference_code = $14,
+  duration_days = $15,
+  duration_hours = $16,
+  includes = $17,
+  excludes = $18,
+  from_price = $19,
+  price_max = $20,
+  valid_from = $21,
+  valid_until = $22,
+  updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+where
+  products.organization_id = $23
+  and products.id = $24
+  and products.archived_at is null
+  and row (
+    products.title,
+    products.type,
+    products.status,
+    products.pricing_mode,
+    products.budget_tier,
+    products.capacity_min,
+    products.capacity_max,
+    products.currency,
+    products.description,
+    products.short_description,
+    products.special_conditions,
+    products.operator,
+    products.price_basis,
+    products.external_reference_code,
+    products.duration_days,
+    products.duration_hours,
+    products.includes,
+    products.excludes,
+    products.from_price,
+    products.price_max,
+    products.valid_from,
+    products.valid_until
+  ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22);
 
 -- products.update_media
--- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
--- one JSON body
-with
-  stored as (
-    select
-      products as record
-    from
-      products
-    where
-      products.organization_id = $1
-      and products.id = $2
-      and products.archived_at is null
-    for update
-  ),
-  patched as (
-    select
-      input.*
-    from
-      stored,
-      jsonb_populate_record(stored.record, $3::jsonb) input
-  ),
-  changed as (
-    update products
-    set
-      (cover_image, gallery, destinations) = row (patched.cover_image, patched.gallery, patched.destinations),
-      updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
-    from
-      stored,
-      patched
-    where
-      products.organization_id = $1
-      and products.id = $2
-      and products.archived_at is null
-      and (
-        $4::boolean
-        or row ((stored.record).cover_image, (stored.record).gallery, (stored.record).destinations) is distinct from row (patched.cover_image, patched.gallery, patched.destinations)
-      )
-    returning
-      products.*
-  ),
-  rendered as (
-    select
-      products.id,
-      products.updated_at,
-      (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              products.id as id,
-              products.title as title,
-              products.type as type,
-              products.status as status,
-              products.pricing_mode as "pricingMode",
-              products.budget_tier as "budgetTier",
-              products.capacity_min as "capacityMin",
-              products.capacity_max as "capacityMax",
-              products.cover_image as "coverImage",
-              products.currency as currency,
-              products.description as description,
-              products.short_description as "shortDescription",
-              products.special_conditions as "specialConditions",
-              products.destinations as destinations,
-              products.duration_days as "durationDays",
-              products.duration_hours as "durationHours",
-              products.includes as includes,
-              products.excludes as excludes,
-              products.gallery as gallery,
-              products.external_reference_code as "externalReferenceCode",
-              products.from_price as "fromPrice",
-              products.price_max as "priceMax",
-              products.operator as operator,
-              products.price_basis as "priceBasis",
-              products.valid_from as "validFrom",
-              products.valid_until as "validUntil",
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      product_variants.id as id,
-                      product_variants.label as label,
-                      product_variants.position as position,
-                      product_variants.status as status,
-                      product_variants.capacity_min as "capacityMin",
-                      product_variants.capacity_max as "capacityMax",
-                      product_variants.currency as currency,
-                      product_variants.description as description,
-                      product_variants.short_description as "shortDescription",
-                      product_variants.duration_days as "durationDays",
-                      product_variants.duration_hours as "durationHours",
-                      product_variants.includes as includes,
-                      product_variants.excludes as excludes,
-                      product_variants.from_price as "fromPrice",
-                      product_variants.price_max as "priceMax"
-                    from
-                      product_variants
-                    where
-                      product_variants.organization_id = $1
-                      and product_variants.product_id = products.id
-                    order by
-                      product_variants.position
-                  ) item
-              ) as variants,
-              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
-      ) as body
-    from
-      (
-        select
-          *
-        from
-          changed
-        union all
-        select
-          (record).*
-        from
-          stored
-        where
-          not exists (
-            select
-            from
-              changed
-          )
-      ) products
-  ),
-  kept as (
-    update product_bodies kept
-    set
-      updated_at = rendered.updated_at,
-      rendering = 44438628,
-      body = rendered.body
-    from
-      rendered
-    where
-      kept.organization_id = $1
-      and kept.id = rendered.id
-      and exists (
-        select
-        from
-          changed
-      )
-      and (
-        select
-          products.updated_at
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = $2
-      ) = (
-        select
-          (record).updated_at
-        from
-          stored
-      )
-  )
-select
-  body
-from
-  rendered;
+-- $1 coverImage, $2 gallery, $3 destinations, $4 organizationId, $5 id
+update products
+set
+  cover_image = $1,
+  gallery = $2,
+  destinations = $3,
+  updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
+where
+  products.organization_id = $4
+  and products.id = $5
+  and products.archived_at is null
+  and row (products.cover_image, products.gallery, products.destinations) is distinct from row ($1, $2, $3);
 
--- products.update_unsearched
--- $1 organizationId, $2 id, $3 patch, $4 relatedChanged
--- one JSON body
-with
-  stored as (
-    select
-      products as record
-    from
-      products
-    where
-      products.organization_id = $1
-      and products.id = $2
-      and products.archived_at is null
-    for update
-  ),
-  patched as (
-    select
-      input.*
-    from
-      stored,
-      jsonb_populate_record(stored.record, $3::jsonb) input
-  ),
-  changed as (
-    update products
-    set
-      (
-        pricing_mode,
-        capacity_min,
-        capacity_max,
-        currency,
-        special_conditions,
-        operator,
-        price_basis,
-        duration_days,
-        duration_hours,
-        includes,
-        excludes,
-        from_price,
-        price_max,
-        valid_from,
-        valid_until
-      ) = row (
-        patched.pricing_mode,
-        patched.capacity_min,
-        patched.capacity_max,
-        patched.currency,
-        patched.special_conditions,
-        patched.operator,
-        patched.price_basis,
-        patched.duration_days,
-        patched.duration_hours,
-        patched.includes,
-        patched.excludes,
-        patched.from_price,
-        patched.price_max,
-        patched.valid_from,
-        patched.valid_until
-      ),
-      updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
-    from
-      stored,
-      patched
-    where
-      products.organization_id = $1
-      and products.id = $2
-      and products.archived_at is null
-      and (
-        $4::boolean
-        or row (
-          (stored.record).pricing_mode,
-          (stored.record).capacity_min,
-          (stored.record).capacity_max,
-          (stored.record).currency,
-          (stored.record).special_conditions,
-          (stored.record).operator,
-          (stored.record).price_basis,
-          (stored.record).duration_days,
-          (stored.record).duration_hours,
-          (stored.record).includes,
-          (stored.record).excludes,
-          (stored.record).from_price,
-          (stored.record).price_max,
-          (stored.record).valid_from,
-          (stored.record).valid_until
-        ) is distinct from row (
-          patched.pricing_mode,
-          patched.capacity_min,
-          patched.capacity_max,
-          patched.currency,
-          patched.special_conditions,
-          patched.operator,
-          patched.price_basis,
-          patched.duration_days,
-          patched.duration_hours,
-          patched.includes,
-          patched.excludes,
-          patched.from_price,
-          patched.price_max,
-          patched.valid_from,
-          patched.valid_until
-        )
-      )
-    returning
-      products.*
-  ),
-  rendered as (
-    select
-      products.id,
-      products.updated_at,
-      (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              products.id as id,
-              products.title as title,
-              products.type as type,
-              products.status as status,
-              products.pricing_mode as "pricingMode",
-              products.budget_tier as "budgetTier",
-              products.capacity_min as "capacityMin",
-              products.capacity_max as "capacityMax",
-              products.cover_image as "coverImage",
-              products.currency as currency,
-              products.description as description,
-              products.short_description as "shortDescription",
-              products.special_conditions as "specialConditions",
-              products.destinations as destinations,
-              products.duration_days as "durationDays",
-              products.duration_hours as "durationHours",
-              products.includes as includes,
-              products.excludes as excludes,
-              products.gallery as gallery,
-              products.external_reference_code as "externalReferenceCode",
-              products.from_price as "fromPrice",
-              products.price_max as "priceMax",
-              products.operator as operator,
-              products.price_basis as "priceBasis",
-              products.valid_from as "validFrom",
-              products.valid_until as "validUntil",
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      product_variants.id as id,
-                      product_variants.label as label,
-                      product_variants.position as position,
-                      product_variants.status as status,
-                      product_variants.capacity_min as "capacityMin",
-                      product_variants.capacity_max as "capacityMax",
-                      product_variants.currency as currency,
-                      product_variants.description as description,
-                      product_variants.short_description as "shortDescription",
-                      product_variants.duration_days as "durationDays",
-                      product_variants.duration_hours as "durationHours",
-                      product_variants.includes as includes,
-                      product_variants.excludes as excludes,
-                      product_variants.from_price as "fromPrice",
-                      product_variants.price_max as "priceMax"
-                    from
-                      product_variants
-                    where
-                      product_variants.organization_id = $1
-                      and product_variants.product_id = products.id
-                    order by
-                      product_variants.position
-                  ) item
-              ) as variants,
-              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
-      ) as body
-    from
-      (
-        select
-          *
-        from
-          changed
-        union all
-        select
-          (record).*
-        from
-          stored
-        where
-          not exists (
-            select
-            from
-              changed
-          )
-      ) products
-  ),
-  kept as (
-    update product_bodies kept
-    set
-      updated_at = rendered.updated_at,
-      rendering = 44438628,
-      body = rendered.body
-    from
-      rendered
-    where
-      kept.organization_id = $1
-      and kept.id = rendered.id
-      and exists (
-        select
-        from
-          changed
-      )
-      and (
-        select
-          products.updated_at
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = $2
-      ) = (
-        select
-          (record).updated_at
-        from
-          stored
-      )
-  )
-select
-  body
-from
-  rendered;
-
--- products.wrong_bodies
+-- products.wrong_copies
 -- $1 organizationId, $2 after, $3 limit
--- rows
 select
   products.id as id,
-  coalesce(
-    kept.body <> (
-      select
-        row_to_json(item)::text as body
-      from
-        (
-          select
-            products.id as id,
-            products.title as title,
-            products.type as type,
-            products.status as status,
-            products.pricing_mode as "pricingMode",
-            products.budget_tier as "budgetTier",
-            products.capacity_min as "capacityMin",
-            products.capacity_max as "capacityMax",
-            products.cover_image as "coverImage",
-            products.currency as currency,
-            products.description as description,
-            products.short_description as "shortDescription",
-            products.special_conditions as "specialConditions",
-            products.destinations as destinations,
-            products.duration_days as "durationDays",
-            products.duration_hours as "durationHours",
-            products.includes as includes,
-            products.excludes as excludes,
-            products.gallery as gallery,
-            products.external_reference_code as "externalReferenceCode",
-            products.from_price as "fromPrice",
-            products.price_max as "priceMax",
-            products.operator as operator,
-            products.price_basis as "priceBasis",
-            products.valid_from as "validFrom",
-            products.valid_until as "validUntil",
-            (
-              select
-                concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-              from
-                (
-                  select
-                    product_variants.id as id,
-                    product_variants.label as label,
-                    product_variants.position as position,
-                    product_variants.status as status,
-                    product_variants.capacity_min as "capacityMin",
-                    product_variants.capacity_max as "capacityMax",
-                    product_variants.currency as currency,
-                    product_variants.description as description,
-                    product_variants.short_description as "shortDescription",
-                    product_variants.duration_days as "durationDays",
-                    product_variants.duration_hours as "durationHours",
-                    product_variants.includes as includes,
-                    product_variants.excludes as excludes,
-                    product_variants.from_price as "fromPrice",
-                    product_variants.price_max as "priceMax"
-                  from
-                    product_variants
-                  where
-                    product_variants.organization_id = $1
-                    and product_variants.product_id = products.id
-                  order by
-                    product_variants.position
-                ) item
-            ) as variants,
-            to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-            to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        ) item
-    ),
-    false
-  ) as "isFound"
+  case
+    when products.archived_at is null then kept.id is null
+    or row (kept.updated_at, kept.type, kept.status, kept.budget_tier, kept.external_reference_code) is distinct from row (
+      products.updated_at,
+      products.type,
+      products.status,
+      products.budget_tier,
+      products.external_reference_code
+    )
+    or searched.id is null
+    or row (
+      searched.type,
+      searched.status,
+      searched.budget_tier,
+      searched.external_reference_code,
+      searched.search,
+      searched.archived_at
+    ) is distinct from row (
+      products.type,
+      products.status,
+      products.budget_tier,
+      products.external_reference_code,
+      products.search,
+      products.archived_at
+    )
+    or (
+      kept.rendering = 44438628
+      and kept.body <> (
+        select
+          row_to_json(item)::text as body
+        from
+          (
+            select
+              products.id as id,
+              products.title as title,
+              products.type as type,
+              products.status as status,
+              products.pricing_mode as "pricingMode",
+              products.budget_tier as "budgetTier",
+              products.capacity_min as "capacityMin",
+              products.capacity_max as "capacityMax",
+              products.cover_image as "coverImage",
+              products.currency as currency,
+              products.description as description,
+              products.short_description as "shortDescription",
+              products.special_conditions as "specialConditions",
+              products.destinations as destinations,
+              products.duration_days as "durationDays",
+              products.duration_hours as "durationHours",
+              products.includes as includes,
+              products.excludes as excludes,
+              products.gallery as gallery,
+              products.external_reference_code as "externalReferenceCode",
+              products.from_price as "fromPrice",
+              products.price_max as "priceMax",
+              products.operator as operator,
+              products.price_basis as "priceBasis",
+              products.valid_from as "validFrom",
+              products.valid_until as "validUntil",
+              (
+                select
+                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
+                from
+                  (
+                    select
+                      product_variants.id as id,
+                      product_variants.label as label,
+                      product_variants.position as position,
+                      product_variants.status as status,
+                      product_variants.capacity_min as "capacityMin",
+                      product_variants.capacity_max as "capacityMax",
+                      product_variants.currency as currency,
+                      product_variants.description as description,
+                      product_variants.short_description as "shortDescription",
+                      product_variants.duration_days as "durationDays",
+                      product_variants.duration_hours as "durationHours",
+                      product_variants.includes as includes,
+                      product_variants.excludes as excludes,
+                      product_variants.from_price as "fromPrice",
+                      product_variants.price_max as "priceMax"
+                    from
+                      product_variants
+                    where
+                      product_variants.organization_id = $1
+                      and product_variants.product_id = products.id
+                    order by
+                      product_variants.position
+                  ) item
+              ) as variants,
+              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+          ) item
+      )
+    )
+    else kept.id is not null
+    or (
+      searched.id is not null
+      and searched.archived_at is null
+    )
+  end as "isFound"
 from
   products
   left join product_bodies kept on kept.organization_id = $1
   and kept.id = products.id
   and kept.id > $2
-  and kept.updated_at = products.updated_at
-  and kept.rendering = 44438628
+  left join searchable_products searched on searched.organization_id = $1
+  and searched.id = products.id
+  and searched.id > $2
 where
   products.organization_id = $1
-  and products.archived_at is null
   and products.id > $2
 order by
   products.id

@@ -2,9 +2,8 @@
 
 -- quotes.archive
 -- $1 organizationId, $2 id
--- one JSON body
 with
-  quotes as (
+  gone as (
     update quotes
     set
       archived_at = now()
@@ -13,35 +12,26 @@ with
       and quotes.id = $2
       and quotes.archived_at is null
     returning
-      *
+      quotes.id,
+      quotes.archived_at
   ),
-  counted as (
+  uncounted as (
     update live_counts
     set
-      live = live_counts.live - gone.amount
+      live = live_counts.live - 1
     from
-      (
-        select
-          count(*)
-        from
-          quotes
-      ) gone (amount)
+      gone
     where
       live_counts.organization_id = $1
       and live_counts.resource = 'quotes'
-      and gone.amount > 0
       and live_counts.slot = (
         select
-          live_counts.slot
+          min(live_counts.slot)
         from
           live_counts
         where
           live_counts.organization_id = $1
           and live_counts.resource = 'quotes'
-        order by
-          (live_counts.slot + 16 - pg_backend_pid() % 16) % 16
-        limit
-          1
       )
   )
 select
@@ -49,15 +39,14 @@ select
 from
   (
     select
-      quotes.id as id,
-      to_char(quotes.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+      gone.id as id,
+      to_char(gone.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
     from
-      quotes
+      gone
   ) item;
 
 -- quotes.attachments_of_files
 -- $1 organizationId, $2 ids
--- rows
 select
   id as id
 from
@@ -68,7 +57,6 @@ where
 
 -- quotes.create_attachment
 -- $1 id, $2 fileName, $3 kind, $4 mimeType, $5 sizeBytes, $6 organizationId, $7 quoteId
--- rows
 insert into
   quote_attachments as attachment (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
 select
@@ -90,7 +78,6 @@ returning
 
 -- quotes.delete_attachment
 -- $1 organizationId, $2 id, $3 quoteId
--- rows
 delete from quote_attachments
 where
   quote_attachments.organization_id = $1
@@ -101,7 +88,6 @@ returning
 
 -- quotes.find
 -- $1 organizationId, $2 id
--- rows
 select
   id as id
 from
@@ -113,7 +99,6 @@ where
 
 -- quotes.find_attachment
 -- $1 organizationId, $2 id
--- rows
 select
   quote_attachments.id as id,
   quote_attachments.file_name as "fileName",
@@ -131,7 +116,6 @@ where
 
 -- quotes.get
 -- $1 organizationId, $2 id
--- one JSON body, found by its key
 select
   row_to_json(item)::text as body
 from
@@ -164,426 +148,303 @@ from
   ) item;
 
 -- quotes.list
--- $1 organizationId, $2 limit, $3 offset
--- one JSON body
+-- $1 organizationId, $2 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  quotes.id as id,
-                  quotes.opportunity_id as "opportunityId",
-                  quotes.title as title,
-                  quotes.status as status,
-                  quotes.destination as destination,
-                  quotes.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  quotes.price as price,
-                  quotes.currency as currency,
-                  quotes.token as token,
-                  quotes.open_count as "openCount",
-                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  quotes
-                  left join customers on customers.organization_id = quotes.organization_id
-                  and customers.id = quotes.customer_id
-                where
-                  quotes.organization_id = $1
-                  and quotes.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                quotes.id as id
-              from
-                quotes
-              where
-                quotes.organization_id = $1
-                and quotes.archived_at is null
-              order by
-                quotes.updated_at desc nulls last,
-                quotes.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $2
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $2::int,
-    ',"offset":',
-    $3::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'quotes'
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          quotes.id as id,
+          quotes.opportunity_id as "opportunityId",
+          quotes.title as title,
+          quotes.status as status,
+          quotes.destination as destination,
+          quotes.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          quotes.price as price,
+          quotes.currency as currency,
+          quotes.token as token,
+          quotes.open_count as "openCount",
+          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          quotes
+          left join customers on customers.organization_id = quotes.organization_id
+          and customers.id = quotes.customer_id
+        where
+          quotes.organization_id = $1
+          and quotes.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          quotes.id as id
+        from
+          quotes
+        where
+          quotes.organization_id = $1
+          and quotes.archived_at is null
+        order by
+          quotes.updated_at desc nulls last,
+          quotes.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $2
+  ) page;
 
 -- quotes.list offset
 -- $1 organizationId, $2 offset, $3 limit
--- one JSON body
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  quotes.id as id,
-                  quotes.opportunity_id as "opportunityId",
-                  quotes.title as title,
-                  quotes.status as status,
-                  quotes.destination as destination,
-                  quotes.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  quotes.price as price,
-                  quotes.currency as currency,
-                  quotes.token as token,
-                  quotes.open_count as "openCount",
-                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  quotes
-                  left join customers on customers.organization_id = quotes.organization_id
-                  and customers.id = quotes.customer_id
-                where
-                  quotes.organization_id = $1
-                  and quotes.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                quotes.id as id
-              from
-                quotes
-              where
-                quotes.organization_id = $1
-                and quotes.archived_at is null
-              order by
-                quotes.updated_at desc nulls last,
-                quotes.id desc nulls last
-              limit
-                100
-              offset
-                $2
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $2::int,
-    ',"total":',
-    (
-      select
-        coalesce(sum(live_counts.live), 0)
-      from
-        live_counts
-      where
-        live_counts.organization_id = $1
-        and live_counts.resource = 'quotes'
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          quotes.id as id,
+          quotes.opportunity_id as "opportunityId",
+          quotes.title as title,
+          quotes.status as status,
+          quotes.destination as destination,
+          quotes.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          quotes.price as price,
+          quotes.currency as currency,
+          quotes.token as token,
+          quotes.open_count as "openCount",
+          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          quotes
+          left join customers on customers.organization_id = quotes.organization_id
+          and customers.id = quotes.customer_id
+        where
+          quotes.organization_id = $1
+          and quotes.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          quotes.id as id
+        from
+          quotes
+        where
+          quotes.organization_id = $1
+          and quotes.archived_at is null
+        order by
+          quotes.updated_at desc nulls last,
+          quotes.id desc nulls last
+        limit
+          100
+        offset
+          $2
+      ) page
+    limit
+      $3
+  ) page;
 
 -- quotes.list opportunityId
--- $1 organizationId, $2 opportunityId, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 opportunityId, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  quotes.id as id,
-                  quotes.opportunity_id as "opportunityId",
-                  quotes.title as title,
-                  quotes.status as status,
-                  quotes.destination as destination,
-                  quotes.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  quotes.price as price,
-                  quotes.currency as currency,
-                  quotes.token as token,
-                  quotes.open_count as "openCount",
-                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  quotes
-                  left join customers on customers.organization_id = quotes.organization_id
-                  and customers.id = quotes.customer_id
-                where
-                  quotes.organization_id = $1
-                  and quotes.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                quotes.id as id
-              from
-                quotes
-              where
-                quotes.organization_id = $1
-                and quotes.archived_at is null
-                and quotes.opportunity_id = $2
-              order by
-                quotes.updated_at desc nulls last,
-                quotes.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        quotes
-      where
-        quotes.organization_id = $1
-        and quotes.archived_at is null
-        and quotes.opportunity_id = $2
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          quotes.id as id,
+          quotes.opportunity_id as "opportunityId",
+          quotes.title as title,
+          quotes.status as status,
+          quotes.destination as destination,
+          quotes.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          quotes.price as price,
+          quotes.currency as currency,
+          quotes.token as token,
+          quotes.open_count as "openCount",
+          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          quotes
+          left join customers on customers.organization_id = quotes.organization_id
+          and customers.id = quotes.customer_id
+        where
+          quotes.organization_id = $1
+          and quotes.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          quotes.id as id
+        from
+          quotes
+        where
+          quotes.organization_id = $1
+          and quotes.archived_at is null
+          and quotes.opportunity_id = $2
+        order by
+          quotes.updated_at desc nulls last,
+          quotes.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- quotes.list query
--- $1 organizationId, $2 query, $3 limit, $4 offset
--- one JSON body; a custom plan at each run
+-- $1 organizationId, $2 query, $3 limit
+-- a custom plan at each run
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  quotes.id as id,
-                  quotes.opportunity_id as "opportunityId",
-                  quotes.title as title,
-                  quotes.status as status,
-                  quotes.destination as destination,
-                  quotes.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  quotes.price as price,
-                  quotes.currency as currency,
-                  quotes.token as token,
-                  quotes.open_count as "openCount",
-                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  quotes
-                  left join customers on customers.organization_id = quotes.organization_id
-                  and customers.id = quotes.customer_id
-                where
-                  quotes.organization_id = $1
-                  and quotes.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                quotes.id as id
-              from
-                quotes
-              where
-                quotes.organization_id = $1
-                and quotes.archived_at is null
-                and quotes.search like contains_pattern ($2)
-              order by
-                quotes.updated_at desc nulls last,
-                quotes.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        quotes
-      where
-        quotes.organization_id = $1
-        and quotes.archived_at is null
-        and quotes.search like contains_pattern ($2)
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          quotes.id as id,
+          quotes.opportunity_id as "opportunityId",
+          quotes.title as title,
+          quotes.status as status,
+          quotes.destination as destination,
+          quotes.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          quotes.price as price,
+          quotes.currency as currency,
+          quotes.token as token,
+          quotes.open_count as "openCount",
+          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          quotes
+          left join customers on customers.organization_id = quotes.organization_id
+          and customers.id = quotes.customer_id
+        where
+          quotes.organization_id = $1
+          and quotes.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          quotes.id as id
+        from
+          quotes
+        where
+          quotes.organization_id = $1
+          and quotes.archived_at is null
+          and quotes.search like contains_pattern ($2)
+        order by
+          quotes.updated_at desc nulls last,
+          quotes.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- quotes.list status
--- $1 organizationId, $2 status, $3 limit, $4 offset
--- one JSON body
+-- $1 organizationId, $2 status, $3 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  quotes.id as id,
-                  quotes.opportunity_id as "opportunityId",
-                  quotes.title as title,
-                  quotes.status as status,
-                  quotes.destination as destination,
-                  quotes.customer_id as "customerId",
-                  nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-                  quotes.price as price,
-                  quotes.currency as currency,
-                  quotes.token as token,
-                  quotes.open_count as "openCount",
-                  to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-                  to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-                  to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-                  to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-                  to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-                from
-                  quotes
-                  left join customers on customers.organization_id = quotes.organization_id
-                  and customers.id = quotes.customer_id
-                where
-                  quotes.organization_id = $1
-                  and quotes.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                quotes.id as id
-              from
-                quotes
-              where
-                quotes.organization_id = $1
-                and quotes.archived_at is null
-                and quotes.status = $2
-              order by
-                quotes.updated_at desc nulls last,
-                quotes.id desc nulls last
-              limit
-                100
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $4::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        quotes
-      where
-        quotes.organization_id = $1
-        and quotes.archived_at is null
-        and quotes.status = $2
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          quotes.id as id,
+          quotes.opportunity_id as "opportunityId",
+          quotes.title as title,
+          quotes.status as status,
+          quotes.destination as destination,
+          quotes.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          quotes.price as price,
+          quotes.currency as currency,
+          quotes.token as token,
+          quotes.open_count as "openCount",
+          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          quotes
+          left join customers on customers.organization_id = quotes.organization_id
+          and customers.id = quotes.customer_id
+        where
+          quotes.organization_id = $1
+          and quotes.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          quotes.id as id
+        from
+          quotes
+        where
+          quotes.organization_id = $1
+          and quotes.archived_at is null
+          and quotes.status = $2
+        order by
+          quotes.updated_at desc nulls last,
+          quotes.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
 
 -- quotes.list_attachments
 -- $1 organizationId, $2 id
--- rows
 select
   coalesce(
     (
@@ -616,9 +477,62 @@ where
   and quotes.id = $2
   and quotes.archived_at is null;
 
+-- quotes.list_total
+-- $1 organizationId
+select
+  coalesce(sum(live_counts.live), 0) as total
+from
+  live_counts
+where
+  live_counts.organization_id = $1
+  and live_counts.resource = 'quotes';
+
+-- quotes.list_total opportunityId
+-- $1 organizationId, $2 opportunityId
+select
+  count(*) as total
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.archived_at is null
+  and quotes.opportunity_id = $2;
+
+-- quotes.list_total query
+-- $1 organizationId, $2 query
+-- a custom plan at each run
+select
+  count(*) as total
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.archived_at is null
+  and quotes.search like contains_pattern ($2);
+
+-- quotes.list_total status
+-- $1 organizationId, $2 status
+select
+  count(*) as total
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.archived_at is null
+  and quotes.status = $2;
+
+-- quotes.lock
+-- $1 organizationId, $2 id
+select
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.id = $2
+for update;
+
 -- quotes.lock_attachment
 -- $1 organizationId, $2 id, $3 quoteId
--- rows
 select
   id as id,
   size_bytes as "sizeBytes"
@@ -630,22 +544,8 @@ where
   and quote_attachments.quote_id = $3
 for update;
 
--- quotes.lock_record
--- $1 organizationId, $2 id
--- rows
-select
-  id as id
-from
-  quotes
-where
-  quotes.organization_id = $1
-  and quotes.id = $2
-  and quotes.archived_at is null
-for update;
-
 -- quotes.open
 -- $1 openedAt, $2 organizationId, $3 id
--- rows
 update quotes
 set
   open_count = quotes.open_count + 1,
@@ -658,7 +558,6 @@ where
 
 -- quotes.organizations_of_files
 -- $1 ids
--- rows
 select
   id as id
 from
@@ -668,7 +567,6 @@ where
 
 -- quotes.put_insert
 -- $1 organizationId, $2 id, $3 opportunityId, $4 title, $5 status, $6 destination, $7 customerId, $8 price, $9 currency, $10 token, $11 publishedAt
--- rows
 insert into
   quotes (
     organization_id,
@@ -697,7 +595,6 @@ returning
 
 -- quotes.put_lock
 -- $1 organizationId, $2 id
--- rows
 select
   archived_at is not null as "isArchived",
   opportunity_id as "opportunityId",
@@ -711,7 +608,6 @@ for update;
 
 -- quotes.put_references
 -- $1 organizationId, $2 opportunityId, $3 customerId
--- rows
 select
   exists (
     select
@@ -734,7 +630,6 @@ select
 
 -- quotes.put_replace
 -- $1 opportunityId, $2 title, $3 status, $4 destination, $5 customerId, $6 price, $7 currency, $8 publishedAt, $9 organizationId, $10 id
--- rows
 update quotes
 set
   opportunity_id = $1,

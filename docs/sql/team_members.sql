@@ -2,9 +2,8 @@
 
 -- team_members.archive
 -- $1 organizationId, $2 id
--- one JSON body
 with
-  team_members as (
+  gone as (
     update team_members
     set
       archived_at = now()
@@ -13,22 +12,22 @@ with
       and team_members.id = $2
       and team_members.archived_at is null
     returning
-      *
+      team_members.id,
+      team_members.archived_at
   )
 select
   row_to_json(item)::text as body
 from
   (
     select
-      team_members.id as id,
-      to_char(team_members.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
+      gone.id as id,
+      to_char(gone.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt"
     from
-      team_members
+      gone
   ) item;
 
 -- team_members.get
 -- $1 organizationId, $2 id
--- one JSON body, found by its key
 select
   row_to_json(item)::text as body
 from
@@ -50,165 +49,123 @@ from
   ) item;
 
 -- team_members.list
--- $1 organizationId, $2 limit, $3 offset
--- one JSON body
+-- $1 organizationId, $2 limit
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  team_members.id as id,
-                  team_members.user_id as "userId",
-                  team_members.name as name,
-                  team_members.email as email,
-                  team_members.roles as roles,
-                  team_members.is_assignable as "isAssignable",
-                  to_char(team_members.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-                from
-                  team_members
-                where
-                  team_members.organization_id = $1
-                  and team_members.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                team_members.id as id
-              from
-                team_members
-              where
-                team_members.organization_id = $1
-                and team_members.archived_at is null
-              order by
-                team_members.created_at,
-                team_members.id
-              limit
-                100
-            ) found
-          limit
-            $2
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $2::int,
-    ',"offset":',
-    $3::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        team_members
-      where
-        team_members.organization_id = $1
-        and team_members.archived_at is null
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          team_members.id as id,
+          team_members.user_id as "userId",
+          team_members.name as name,
+          team_members.email as email,
+          team_members.roles as roles,
+          team_members.is_assignable as "isAssignable",
+          to_char(team_members.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+        from
+          team_members
+        where
+          team_members.organization_id = $1
+          and team_members.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          team_members.id as id
+        from
+          team_members
+        where
+          team_members.organization_id = $1
+          and team_members.archived_at is null
+        order by
+          team_members.created_at asc,
+          team_members.id asc
+        limit
+          100
+      ) page
+    limit
+      $2
+  ) page;
 
 -- team_members.list offset
 -- $1 organizationId, $2 offset, $3 limit
--- one JSON body
 select
-  concat(
-    '{"data":[',
-    (
-      select
-        string_agg(
-          (
-            select
-              row_to_json(item)::text as body
-            from
-              (
-                select
-                  team_members.id as id,
-                  team_members.user_id as "userId",
-                  team_members.name as name,
-                  team_members.email as email,
-                  team_members.roles as roles,
-                  team_members.is_assignable as "isAssignable",
-                  to_char(team_members.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-                from
-                  team_members
-                where
-                  team_members.organization_id = $1
-                  and team_members.id = page.id
-              ) item
-          ),
-          ','
-        )
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                team_members.id as id
-              from
-                team_members
-              where
-                team_members.organization_id = $1
-                and team_members.archived_at is null
-              order by
-                team_members.created_at,
-                team_members.id
-              limit
-                100
-              offset
-                $2
-            ) found
-          limit
-            $3
-        ) page
-    ),
-    '],"pagination":{"limit":',
-    $3::int,
-    ',"offset":',
-    $2::int,
-    ',"total":',
-    (
-      select
-        count(*)
-      from
-        team_members
-      where
-        team_members.organization_id = $1
-        and team_members.archived_at is null
-    ),
-    '}}'
-  ) as body;
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          team_members.id as id,
+          team_members.user_id as "userId",
+          team_members.name as name,
+          team_members.email as email,
+          team_members.roles as roles,
+          team_members.is_assignable as "isAssignable",
+          to_char(team_members.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+        from
+          team_members
+        where
+          team_members.organization_id = $1
+          and team_members.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          team_members.id as id
+        from
+          team_members
+        where
+          team_members.organization_id = $1
+          and team_members.archived_at is null
+        order by
+          team_members.created_at asc,
+          team_members.id asc
+        limit
+          100
+        offset
+          $2
+      ) page
+    limit
+      $3
+  ) page;
 
--- team_members.lock_record
--- $1 organizationId, $2 id
--- rows
+-- team_members.list_total
+-- $1 organizationId
 select
-  id as id
+  count(*) as total
+from
+  team_members
+where
+  team_members.organization_id = $1
+  and team_members.archived_at is null;
+
+-- team_members.lock
+-- $1 organizationId, $2 id
+select
 from
   team_members
 where
   team_members.organization_id = $1
   and team_members.id = $2
-  and team_members.archived_at is null
 for update;
 
 -- team_members.put_insert
 -- $1 organizationId, $2 id, $3 userId, $4 name, $5 email, $6 roles, $7 isAssignable
--- rows
 insert into
   team_members (
     organization_id,
@@ -230,7 +187,6 @@ returning
 
 -- team_members.put_lock
 -- $1 organizationId, $2 id
--- rows
 select
   archived_at is not null as "isArchived"
 from
@@ -241,12 +197,10 @@ where
 for update;
 
 -- team_members.put_references
--- rows
 select;
 
 -- team_members.put_replace
 -- $1 userId, $2 name, $3 email, $4 roles, $5 isAssignable, $6 organizationId, $7 id
--- rows
 update team_members
 set
   user_id = $1,

@@ -2,7 +2,6 @@
 
 -- whatsapp_messages.get
 -- $1 organizationId, $2 conversationId, $3 id
--- one JSON body
 select
   row_to_json(item)::text as body
 from
@@ -24,8 +23,7 @@ from
   ) item;
 
 -- whatsapp_messages.insert
--- $1 organizationId, $2 conversationId, $3 messages
--- rows
+-- $1 organizationId, $2 conversationId, $3 id, $4 content, $5 direction, $6 messageType, $7 senderName, $8 providerMessageId, $9 status, $10 statusAt, $11 templateName, $12 createdAt
 insert into
   whatsapp_messages (
     organization_id,
@@ -41,27 +39,13 @@ insert into
     template_name,
     created_at
   )
-select
-  $1::uuid,
-  $2::uuid,
-  input.id,
-  input.content,
-  input.direction,
-  input.message_type,
-  input.sender_name,
-  input.provider_message_id,
-  input.delivery_status,
-  input.delivery_status_at,
-  input.template_name,
-  coalesce(input.created_at, now())
-from
-  jsonb_populate_recordset(null::whatsapp_messages, $3::jsonb) input
+values
+  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($12::timestamptz, now()))
 returning
   created_at as "createdAt";
 
 -- whatsapp_messages.stored
 -- $1 organizationId, $2 conversationId, $3 ids
--- rows
 select
   id as id
 from
@@ -72,8 +56,7 @@ where
   and whatsapp_messages.id = any ($3::uuid[]);
 
 -- whatsapp_messages.update
--- $1 messages, $2 organizationId, $3 conversationId
--- rows
+-- $1 id, $2 content, $3 direction, $4 messageType, $5 senderName, $6 providerMessageId, $7 status, $8 statusAt, $9 templateName, $10 createdAt, $11 organizationId, $12 conversationId
 update whatsapp_messages
 set
   (
@@ -87,24 +70,11 @@ set
     delivery_status_at,
     template_name,
     created_at
-  ) = row (
-    input.id,
-    input.content,
-    input.direction,
-    input.message_type,
-    input.sender_name,
-    input.provider_message_id,
-    input.delivery_status,
-    input.delivery_status_at,
-    input.template_name,
-    coalesce(input.created_at, whatsapp_messages.created_at)
-  )
-from
-  jsonb_populate_recordset(null::whatsapp_messages, $1::jsonb) input
+  ) = row ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10::timestamptz, whatsapp_messages.created_at))
 where
-  whatsapp_messages.organization_id = $2
-  and whatsapp_messages.conversation_id = $3
-  and whatsapp_messages.id = input.id
+  whatsapp_messages.organization_id = $11
+  and whatsapp_messages.conversation_id = $12
+  and whatsapp_messages.id = $1
   and row (
     whatsapp_messages.id,
     whatsapp_messages.content,
@@ -116,17 +86,6 @@ where
     whatsapp_messages.delivery_status_at,
     whatsapp_messages.template_name,
     whatsapp_messages.created_at
-  ) is distinct from row (
-    input.id,
-    input.content,
-    input.direction,
-    input.message_type,
-    input.sender_name,
-    input.provider_message_id,
-    input.delivery_status,
-    input.delivery_status_at,
-    input.template_name,
-    coalesce(input.created_at, whatsapp_messages.created_at)
-  )
+  ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10::timestamptz, whatsapp_messages.created_at))
 returning
   whatsapp_messages.created_at as "createdAt";

@@ -2,26 +2,19 @@ import { sql } from 'drizzle-orm';
 import { defineArchive } from '../db/archive.ts';
 import { builder, named } from '../db/builder.ts';
 import type { Queries } from '../db/client.ts';
+import { defineCopies } from '../db/copies.ts';
 import { columnsOf, fieldsOf } from '../db/fields.ts';
-import { defineGet, defineLockedGet } from '../db/get.ts';
+import { defineKeptGet, defineLockedGet } from '../db/get.ts';
 import { newId } from '../db/ids.ts';
 import { type Json, jsonArray } from '../db/json.ts';
 import { contains, defineList, equals, newestFirst } from '../db/list.ts';
 import { addLive } from '../db/live-count.ts';
-import { definePatch } from '../db/patch.ts';
-import { columnList, columnsFrom, newRow, newRowValues, recordsFrom, toNewRecord } from '../db/record.ts';
-import { nameOf, organizationParam, type RecordKey, rowOf, type TenantTable } from '../db/resource.ts';
-import {
-  liveProducts,
-  productBodies,
-  products,
-  productVariants,
-  searchableProducts,
-} from '../db/schema/index.ts';
+import { defineEnd, definePatch, writeRecord } from '../db/patch.ts';
+import { organizationParam, type RecordKey } from '../db/resource.ts';
+import { placeholdersOf, rowValues } from '../db/row.ts';
+import { liveProducts, products, productVariants } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { defineSearchKeeper, makeSearchable } from '../db/searchable.ts';
-import { type Params, prepared, unprepared } from '../db/statement.ts';
-import { defineBodyKeeper, keepNewBody } from '../db/stored-body.ts';
+import { type Params, prepared, step, unprepared } from '../db/statement.ts';
 import {
   CatalogProduct,
   type CatalogProductCreate,
@@ -33,7 +26,6 @@ import {
 
 export const productView = {
   ...liveProducts,
-  bodies: productBodies,
   fields: fieldsOf(CatalogProduct, products, {
     variants: jsonArray(
       fieldsOf(CatalogProductVariant, productVariants),
@@ -54,69 +46,69 @@ const variantColumns = {
 
 /** The filters of the catalog and of its archive. */
 export const productFilters = {
-  budgetTier: equals(products.budgetTier),
-  externalReferenceCode: equals(products.externalReferenceCode),
-  query: contains(products.search),
-  status: equals(products.status),
-  type: equals(products.type),
+  budgetTier: equals('budgetTier'),
+  externalReferenceCode: equals('externalReferenceCode'),
+  query: contains('search'),
+  status: equals('status'),
+  type: equals('type'),
 };
 
 export const listCatalogProducts = defineList(productView, {
   query: CatalogProductListQuery,
-  order: [newestFirst(products.updatedAt), newestFirst(products.id)],
+  order: newestFirst('updatedAt'),
   filters: productFilters,
 });
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
-export const getCatalogProduct = defineGet(productView);
+export const getCatalogProduct = defineKeptGet(productView);
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const lockCatalogProduct = defineLockedGet(productView, getCatalogProduct);
 
-type CreateValues = RecordKey & Record<string, unknown>;
-
-const createStatement = prepared('products.create', ($: Params<CreateValues>) =>
-  builder
-    .insert(products)
-    .values({ organizationId: $.organizationId, id: $.id, ...newRow($, productColumns) } as never),
+const createStatement = prepared(
+  'products.create',
+  ($: Params<RecordKey & Record<keyof typeof productColumns, unknown>>) =>
+    builder.insert(products).values({
+      ...placeholdersOf($, productColumns),
+      organizationId: $.organizationId,
+      id: $.id,
+    } as never),
 );
 
-const createVariantsStatement = prepared(
-  'products.create_variants',
-  ($: Params<RecordKey & { variants: string }>) => sql`
-    insert into ${productVariants} (organization_id, product_id, ${columnList(variantColumns)})
-    select ${products.organizationId}, ${products.id}, ${columnsFrom('input', variantColumns)}
-    from ${products}, ${recordsFrom(productVariants, $.variants)} input
-    where ${rowOf(liveProducts, $)}`,
+const createVariantStatement = prepared(
+  'products.create_variant',
+  ($: Params<{ organizationId: string; productId: string } & Record<keyof typeof variantColumns, unknown>>) =>
+    builder.insert(productVariants).values({
+      ...placeholdersOf($, variantColumns),
+      organizationId: $.organizationId,
+      productId: $.productId,
+    } as never),
 );
 
-const searchableStatement = makeSearchable(liveProducts);
-
-const keepBodyStatement = keepNewBody(productView);
+const endOfWrite = defineEnd(productView);
 
 /** Creates a product with its variants, all or nothing. */
 export async function createCatalogProduct(
-  { db, organizationId }: OrganizationScope,
-  input: CatalogProductCreate,
+  scope: OrganizationScope,
+  { variants, ...product }: CatalogProductCreate,
   id = newId(),
 ): Promise<Json<CatalogProduct>> {
-  const { variants, ...product } = input;
-  const values = {
-    ...newRowValues(productColumns, product),
-    organizationId,
-    id,
-    variants: JSON.stringify(
-      variants.map((variant, position) => toNewRecord(variantColumns, { ...variant, id: newId(), position })),
+  const { organizationId } = scope;
+  const key = { organizationId, id };
+  const body = await writeRecord<CatalogProduct>(scope, [
+    step(createStatement, { ...rowValues(productColumns, product), ...key }),
+    ...variants.map((variant, position) =>
+      step(createVariantStatement, {
+        ...rowValues(variantColumns, { ...variant, id: newId(), position }),
+        organizationId,
+        productId: id,
+      }),
     ),
-    resource: nameOf(liveProducts),
-    amount: 1,
-  };
-  const [row] = await db.writeTogether(
-    [createStatement, createVariantsStatement, searchableStatement, addLive, keepBodyStatement],
-    values,
-  );
-  if (!row) throw new Error('Creating a product returned no row.');
-  return row.body;
+    addLive(organizationId, liveProducts, 1),
+    ...endOfWrite(key),
+  ]);
+  if (body === undefined) throw new Error('Creating a product returned no row.');
+  return body;
 }
 
 /**
@@ -165,16 +157,12 @@ const purgeVariantsStatement = prepared('products.purge_variants', ($: Params<Om
     .returning(named({ productId: productVariants.productId })),
 );
 
-const purgeFrom = (table: TenantTable, name: string) =>
-  prepared(name, ($: Params<Omit<PurgeValues, 'before'>>) =>
-    builder
-      .delete(table)
-      .where(sql`${table.organizationId} = ${$.organizationId} and ${table.id} = any(${$.ids}::uuid[])`),
-  );
-
-const purgeBodiesStatement = purgeFrom(productBodies, 'products.purge_bodies');
-const purgeSearchableStatement = purgeFrom(searchableProducts, 'products.purge_searchable');
-const purgeStatement = purgeFrom(products, 'products.purge');
+/** Read rows and search rows go with their record. */
+const purgeStatement = prepared('products.purge', ($: Params<Omit<PurgeValues, 'before'>>) =>
+  builder
+    .delete(products)
+    .where(sql`${products.organizationId} = ${$.organizationId} and ${products.id} = any(${$.ids}::uuid[])`),
+);
 
 /** Removes the given products that are still due, with their variants: all of them or none. */
 const purgeOfOrganization = (
@@ -186,10 +174,11 @@ const purgeOfOrganization = (
   db.transaction(async (transaction) => {
     const locked = await transaction.write(lockDueStatement, { organizationId, ids: [...due], before });
     const ids = locked.map(({ id }) => id);
-    const variants = await transaction.write(purgeVariantsStatement, { organizationId, ids });
-    await transaction.write(purgeBodiesStatement, { organizationId, ids });
-    await transaction.write(purgeSearchableStatement, { organizationId, ids });
-    await transaction.write(purgeStatement, { organizationId, ids });
+    const values = { organizationId, ids };
+    const [variants] = await transaction.writeTogether([
+      step(purgeVariantsStatement, values),
+      step(purgeStatement, values),
+    ]);
     return locked.map(({ id, archivedAt }) => ({
       organizationId,
       id,
@@ -218,7 +207,4 @@ export async function purgeCatalogProducts(
   return purged;
 }
 
-export const productKeepers = {
-  bodies: defineBodyKeeper(productView),
-  searchable: defineSearchKeeper(liveProducts),
-};
+export const productCopies = defineCopies(productView);

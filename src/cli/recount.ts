@@ -6,7 +6,7 @@ import { recountLive } from '../jobs/recount.ts';
 import { runCommand, stopSignal } from './database.ts';
 
 /**
- * Compares what is kept beside the records with the records: live counts, bodies, and what searches see. With --fix it mends
+ * Compares what is kept beside the records with the records: live counts, read rows and search rows. With --fix it mends
  * what is wrong; without, it fails then.
  */
 const { values } = parseArgs({ options: { fix: { type: 'boolean', default: false } } });
@@ -14,8 +14,8 @@ await runCommand(async (db, url) => {
   const logger = createLogger('info');
   const recount = async (signal: AbortSignal) => {
     const { drifts } = await recountLive({ db, logger, fix: values.fix, signal });
-    const { bodies, searchable } = await compareCopies({ db, logger, fix: values.fix, signal });
-    return { faults: drifts + bodies + searchable };
+    const records = await compareCopies({ db, logger, fix: values.fix, signal });
+    return { faults: drifts + records };
   };
   const recounted = await withJobLock(url, JOB_LOCKS.recount, recount, stopSignal());
   if (!recounted) console.log('A recount is running already, in another process.');

@@ -14,7 +14,7 @@ import {
   whatsappMessages,
 } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';
-import { type Params, rendered } from '../db/statement.ts';
+import { type Params, prepared } from '../db/statement.ts';
 import {
   Conversation,
   ConversationListQuery,
@@ -32,12 +32,12 @@ export const conversationView = {
 
 export const listConversations = defineList(conversationView, {
   query: ConversationListQuery,
-  order: [newestFirst(conversations.lastMessageAt), newestFirst(conversations.id)],
+  order: newestFirst('lastMessageAt'),
   filters: {
-    activityState: equals(conversations.activityState),
-    channel: equals(conversations.channel),
-    customerId: equals(conversations.customerId),
-    query: contains(conversations.search),
+    activityState: equals('activityState'),
+    channel: equals('channel'),
+    customerId: equals('customerId'),
+    query: contains('search'),
   },
 });
 
@@ -52,7 +52,7 @@ const newestMessages = (
     ${store.messageType}, ${store.senderName}
   from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = threads.id
-  order by ${newestFirst(store.createdAt)}, ${newestFirst(store.id)}
+  order by ${store.createdAt} desc nulls last, ${store.id} desc nulls last
   limit ${$.limit})`;
 
 /** For rows named `message`, whichever store they come from. */
@@ -66,7 +66,7 @@ const messageFields: Fields<ConversationMessage> = {
   senderName: sql`message.sender_name`,
 };
 
-const transcriptStatement = rendered(
+const transcriptStatement = prepared(
   'conversations.transcript',
   ($: Params<RecordKey & { limit: number }>) => sql<{ body: Json<ConversationTranscript> }>`with
     threads as materialized (

@@ -1,28 +1,22 @@
 import { sql } from 'drizzle-orm';
+import { defineArchive } from '../db/archive.ts';
 import { builder, named } from '../db/builder.ts';
-import { LostRace } from '../db/faults.ts';
+import { defineCopies } from '../db/copies.ts';
+import { LostRace, refusalOf } from '../db/faults.ts';
 import { columnsOf, fieldsOf } from '../db/fields.ts';
-import { defineGet, defineLockedGet } from '../db/get.ts';
+import { defineKeptGet, defineLockedGet } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
-import { type Json, jsonArray, jsonRows } from '../db/json.ts';
+import { type Json, jsonArray } from '../db/json.ts';
 import { contains, defineList, hasEntry, newestFirst } from '../db/list.ts';
-import { countFrom, countOf, LIVE_COUNT_MISSING, startCount, uncountLive } from '../db/live-count.ts';
-import { definePatch } from '../db/patch.ts';
-import { columnList, columnsFrom, recordFrom, recordsFrom, toNewRecord, toRecord } from '../db/record.ts';
-import { inPlaceOf, missing, organizationParam, type RecordKey, recordOf, rowOf } from '../db/resource.ts';
-import {
-  customerBodies,
-  customerContacts,
-  customers,
-  liveCounts,
-  liveCustomers,
-} from '../db/schema/index.ts';
-import { inTransaction, type OrganizationScope } from '../db/scope.ts';
-import { changeSearchable, defineSearchKeeper, makeSearchable } from '../db/searchable.ts';
-import { type Params, prepared, rendered } from '../db/statement.ts';
-import { defineBodyKeeper, keepNewBody } from '../db/stored-body.ts';
+import { addLive } from '../db/live-count.ts';
+import { defineEnd, definePatch, writeRecord } from '../db/patch.ts';
+import { missing, organizationParam, type RecordKey, recordOf } from '../db/resource.ts';
+import { nextUpdatedAt, placeholdersOf, rowValues } from '../db/row.ts';
+import { customerContacts, customers, liveCustomers } from '../db/schema/index.ts';
+import type { OrganizationScope } from '../db/scope.ts';
+import { type Params, prepared, type Step, step } from '../db/statement.ts';
 import { ApiError } from '../errors.ts';
-import { contactKey, phoneNumber, searchText } from './contact-key.ts';
+import { contactKey, type IdentifierType, phoneNumber, searchText } from './contact-key.ts';
 import {
   type ArchivedCustomer,
   type ContactInput,
@@ -40,7 +34,6 @@ export const customerName = sql<
 
 const customerView = {
   ...liveCustomers,
-  bodies: customerBodies,
   fields: fieldsOf(Customer, customers, {
     displayName: customerName,
     contacts: jsonArray(
@@ -84,17 +77,38 @@ const newContacts = (inputs: readonly ContactInput[]): NewContact[] =>
 
 const searchOf = (contacts: readonly NewContact[]): string => contacts.map(searchText).join('\u001f');
 
-/** Always in the same order. Two bodies with the same contacts would otherwise wait for each other for ever. */
-const toRecords = (contacts: readonly NewContact[]): string =>
-  JSON.stringify(
-    [...contacts]
-      .sort((a, b) => compare(a.identifierType, b.identifierType) || compare(a.contactKey, b.contactKey))
-      .map((contact) => toRecord(contactColumns, contact)),
-  );
-
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const ownersStatement = prepared('customers.contact_owners', ($: Params<RecordKey & { contacts: string }>) =>
+/** Always in the same order. Two bodies with the same contacts would otherwise wait for each other for ever. */
+const inOrder = (contacts: readonly NewContact[]): NewContact[] =>
+  contacts.toSorted(
+    (a, b) => compare(a.identifierType, b.identifierType) || compare(a.contactKey, b.contactKey),
+  );
+
+export const listCustomers = defineList(customerView, {
+  query: CustomerListQuery,
+  order: newestFirst('updatedAt'),
+  filters: { query: contains('search'), tag: hasEntry('tags') },
+});
+
+/** @throws CUSTOMER_NOT_FOUND */
+export const getCustomer = defineKeptGet(customerView);
+
+/** @throws CUSTOMER_NOT_FOUND */
+export const lockCustomer = defineLockedGet(customerView, getCustomer);
+
+type ContactTypes = { types: readonly IdentifierType[]; keys: readonly string[] };
+
+const typesAndKeys = (contacts: readonly NewContact[]): ContactTypes => ({
+  types: contacts.map(({ identifierType }) => identifierType),
+  keys: contacts.map(({ contactKey: key }) => key),
+});
+
+/** The contacts of a request, as types and keys. */
+const sentContacts = ($: Params<ContactTypes>) =>
+  sql`unnest(${$.types}::text[], ${$.keys}::text[]) sent(type, key)`;
+
+const ownersStatement = prepared('customers.contact_owners', ($: Params<RecordKey & ContactTypes>) =>
   builder
     .select(
       named({
@@ -105,27 +119,14 @@ const ownersStatement = prepared('customers.contact_owners', ($: Params<RecordKe
     )
     .from(customerContacts)
     .innerJoin(
-      sql`${recordsFrom(customerContacts, $.contacts)} input`,
-      sql`${customerContacts.identifierType} = input.identifier_type and ${customerContacts.contactKey} = input.contact_key`,
+      sentContacts($),
+      sql`${customerContacts.identifierType} = sent.type and ${customerContacts.contactKey} = sent.key`,
     )
     .where(
       sql`${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.archivedAt} is null
           and ${customerContacts.customerId} <> ${$.id}`,
     ),
 );
-
-/**
- * Does nothing when no other customer has one of the contacts.
- * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
- */
-async function refuseTakenContacts(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-  contacts: readonly NewContact[],
-): Promise<void> {
-  const owners = await db.read(ownersStatement, { organizationId, id, contacts: toRecords(contacts) });
-  if (owners.length > 0) throw contactConflict(contacts, owners);
-}
 
 function contactConflict(
   contacts: readonly NewContact[],
@@ -141,77 +142,87 @@ function contactConflict(
   });
 }
 
-export const listCustomers = defineList(customerView, {
-  query: CustomerListQuery,
-  order: [newestFirst(customers.updatedAt), newestFirst(customers.id)],
-  filters: { query: contains(customers.search), tag: hasEntry(customers.tags) },
-});
-
-/** @throws CUSTOMER_NOT_FOUND */
-export const getCustomer = defineGet(customerView);
-
-/** @throws CUSTOMER_NOT_FOUND */
-export const lockCustomer = defineLockedGet(customerView, getCustomer);
-
-type ContactsValues = RecordKey & { contacts: string };
-
 const contactsOfCustomer = ($: Params<RecordKey>) =>
   sql`${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.customerId} = ${$.id}`;
 
-/**
- * Makes nothing when another customer has one of the contacts; then nothing follows either. It reads a row of the
- * organization, so that a cluster takes it as one task.
- */
-const createStatement = prepared(
-  'customers.create',
-  ($: Params<ContactsValues & { customer: string }>) => sql`
-    insert into ${customers} (organization_id, id, ${columnList(customerColumns)})
-    select ${liveCounts.organizationId}, ${$.id}::uuid, ${columnsFrom('input', customerColumns)}
-    from ${liveCounts}, ${recordFrom(customers, $.customer)} input
-    where ${countOf(liveCustomers)} and not exists (
-      select from ${customerContacts} join ${recordsFrom(customerContacts, $.contacts)} input
-      on ${customerContacts.identifierType} = input.identifier_type and ${customerContacts.contactKey} = input.contact_key
-      where ${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.archivedAt} is null)`,
-);
-
-/** Makes no row for a contact that the customer has already, nor for one that somebody else has just claimed. */
-const addContactsStatement = prepared(
-  'customers.add_contacts',
-  ($: Params<ContactsValues>) => sql<{ id: string }>`
-    insert into ${customerContacts} (organization_id, customer_id, ${columnList(contactColumns)})
-    select ${customers.organizationId}, ${customers.id}, ${columnsFrom('input', contactColumns)}
-    from ${customers}, ${recordsFrom(customerContacts, $.contacts)} input
-    where ${rowOf(liveCustomers, $)}
-    on conflict do nothing
-    returning id as "id"`,
-);
+type ContactValues = { organizationId: string; customerId: string } & Record<
+  keyof typeof contactColumns,
+  unknown
+>;
 
 /**
- * Fails for a customer that misses a contact: when two requests claim one at the same moment, the second has no number to
- * count. The next attempt finds it taken. A violation of the unique index would write the contact into PostgreSQL's log.
+ * Adds one contact. It makes no row where a customer has the contact already; `refuseTakenStatement` then refuses. A
+ * violation of the unique index would write the contact into PostgreSQL's log.
  */
-const countStatement = prepared(
-  'customers.create_count',
-  ($: Params<ContactsValues>) =>
-    countFrom(
-      liveCustomers,
-      sql`case when (select count(*) from ${customerContacts} where ${contactsOfCustomer($)})
-        = jsonb_array_length(${$.contacts}::jsonb) then 1 end`,
-      sql`from ${customers} where ${rowOf(liveCustomers, $)}`,
-    ),
-  { racesOn: LIVE_COUNT_MISSING },
+const addContactStatement = prepared('customers.add_contact', ($: Params<ContactValues>) =>
+  builder
+    .insert(customerContacts)
+    .values({
+      ...placeholdersOf($, contactColumns),
+      organizationId: $.organizationId,
+      customerId: $.customerId,
+    } as never)
+    .onConflictDoNothing(),
 );
 
-const CREATE = [
-  createStatement,
-  addContactsStatement,
-  makeSearchable(liveCustomers),
-  countStatement,
-  keepNewBody(customerView),
-] as const;
+/** Ends the write unless the customer has all contacts that were sent: another customer has one. */
+const refuseTakenStatement = prepared(
+  'customers.refuse_taken_contacts',
+  ($: Params<RecordKey & { contacts: number }>) => sql`
+    select refuse_unless(count(*) = ${$.contacts}::integer, 'CUSTOMER_CONTACT_CONFLICT')
+    from ${customerContacts} where ${contactsOfCustomer($)}`,
+);
+
+const addSteps = (key: RecordKey, contacts: readonly NewContact[]): Step[] => [
+  ...inOrder(contacts).map((contact) =>
+    step(addContactStatement, {
+      ...rowValues(contactColumns, contact),
+      organizationId: key.organizationId,
+      customerId: key.id,
+    }),
+  ),
+  step(refuseTakenStatement, { ...key, contacts: contacts.length }),
+];
 
 /** A contact can be taken at the first attempt and free at the second. */
-const CREATE_ATTEMPTS = 3;
+const ATTEMPTS = 3;
+
+/**
+ * Runs a write that claims contacts.
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them, CUSTOMER_NOT_FOUND
+ */
+async function claimingContacts<Result>(
+  scope: OrganizationScope,
+  id: string,
+  contacts: readonly NewContact[],
+  write: () => Promise<Result>,
+): Promise<Result> {
+  const { db, organizationId } = scope;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal === 'CUSTOMER_NOT_FOUND') throw missing(liveCustomers, id);
+      if (refusal !== 'CUSTOMER_CONTACT_CONFLICT') throw error;
+      const owners = await db.read(ownersStatement, { organizationId, id, ...typesAndKeys(contacts) });
+      if (owners.length > 0) throw contactConflict(contacts, owners);
+    }
+  }
+  throw new LostRace('The contacts kept changing hands.');
+}
+
+const createStatement = prepared(
+  'customers.create',
+  ($: Params<RecordKey & Record<keyof typeof customerColumns, unknown>>) =>
+    builder.insert(customers).values({
+      ...placeholdersOf($, customerColumns),
+      organizationId: $.organizationId,
+      id: $.id,
+    } as never),
+);
+
+const endOfWrite = defineEnd(customerView);
 
 /**
  * Creates a customer with its contacts, all or nothing.
@@ -223,83 +234,73 @@ export async function createCustomer(
   id = newId(),
 ): Promise<Json<Customer>> {
   const contacts = newContacts(inputs);
-  const customer = toNewRecord(customerColumns, { ...input, contactSearch: searchOf(contacts) });
-  const values = {
-    organizationId: scope.organizationId,
-    id,
-    customer: JSON.stringify(customer),
-    contacts: toRecords(contacts),
-  };
-  for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt += 1) {
-    const [row] = await scope.db.writeTogether(CREATE, values);
-    if (row) return row.body;
-    await refuseTakenContacts(scope, id, contacts);
-    await startCount(scope, liveCustomers);
-  }
-  throw new LostRace('The contacts kept changing hands.');
+  const key = { organizationId: scope.organizationId, id };
+  const values = rowValues(customerColumns, { ...input, contactSearch: searchOf(contacts) });
+  const body = await claimingContacts(scope, id, contacts, () =>
+    writeRecord<Customer>(scope, [
+      step(createStatement, { ...values, ...key }),
+      ...addSteps(key, contacts),
+      addLive(scope.organizationId, liveCustomers, 1),
+      ...endOfWrite(key),
+    ]),
+  );
+  if (body === undefined) throw new Error('Creating a customer returned no row.');
+  return body;
 }
-
-const lockStatement = prepared('customers.lock', ($: Params<RecordKey>) =>
-  builder
-    .select(named({ id: customers.id }))
-    .from(customers)
-    .where(recordOf(liveCustomers, $))
-    .for('update'),
-);
 
 const patchCustomer = definePatch(customerView, customerColumns);
 
-/** The stored contact that is the same account as the input's. */
-const sameContact = sql`${customerContacts.identifierType} = input.identifier_type
-  and ${customerContacts.contactKey} = input.contact_key`;
-
-const removeContactsStatement = prepared('customers.remove_contacts', ($: Params<ContactsValues>) =>
-  builder
-    .delete(customerContacts)
-    .where(
-      sql`${contactsOfCustomer($)} and not exists (
-        select from ${recordsFrom(customerContacts, $.contacts)} input where ${sameContact})`,
-    )
-    .returning(named({ id: customerContacts.id })),
+/** Ends the write unless there is such a customer: the contacts of an archived one stay as they are. */
+const refuseMissingStatement = prepared(
+  'customers.refuse_missing',
+  ($: Params<RecordKey>) => sql`
+    select refuse_unless(count(*) = 1, 'CUSTOMER_NOT_FOUND') from ${customers} where ${recordOf(liveCustomers, $)}`,
 );
 
-const keepContactsStatement = prepared(
-  'customers.keep_contacts',
-  ($: Params<ContactsValues>) => sql<{ id: string }>`update ${customerContacts}
-    set identifier_value = input.identifier_value, position = input.position, phone_number = input.phone_number
-    from ${recordsFrom(customerContacts, $.contacts)} input
-    where ${contactsOfCustomer($)} and ${sameContact}
-      and (${customerContacts.identifierValue}, ${customerContacts.position}) is distinct from (input.identifier_value, input.position)
-    returning ${customerContacts.id} as "id"`,
+/** A change of the contacts is a change of their customer. */
+const contactsChangeStatement = prepared(
+  'customers.contacts_change',
+  ($: Params<RecordKey & { contacts: readonly string[] }>) => sql`
+    update ${customers} set updated_at = ${nextUpdatedAt(customers.updatedAt)}
+    where ${recordOf(liveCustomers, $)} and array(
+      select concat_ws(' ', ${customerContacts.identifierType}, ${customerContacts.identifierValue})
+      from ${customerContacts} where ${contactsOfCustomer($)} order by ${customerContacts.position}) <> ${$.contacts}::text[]`,
 );
 
-const countContactsStatement = prepared('customers.count_contacts', ($: Params<RecordKey>) =>
-  builder
-    .select({ contacts: sql<number>`count(*)::int`.as('contacts') })
-    .from(customerContacts)
-    .where(contactsOfCustomer($)),
+const removeContactsStatement = prepared('customers.remove_contacts', ($: Params<RecordKey & ContactTypes>) =>
+  builder.delete(customerContacts).where(
+    sql`${contactsOfCustomer($)} and (${customerContacts.identifierType}, ${customerContacts.contactKey}) not in (
+          select sent.type, sent.key from ${sentContacts($)})`,
+  ),
 );
 
-/**
- * Makes these the customer's contacts. A contact that stays keeps its id. The caller holds the customer's lock.
- * @returns whether anything changed
- * @throws CUSTOMER_CONTACT_CONFLICT; LostRace when another customer claims a contact at the same moment
- */
-async function replaceContacts(
-  scope: OrganizationScope,
-  id: string,
-  contacts: readonly NewContact[],
-): Promise<boolean> {
-  const { db, organizationId } = scope;
-  await refuseTakenContacts(scope, id, contacts);
-  const values = { organizationId, id, contacts: toRecords(contacts) };
-  const removed = await db.write(removeContactsStatement, values);
-  const kept = await db.write(keepContactsStatement, values);
-  const added = await db.write(addContactsStatement, values);
-  const [now] = await db.read(countContactsStatement, { organizationId, id });
-  if (now?.contacts !== contacts.length) throw new LostRace('A contact was claimed by somebody else.');
-  return removed.length + kept.length + added.length > 0;
-}
+/** The stored contact of the same account gets the place and the spelling that were sent. Its id stays. */
+const keepContactStatement = prepared(
+  'customers.keep_contact',
+  ($: Params<ContactValues>) => sql`
+    update ${customerContacts} set position = ${$.position}, identifier_value = ${$.identifierValue}, phone_number = ${$.phoneNumber}
+    where ${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.customerId} = ${$.customerId}
+      and ${customerContacts.identifierType} = ${$.identifierType} and ${customerContacts.contactKey} = ${$.contactKey}
+      and (${customerContacts.position}, ${customerContacts.identifierValue}) is distinct from (${$.position}, ${$.identifierValue})`,
+);
+
+/** Makes these the customer's contacts. The customer is locked: two lists at once do not mix. */
+const replaceSteps = (key: RecordKey, contacts: readonly NewContact[]): Step[] => [
+  step(refuseMissingStatement, key),
+  step(contactsChangeStatement, {
+    ...key,
+    contacts: contacts.map(({ identifierType, identifierValue }) => `${identifierType} ${identifierValue}`),
+  }),
+  step(removeContactsStatement, { ...key, ...typesAndKeys(contacts) }),
+  ...inOrder(contacts).map((contact) =>
+    step(keepContactStatement, {
+      ...rowValues(contactColumns, contact),
+      organizationId: key.organizationId,
+      customerId: key.id,
+    }),
+  ),
+  ...addSteps(key, contacts),
+];
 
 /**
  * Changes the fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
@@ -313,51 +314,23 @@ export async function updateCustomer(
   if (!inputs) return patchCustomer(scope, id, input);
   if (!isId(id)) throw missing(liveCustomers, id);
   const contacts = newContacts(inputs);
-  // Under the customer's lock: two such requests at once must not mix their lists.
-  return inTransaction(scope, async (within) => {
-    const [locked] = await within.db.write(lockStatement, { organizationId: within.organizationId, id });
-    if (!locked) throw missing(liveCustomers, id);
-    const haveChanged = await replaceContacts(within, id, contacts);
-    return patchCustomer(within, id, { ...input, contactSearch: searchOf(contacts) }, haveChanged);
-  });
+  const key = { organizationId: scope.organizationId, id };
+  return claimingContacts(scope, id, contacts, () =>
+    patchCustomer(scope, id, { ...input, contactSearch: searchOf(contacts) }, replaceSteps(key, contacts)),
+  );
 }
 
-const archiveStatement = rendered(
-  'customers.archive',
-  ($: Params<RecordKey>) => sql<{ body: Json<ArchivedCustomer> }>`with
-    ${inPlaceOf(
-      customers,
-      sql`update ${customers} set archived_at = now() where ${recordOf(liveCustomers, $)} returning *`,
-    )},
-    released as (
-      update ${customerContacts} set archived_at = customers.archived_at from customers
-      where ${contactsOfCustomer($)} returning customer_id),
-    searched as (${changeSearchable(liveCustomers.searchable, 'customers')}),
-    counted as (${uncountLive(liveCustomers, sql`select count(distinct customer_id) from released`)})
-    ${jsonRows<ArchivedCustomer>({ id: customers.id, archived: sql`true` }, sql`from customers`)}`,
+/** An archived customer releases its contacts. */
+const releaseContactsStatement = prepared(
+  'customers.release_contacts',
+  ($: Params<RecordKey>) => sql`
+    update ${customerContacts} set archived_at = now() where ${contactsOfCustomer($)} and ${customerContacts.archivedAt} is null`,
 );
 
-/**
- * Archives a customer and releases its contacts. It takes the customer's lock, so that a contact which another request
- * adds at the same moment is released too.
- * @throws CUSTOMER_NOT_FOUND
- */
-export async function archiveCustomer(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-): Promise<Json<ArchivedCustomer>> {
-  const key = { organizationId, id };
-  const row = isId(id)
-    ? await db.transaction(async (transaction) => {
-        await transaction.write(lockStatement, key);
-        return (await transaction.write(archiveStatement, key))[0];
-      })
-    : undefined;
-  if (!row) throw missing(liveCustomers, id);
-  return row.body;
-}
+/** @throws CUSTOMER_NOT_FOUND */
+export const archiveCustomer = defineArchive<ArchivedCustomer>(liveCustomers, {
+  fields: { id: sql`gone.id`, archived: sql`true` },
+  after: [releaseContactsStatement],
+});
 
-export const customerKeepers = {
-  bodies: defineBodyKeeper(customerView),
-  searchable: defineSearchKeeper(liveCustomers),
-};
+export const customerCopies = defineCopies(customerView);

@@ -1,46 +1,54 @@
 import { sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
+import { lock } from './get.ts';
 import { isId } from './ids.ts';
-import { type Json, jsonRows } from './json.ts';
-import { uncountLive } from './live-count.ts';
-import {
-  inPlaceOf,
-  missing,
-  nameOf,
-  type RecordKey,
-  type Resource,
-  recordOf,
-  type TenantTable,
-} from './resource.ts';
+import { type Fields, isoTime, type Json, jsonRows } from './json.ts';
+import { uncountGone } from './live-count.ts';
+import { dropReadRow } from './read-row.ts';
+import { missing, nameOf, type RecordKey, type Resource, recordOf, type TenantTable } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
-import { changeSearchable } from './searchable.ts';
-import { type Params, rendered } from './statement.ts';
+import { dropSearchRow } from './search-row.ts';
+import { type Params, prepared, type Statement, step } from './statement.ts';
 
 export type Archived = { id: string; archivedAt: string };
 
-/**
- * Makes the function that archives a record. It throws the resource's not-found, also for a record that is archived
- * already.
- */
-export function defineArchive(resource: Resource<TenantTable & { archivedAt: PgColumn }>) {
-  const { table } = resource;
-  const name = nameOf(resource);
-  const statement = rendered(
-    `${name}.archive`,
-    ($: Params<RecordKey>) => sql<{ body: Json<Archived> }>`with
-      ${inPlaceOf(table, sql`update ${table} set archived_at = now() where ${recordOf(resource, $)} returning *`)}
-      ${resource.searchable ? sql`, searched as (${changeSearchable(resource.searchable, name)})` : sql``}
-      ${
-        resource.isCounted
-          ? sql`, counted as (${uncountLive(resource, sql`select count(*) from ${sql.identifier(name)}`)})`
-          : sql``
-      }
-      ${jsonRows<Archived>({ id: table.id, archivedAt: table.archivedAt }, sql`from ${sql.identifier(name)}`)}`,
-  );
+type ArchiveOptions<T> = {
+  /** What the answer shows of a row of `gone`: the archived record. */
+  fields?: Fields<T>;
+  /** Steps that follow: whatever goes with the record. They do nothing where nothing was archived. */
+  after?: readonly Statement<unknown, RecordKey>[];
+};
 
-  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<Archived>> => {
-    const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
-    if (!row) throw missing(resource, id);
-    return row.body;
+/**
+ * Makes the function that archives a record: it leaves lists and lookups, and the count. It throws the resource's
+ * not-found, also for a record that is archived already.
+ */
+export function defineArchive<T = Archived>(
+  resource: Resource<TenantTable & { archivedAt: PgColumn }>,
+  { fields, after = [] }: ArchiveOptions<T> = {},
+) {
+  const { table, readRow, searchRow, isCounted } = resource;
+  const lockStatement = lock(resource);
+  const shown = (fields ?? { id: sql`gone.id`, archivedAt: isoTime(sql`gone.archived_at`) }) as Fields<T>;
+  const statement = prepared(
+    `${nameOf(resource)}.archive`,
+    ($: Params<RecordKey>) => sql<{ body: Json<T> }>`with
+      gone as (update ${table} set archived_at = now() where ${recordOf(resource, $)} returning ${table.id}, ${table.archivedAt})
+      ${isCounted ? sql`, uncounted as (${uncountGone(resource)})` : sql``}
+      ${jsonRows(shown, sql`from gone`)}`,
+  );
+  const others = [
+    ...after,
+    ...(searchRow ? [dropSearchRow(resource, searchRow)] : []),
+    ...(readRow ? [dropReadRow(resource, readRow)] : []),
+  ];
+
+  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
+    if (!isId(id)) throw missing(resource, id);
+    const key = { organizationId, id };
+    const steps = others.map((each) => step(each, key));
+    const [, [gone]] = await db.writeTogether([step(lockStatement, key), step(statement, key), ...steps]);
+    if (!gone) throw missing(resource, id);
+    return gone.body;
   };
 }

@@ -1,25 +1,28 @@
 import type pg from 'pg';
 import type { QueryConfig } from 'pg';
 import { REFUSALS, type Refusal } from '../errors.ts';
-import { gatherLookups } from '../wire/lookups.ts';
-import { type Column, queryRendered } from '../wire/rendered-query.ts';
-import { DatabaseTimeout, LostRace, violatedConstraint } from './faults.ts';
+import { DatabaseTimeout, refusalOf } from './faults.ts';
 import { type Limit, openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
-import { bind, type Statement } from './statement.ts';
+import { type Statement, type Step, step } from './statement.ts';
+import { sendTogether } from './trip.ts';
 
-/** Statements in their order, with the same values. The last one renders a body. */
-type Together<Row, Values> = readonly [...Statement<unknown, Values>[], Statement<Row, Values>];
+/** The rows of each step. */
+type Answers<Steps> = {
+  -readonly [Index in keyof Steps]: Steps[Index] extends Step<infer Row> ? Row[] : never;
+};
 
 /** The verbs that repositories speak, on the pool and inside a transaction alike. */
 export type Queries = {
   /** Runs a statement that only reads. Outside of a transaction, a fault that passes is retried as long as time is left. */
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
+  /** The same for several statements that are sent in one round trip. Each sees what is committed when it begins. */
+  readTogether: <const Steps extends readonly Step[]>(steps: Steps) => Promise<Answers<Steps>>;
   /** Runs one statement that writes. Outside of a transaction, retried only when the failure proves that nothing was written. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
-  /** The same for several statements, all or none of them: they are sent in one round trip. Answers the last one's body. */
-  writeTogether: <Row, Values>(statements: Together<Row, Values>, values: Values) => Promise<Row[]>;
+  /** The same for several statements, all or none of them, that are sent in one round trip. */
+  writeTogether: <const Steps extends readonly Step[]>(steps: Steps) => Promise<Answers<Steps>>;
   /** Runs `work` in one transaction, and again from its start when the server undid it. Inside of one, it joins that one. */
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
 };
@@ -58,54 +61,62 @@ const OWN_CONNECTIONS = 4;
 /** Of the service itself, which may have much to do in one. */
 const OWN_TRANSACTION_MS = 60_000;
 
-const bodyRows = <Row>(body: Column): Row[] => (body === undefined ? [] : [{ body } as Row]);
-
-async function run<Row, Values>(
-  client: pg.Client,
-  statement: Statement<Row, Values>,
-  values: Values,
-): Promise<Row[]> {
-  const query = bind(statement, values);
-  try {
-    if (statement.kind === 'rows') return (await client.query(query)).rows;
-    const [column] = await queryRendered(client, [query]);
-    return bodyRows(column);
-  } catch (error) {
-    throw lostRace([statement], error) ?? error;
-  }
-}
-
-function lostRace(statements: readonly Statement<unknown, never>[], error: unknown): LostRace | undefined {
-  const violated = violatedConstraint(error);
-  const loser = statements.find(({ racesOn }) => racesOn !== undefined && racesOn === violated);
-  return loser && new LostRace(`${loser.name} lost a race.`, { cause: error });
-}
-
 const BEGIN = { name: 'begin', text: 'begin' };
 const COMMIT = { name: 'commit', text: 'commit' };
+const SAVEPOINT = { name: 'savepoint', text: 'savepoint steps' };
+const RELEASE = { name: 'release', text: 'release savepoint steps' };
 
-/** @param frame what stands around the statements: `begin` and `commit`, or nothing inside of a transaction */
-async function runTogether<Row, Values>(
+const isShort = (steps: readonly Step[]): boolean => steps.every(({ statement }) => statement.isShort);
+
+/** What an answer that is being read is asked for its room. */
+type Refuse = Caller['refusal'];
+
+async function run<const Steps extends readonly Step[]>(
   client: pg.Client,
-  statements: Together<Row, Values>,
-  values: Values,
-  frame: [QueryConfig[], QueryConfig[]],
-): Promise<Row[]> {
-  const queries = [...frame[0], ...statements.map((statement) => bind(statement, values)), ...frame[1]];
-  try {
-    const columns = await queryRendered(client, queries);
-    return bodyRows(columns[frame[0].length + statements.length - 1]);
-  } catch (error) {
-    throw lostRace(statements, error) ?? error;
-  }
+  steps: Steps,
+  refuse?: Refuse,
+): Promise<Answers<Steps>> {
+  const queries = steps.map(({ query }) => query);
+  return (await sendTogether(client, queries, refuse)) as unknown as Answers<Steps>;
 }
+
+/** The same between two statements that have no answer. */
+async function runBetween<const Steps extends readonly Step[]>(
+  client: pg.Client,
+  first: QueryConfig,
+  steps: Steps,
+  last: QueryConfig,
+): Promise<Answers<Steps>> {
+  const queries = steps.map(({ query }) => query);
+  const answers = await sendTogether(client, [first, ...queries, last]);
+  return answers.slice(1, -1) as unknown as Answers<Steps>;
+}
+
+/** The verbs for one statement, made of those for several. */
+const alone = ({ readTogether, writeTogether }: Pick<Queries, 'readTogether' | 'writeTogether'>) => ({
+  read: async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> =>
+    (await readTogether([step(statement, values)]))[0],
+  write: async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> =>
+    (await writeTogether([step(statement, values)]))[0],
+});
 
 /** The verbs on the connection of a transaction. */
 function within(client: pg.Client): Queries {
+  const readTogether: Queries['readTogether'] = (steps) => run(client, steps);
+  // What several steps refuse undoes these steps alone: the transaction can go on.
+  const writeTogether: Queries['writeTogether'] = async (steps) => {
+    if (steps.length === 1) return run(client, steps);
+    try {
+      return await runBetween(client, SAVEPOINT, steps, RELEASE);
+    } catch (error) {
+      if (refusalOf(error)) await client.query('rollback to savepoint steps');
+      throw error;
+    }
+  };
   const queries: Queries = {
-    read: (statement, values) => run(client, statement, values),
-    write: (statement, values) => run(client, statement, values),
-    writeTogether: (statements, values) => runTogether(client, statements, values, [[], []]),
+    readTogether,
+    writeTogether,
+    ...alone({ readTogether, writeTogether }),
     transaction: (work) => work(queries),
   };
   return queries;
@@ -149,7 +160,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   const shared = openPool(options);
   const own = openPool({ ...options, poolSize: OWN_CONNECTIONS });
   const scheduler = createScheduler({ capacity: poolSize, places: maxWaiting });
-  const lookUp = gatherLookups();
 
   type Pool = typeof shared;
   type Turn = <Result>(flow: string, work: () => Promise<Result>, limit: Limit) => Promise<Result>;
@@ -169,37 +179,26 @@ export function openDatabase(options: DatabaseOptions): Database {
         limit,
       );
 
-    function readOnce<Row, Values>(
-      statement: Statement<Row, Values>,
-      values: Values,
-      limit: Limit,
-    ): Promise<Row[]> {
-      const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
-        inTurn(reads, () => pool.withClient(work, limit), limit);
-      if (statement.kind === 'rows') return withClient((client) => run(client, statement, values));
-      const query = { ...bind(statement, values), refusal: caller?.refusal };
-      if (statement.kind === 'lookup') return lookUp({ flow: reads, query, withClient }).then(bodyRows<Row>);
-      return withClient((client) => queryRendered(client, [query])).then(([body]) => bodyRows<Row>(body));
-    }
+    const readTogether: Queries['readTogether'] = (steps) =>
+      limited(statementTimeout, { caller: isShort(steps) ? undefined : caller, canEnd: true }, (limit) => {
+        const once = () => pool.withClient((client) => run(client, steps, caller?.refusal), limit);
+        return retryRead(() => inTurn(reads, once, limit), limit);
+      });
+
+    const writeTogether: Queries['writeTogether'] = (steps) =>
+      limited(statementTimeout, { caller, canEnd: false }, (limit) => {
+        // One statement is a transaction by itself.
+        const once = () =>
+          steps.length === 1
+            ? pool.withClient((client) => run(client, steps), limit)
+            : pool.withRollback((client) => runBetween(client, BEGIN, steps, COMMIT), limit);
+        return retryWrite(() => inTurn(writes, once, limit), limit);
+      });
 
     return {
-      read: (statement, values) => {
-        // A lookup is over before it could be ended, and others share its connection.
-        const waiting = { caller: statement.kind === 'lookup' ? undefined : caller, canEnd: true };
-        return limited(statementTimeout, waiting, (limit) =>
-          retryRead(() => readOnce(statement, values, limit), limit),
-        );
-      },
-      write: (statement, values) =>
-        limited(statementTimeout, { caller, canEnd: false }, (limit) => {
-          const once = () => pool.withClient((client) => run(client, statement, values), limit);
-          return retryWrite(() => inTurn(writes, once, limit), limit);
-        }),
-      writeTogether: (statements, values) =>
-        limited(statementTimeout, { caller, canEnd: false }, (limit) => {
-          const all = (client: pg.Client) => runTogether(client, statements, values, [[BEGIN], [COMMIT]]);
-          return retryWrite(() => inTurn(writes, () => pool.withRollback(all, limit), limit), limit);
-        }),
+      readTogether,
+      writeTogether,
+      ...alone({ readTogether, writeTogether }),
       transaction: (work) =>
         limited(transactionMs, { caller, canEnd: false }, (limit) => {
           const once = () => pool.withTransaction((client) => work(within(client)), limit);

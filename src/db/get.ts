@@ -1,48 +1,66 @@
 import { sql } from 'drizzle-orm';
-import { builder, named } from './builder.ts';
 import { isId } from './ids.ts';
 import { type Json, jsonRows } from './json.ts';
-import { missing, nameOf, type RecordKey, recordOf, type View } from './resource.ts';
+import { getBody, type KeptView } from './read-row.ts';
+import { defineRender } from './render.ts';
+import { missing, nameOf, type RecordKey, type Resource, recordOf, rowOf, type View } from './resource.ts';
 import type { OrganizationScope } from './scope.ts';
-import { lookup, type Params, prepared } from './statement.ts';
-import { storedBody } from './stored-body.ts';
+import { type Params, prepared, type Statement } from './statement.ts';
+
+/**
+ * The step that keeps a record as it is until the transaction ends, visible or not. A write begins with it: the steps after
+ * it see what was committed before.
+ */
+export const lock = (resource: Resource): Statement<unknown, RecordKey> =>
+  prepared(
+    `${nameOf(resource)}.lock`,
+    ($: Params<RecordKey>) => sql`select from ${resource.table} where ${rowOf(resource, $)} for update`,
+  );
+
+type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
 /**
  * Makes the function that reads a record as it is now and keeps it so until the transaction ends; it throws the resource's
  * not-found.
  */
-export function defineLockedGet<T>(
-  view: View<T>,
-  get: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
-) {
-  const statement = prepared(`${nameOf(view)}.lock_record`, ($: Params<RecordKey>) =>
-    builder
-      .select(named({ id: view.table.id }))
-      .from(view.table)
-      .where(recordOf(view, $))
-      .for('update'),
-  );
-
-  return async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
+export function defineLockedGet<T>(view: View<T>, get: Get<T>): Get<T> {
+  const statement = lock(view);
+  return async (scope, id) => {
     const { db, organizationId } = scope;
     if (isId(id)) await db.write(statement, { organizationId, id });
-    // Read after the lock was waited for: the statement that waits sees the record as it was before.
     return get(scope, id);
   };
 }
 
-/** Makes the function that reads one record by its id. It throws the resource's not-found. */
-export function defineGet<T>(view: View<T>) {
-  const statement = lookup(`${nameOf(view)}.get`, ($: Params<RecordKey>) =>
-    view.bodies
-      ? sql<{ body: Json<T> }>`select ${storedBody(view, nameOf(view), jsonRows(view.fields, sql``))} as body
-          from ${view.table} where ${recordOf(view, $)}`
-      : jsonRows(view.fields, sql`from ${view.table} ${view.joins ?? sql``} where ${recordOf(view, $)}`),
+/** The body of a visible record, rendered while reading. */
+export const getRecord = <T>(view: View<T>): Statement<{ body: Json<T> }, RecordKey> =>
+  prepared(
+    `${nameOf(view)}.get`,
+    ($: Params<RecordKey>) =>
+      jsonRows(view.fields, sql`from ${view.table} ${view.joins ?? sql``} where ${recordOf(view, $)}`),
+    { isShort: true },
   );
 
-  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
+/** Makes the function that reads one record by its id. It throws the resource's not-found. */
+export function defineGet<T>(view: View<T>): Get<T> {
+  const statement = getRecord(view);
+  return async ({ db, organizationId }, id) => {
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
     if (!row) throw missing(view, id);
     return row.body;
+  };
+}
+
+/** The same for a resource that has read rows. */
+export function defineKeptGet<T>(view: KeptView<T>): Get<T> {
+  const statement = getBody(view);
+  const render = defineRender(view);
+  return async (scope, id) => {
+    const { db, organizationId } = scope;
+    if (!isId(id)) throw missing(view, id);
+    const [row] = await db.read(statement, { organizationId, id });
+    const body = row?.body ?? (await render(scope, [id])).get(id.toLowerCase());
+    if (body === undefined) throw missing(view, id);
+    return body;
   };
 }

@@ -1,11 +1,16 @@
 import { is, type SQL, sql } from 'drizzle-orm';
 import { type PgColumn, PgTimestamp } from 'drizzle-orm/pg-core';
 
-/** JSON that PostgreSQL made, as text or bytes. The client gets it unchanged. `T` is its shape. */
-export type Json<T> = (string | Buffer) & { readonly _json?: T };
+declare const shape: unique symbol;
+
+/** JSON text of a `T`. PostgreSQL made it, and the client gets it as it is. */
+export type Json<T> = string & { readonly [shape]: T };
 
 /** The value, for the few who need to look into it. */
-export const parseJson = <T>(json: Json<T>): T => JSON.parse(String(json));
+export const parseJson = <T>(json: Json<T>): T => JSON.parse(json);
+
+/** JSON of a value that the service made. */
+export const toJson = <T>(value: T): Json<T> => JSON.stringify(value) as Json<T>;
 
 /** Where each field of a response comes from, in the order of the response. See `fieldsOf`. */
 export type Fields<T> = { readonly [Name in keyof T]-?: PgColumn | SQL };

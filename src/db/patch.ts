@@ -1,57 +1,93 @@
-import { getTableName, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Columns } from './fields.ts';
+import { lock } from './get.ts';
 import { isId } from './ids.ts';
 import type { Json } from './json.ts';
-import { columnList, columnsFrom, nextUpdatedAt, type Storable, toRecord } from './record.ts';
-import { missing, nameOf, type RecordKey, recordOf, rowOf, type TenantTable, type View } from './resource.ts';
+import { getBody, type KeptView, refresh } from './read-row.ts';
+import { missing, nameOf, type RecordKey, recordOf } from './resource.ts';
+import { nextUpdatedAt, placeholdersOf, rowValues, type Storable } from './row.ts';
 import type { OrganizationScope } from './scope.ts';
-import { changeSearchable, changesSearch } from './searchable.ts';
-import { type Params, rendered, type Statement } from './statement.ts';
-import { renderAndKeep } from './stored-body.ts';
+import { isSearched, putSearchRow, type Searched } from './search-row.ts';
+import {
+  columnName,
+  nameOfParts,
+  type Params,
+  prepared,
+  type Statement,
+  type Step,
+  step,
+  unprepared,
+} from './statement.ts';
 
-type PatchedView<T> = View<T, TenantTable & { updatedAt: PgColumn }>;
-
-export type PatchValues = RecordKey & {
-  /** A JSON object of columns; see `toRecord`. */
-  patch: string;
-  /** True when rows that belong to the record have changed: it then counts as changed too. */
-  relatedChanged: boolean;
-};
+/** A record that clients create and change: with a read row and a search row. */
+export type WrittenView<T> = KeptView<T> & Searched;
 
 /**
- * Composes the statement that merges a JSON object over a record, and renders the result. It writes a row only when
- * something differs, and only then `updatedAt` moves. It returns no row when the record does not exist.
- * @param columns what the patch may change
+ * The steps that end every write of a record: searches see it, reads see it, and the last step reads its body. What a write
+ * answers is so what the next GET answers.
  */
-export function patchStatement<T>(
-  view: PatchedView<T>,
-  columns: Columns,
-  name: string,
-): Statement<{ body: Json<T> }, PatchValues> {
-  const { table, searchable } = view;
-  return rendered(
-    name,
-    ($: Params<PatchValues>) => sql<{ body: Json<T> }>`with
-      stored as (select ${table} as record from ${table} where ${recordOf(view, $)} for update),
-      patched as (select input.* from stored, jsonb_populate_record(stored.record, ${$.patch}::jsonb) input),
-      changed as (
-        update ${table} set (${columnList(columns)}) = row(${columnsFrom('patched', columns)}),
-          updated_at = ${nextUpdatedAt(table.updatedAt)}
-        from stored, patched
-        where ${recordOf(view, $)} and (${$.relatedChanged}::boolean
-          or row(${columnsFrom('(stored.record)', columns)}) is distinct from row(${columnsFrom('patched', columns)}))
-        returning ${table}.*)
-      ${searchable && changesSearch(view, Object.keys(columns)) ? sql`, searched as (${changeSearchable(searchable, 'changed', 'stored')})` : sql``}
-      ${renderAndKeep(
-        view,
-        sql`from (select * from changed union all
-          select (record).* from stored where not exists (select from changed)) ${sql.identifier(getTableName(table))}`,
-        // Who waited for the lock has seen the record's children as they were before: what it renders is not kept.
-        sql`exists (select from changed)
-          and (select ${table.updatedAt} from ${table} where ${rowOf(view, $)}) = (select (record).updated_at from stored)`,
-      )}`,
-  );
+export function defineEnd<T>(view: WrittenView<T>) {
+  const [search, render, get] = [putSearchRow(view), refresh(view), getBody(view)];
+  return (key: RecordKey, isSearchedNow = true) =>
+    [
+      ...(isSearchedNow ? [step(search, key)] : []),
+      step(render, key),
+      step(get, key),
+    ] as readonly Step[] as readonly [...Step[], Step<{ body: Json<T> }>];
+}
+
+/** Sends the steps of a write, whose last one reads the body. Undefined when there is no such record. */
+export async function writeRecord<T>(
+  { db }: OrganizationScope,
+  steps: readonly [...Step[], Step<{ body: Json<T> }>],
+): Promise<Json<T> | undefined> {
+  const answers: readonly unknown[][] = await db.writeTogether(steps);
+  const [row] = answers.at(-1) as { body: Json<T> }[];
+  return row?.body;
+}
+
+/** Each connection prepares the statements of so many sets of fields; those of others are parsed at each run. */
+const PREPARED_SETS = 64;
+
+/**
+ * Makes the function that gives the step which changes these fields of a record: only where a value differs, and only then
+ * `updatedAt` moves. PostgreSQL computes the searched text anew only where the statement names a field of it.
+ */
+function defineChange<T, Name extends string>(view: KeptView<T>, columns: Columns<Name>, name: string) {
+  type Values = RecordKey & Record<Name, unknown>;
+  const statements = new Map<string, Statement<unknown, Values>>();
+  const allFields = Object.keys(columns) as Name[];
+  const { table } = view;
+
+  function compose(fields: readonly Name[]): Statement<unknown, Values> {
+    const chosen = Object.fromEntries(fields.map((field) => [field, columns[field]])) as Columns<Name>;
+    const make = statements.size < PREPARED_SETS ? prepared : unprepared;
+    return make(
+      fields.length === allFields.length ? name : nameOfParts([name, ...fields]),
+      ($: Params<Values>) => {
+        const values: SQL[] = Object.values(placeholdersOf($, chosen));
+        const assignments = (Object.values(chosen) as PgColumn[]).map(
+          (column, index) => sql`${sql.identifier(columnName(column))} = ${values[index]}`,
+        );
+        return sql`update ${table} set ${sql.join(assignments, sql`, `)}, updated_at = ${nextUpdatedAt(table.updatedAt)}
+          where ${recordOf(view, $)} and row(${sql.join(Object.values(chosen), sql`, `)}) is distinct from row(${sql.join(values, sql`, `)})`;
+      },
+      { isVariant: statements.size > 0 },
+    ) as Statement<unknown, Values>;
+  }
+
+  statements.set(allFields.join(), compose(allFields));
+
+  return <Body extends object>(key: RecordKey, input: Storable<Body, Name>): Step[] => {
+    const fields = allFields.filter(
+      (field) => (input as Partial<Record<Name, unknown>>)[field] !== undefined,
+    );
+    if (fields.length === 0) return [];
+    const statement = statements.get(fields.join()) ?? compose(fields);
+    if (statements.size < PREPARED_SETS) statements.set(fields.join(), statement);
+    return [step(statement, { ...rowValues(columns, input), ...key } as Values)];
+  };
 }
 
 /**
@@ -59,29 +95,29 @@ export function patchStatement<T>(
  * nothing. It throws the resource's not-found.
  */
 export function definePatch<T, Name extends string>(
-  view: PatchedView<T>,
+  view: WrittenView<T>,
   columns: Columns<Name>,
   name = `${nameOf(view)}.update`,
 ) {
-  const statement = patchStatement(view, columns, name);
-  // A statement that names no searched column leaves the texts where they are: PostgreSQL writes and folds none again.
-  const unsearched = Object.fromEntries(
-    Object.entries(columns as Columns).filter(([field]) => !changesSearch(view, [field])),
-  );
-  const isAll = Object.keys(unsearched).length === Object.keys(columns).length;
-  const unsearchedStatement = isAll ? statement : patchStatement(view, unsearched, `${name}_unsearched`);
+  const lockStatement = lock(view);
+  const change = defineChange(view, columns, name);
+  const end = defineEnd(view);
 
-  /** @param relatedChanged true when rows that belong to the record have changed */
+  /** @param before steps of the same write, under the record's lock */
   return async <Body extends object>(
-    { db, organizationId }: OrganizationScope,
+    scope: OrganizationScope,
     id: string,
     input: Storable<Body, Name>,
-    relatedChanged = false,
+    before: readonly Step[] = [],
   ): Promise<Json<T>> => {
-    const patch = JSON.stringify(toRecord(columns, input));
-    const chosen = Object.keys(input).every((field) => field in unsearched) ? unsearchedStatement : statement;
-    const [row] = isId(id) ? await db.write(chosen, { organizationId, id, patch, relatedChanged }) : [];
-    if (!row) throw missing(view, id);
-    return row.body;
+    if (!isId(id)) throw missing(view, id);
+    const key = { organizationId: scope.organizationId, id };
+    const steps = [step(lockStatement, key), ...before, ...change(key, input)];
+    const body = await writeRecord<T>(scope, [
+      ...steps,
+      ...end(key, isSearched(view.searchRow, Object.keys(input))),
+    ]);
+    if (body === undefined) throw missing(view, id);
+    return body;
   };
 }

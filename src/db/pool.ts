@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
-import { RenderingClient } from '../wire/rendered-query.ts';
 import { LostRace, spoilsConnection, sqlState } from './faults.ts';
 import type { Place } from './scheduler.ts';
 
@@ -55,7 +54,6 @@ const isBroken = (error: unknown): boolean =>
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
   const pool = new pg.Pool({
-    Client: RenderingClient,
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: Math.min(CONNECT_MS, options.statementTimeout),

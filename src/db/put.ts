@@ -6,8 +6,8 @@ import { LostRace } from './faults.ts';
 import type { Columns } from './fields.ts';
 import type { Json } from './json.ts';
 import { addToLiveCount } from './live-count.ts';
-import { newRow, nextUpdatedAt } from './record.ts';
 import { nameOf, type RecordKey, type Resource, rowOf, type TenantTable, type View } from './resource.ts';
+import { nextUpdatedAt, placeholdersOf, rowValues } from './row.ts';
 import { inTransaction, type OrganizationScope } from './scope.ts';
 import { type Params, prepared } from './statement.ts';
 
@@ -38,9 +38,6 @@ export const referenceRefused = (fields: readonly string[]): ApiError =>
       message: 'is no record of this organization, or an archived one',
     })),
   );
-
-const valuesOf = (columns: Columns, input: Input): Record<string, unknown> =>
-  Object.fromEntries(Object.keys(columns).map((field) => [field, input[field] ?? null]));
 
 /** The steps of a PUT. Each is one statement; together they are one transaction. */
 export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
@@ -83,15 +80,14 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       .values({
         organizationId: $.organizationId,
         id: $.id,
-        ...newRow($, columns),
-        ...newRow($, insertOnly),
+        ...placeholdersOf($, { ...columns, ...insertOnly }),
       } as never)
       .onConflictDoNothing()
       .returning(named({ id: table.id })),
   );
 
   const replaceStatement = prepared(`${name}.put_replace`, ($: Params<Record<string, unknown>>) => {
-    const values = newRow($, columns);
+    const values = placeholdersOf($, columns);
     return builder
       .update(table)
       .set({
@@ -131,7 +127,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
         (field) => input[field] != null && String(input[field]).toLowerCase() !== stored?.[field],
       );
       if (sent.length === 0) return;
-      const ids = valuesOf(referenceColumns, input);
+      const ids = rowValues(referenceColumns, input);
       const [exists] = await db.read(referencesStatement, { organizationId, ...ids });
       const refused = sent.filter((field) => !exists?.[field]);
       if (refused.length > 0) throw referenceRefused(refused);
@@ -139,14 +135,14 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
 
     /** @throws LostRace when somebody else has just created the record; the next attempt finds it */
     async insert({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
-      const values = valuesOf({ ...columns, ...insertOnly }, input);
+      const values = rowValues({ ...columns, ...insertOnly }, input);
       const [created] = await db.write(insertStatement, { organizationId, id, ...values });
       if (!created) throw new LostRace('The record was created by somebody else.');
     },
 
     /** Writes the record only when it differs or was archived. */
     async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
-      await db.write(replaceStatement, { organizationId, id, ...valuesOf(columns, input) });
+      await db.write(replaceStatement, { organizationId, id, ...rowValues(columns, input) });
     },
   };
 }

@@ -1,6 +1,7 @@
-import { getTableName, type SQL, sql } from 'drizzle-orm';
+import { getTableColumns, getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { type ApiError, type ErrorCode, notFound } from '../errors.ts';
+import type { Columns } from './fields.ts';
 import type { Fields } from './json.ts';
 import type { Params } from './statement.ts';
 
@@ -16,16 +17,18 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   readonly missing: { readonly code: ErrorCode; readonly noun: string };
   /** True when `live_counts` keeps the number of visible rows. */
   readonly isCounted: boolean;
-  /** Where searches look; without it, in the table itself. */
-  readonly searchable?: Searchable | undefined;
+  /** Where reads look; without it, records are rendered while reading. See read-row.ts. */
+  readonly readRow?: ReadRow | undefined;
+  /** Where searches look; without it, in the table itself. See search-row.ts. */
+  readonly searchRow?: SearchRow | undefined;
 };
 
-/**
- * A table with a row for each record: the folded text that `query` searches, and what `visible` and the other filters read. It
- * has the names of the columns in the record's table, and is a copy of them.
- */
-export type Searchable = {
-  readonly table: TenantTable;
+/** A table with the body of each visible record. Its other columns are copies of the record's, for filters and order. */
+export type ReadRow = TenantTable & { updatedAt: PgColumn; rendering: PgColumn; body: PgColumn };
+
+/** A table with the folded text of each visible record. Its other columns are copies of the record's, for filters. */
+export type SearchRow = {
+  readonly table: TenantTable & { search: PgColumn; archivedAt: PgColumn };
   /** The fields that the folded text is made of. */
   readonly texts: readonly string[];
 };
@@ -35,8 +38,6 @@ export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> &
   readonly fields: Fields<T>;
   /** Tables that only `fields` need. */
   readonly joins?: SQL;
-  /** Where bodies are kept; without it, they are rendered while reading. */
-  readonly bodies?: TenantTable;
 };
 
 /** Names one record. */
@@ -47,9 +48,18 @@ export const organizationParam = sql.placeholder('organizationId');
 
 export const nameOf = ({ table }: Pick<Resource, 'table'>): string => getTableName(table);
 
+/** The columns of a table beside those of these names. */
+export const columnsBeside = (table: PgTable, names: readonly string[]): Columns =>
+  Object.fromEntries(Object.entries(getTableColumns(table)).filter(([name]) => !names.includes(name)));
+
+/** The row of this key in a table. */
+export const keyOf = (
+  table: TenantTable,
+  $: { organizationId: Placeholder; id: Placeholder | PgColumn },
+): SQL => sql`${table.organizationId} = ${$.organizationId} and ${table.id} = ${$.id}`;
+
 /** The row of this key, visible or not. */
-export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>): SQL =>
-  sql`${table.organizationId} = ${$.organizationId} and ${table.id} = ${$.id}`;
+export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>): SQL => keyOf(table, $);
 
 /** The visible row of this key. */
 export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
@@ -58,10 +68,3 @@ export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
 /** 404 for a record that is archived, belongs to another organization, or never existed. */
 export const missing = ({ missing: { code, noun } }: Pick<Resource, 'missing'>, id: string): ApiError =>
   notFound(code, noun, id);
-
-/**
- * A CTE with the name of a table. The table's columns then read the rows that the query has just written, and with
- * them the fields of a response.
- */
-export const inPlaceOf = (table: PgTable, query: SQL): SQL =>
-  sql`${sql.identifier(getTableName(table))} as (${query})`;

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { CasingCache } from 'drizzle-orm/casing';
 import { type PgColumn, PgDialect } from 'drizzle-orm/pg-core';
@@ -14,13 +15,9 @@ export type Statement<Row, Values> = {
   readonly bind: (values: Values) => unknown[];
   /** True: each connection prepares it once. False: PostgreSQL plans it at each run, and knows the values then. */
   readonly isPrepared: boolean;
-  /**
-   * `body`: returns at most one row, whose one column is a body. `lookup`: the same, and it takes next to no time.
-   */
-  readonly kind: 'rows' | 'body' | 'lookup';
-  /** The constraint that refuses the statement when somebody else was faster. The work is then run again. */
-  readonly racesOn?: string | undefined;
-  /** One of many that differ only in their conditions. It is composed when it is first needed, and not in docs/sql. */
+  /** It takes next to no time: not worth hearing whether its client has gone, which costs a get a tenth. */
+  readonly isShort?: boolean | undefined;
+  /** One of many that differ only in their columns or conditions. It is composed when it is first needed, and not in docs/sql. */
   readonly isVariant?: boolean | undefined;
   /** For types only. */
   readonly _?: { row: Row };
@@ -44,7 +41,15 @@ const statements = new Map<string, Statement<unknown, never>>();
 export const allStatements = (): readonly Statement<unknown, never>[] => [...statements.values()];
 
 /** PostgreSQL cuts off longer names. */
-export const MAX_NAME_BYTES = 63;
+const MAX_NAME_BYTES = 63;
+
+/** A name of these parts; where that is too long for PostgreSQL, the first part and a digest of all. */
+export function nameOfParts(parts: readonly [string, ...string[]]): string {
+  const name = parts.join(' ');
+  return Buffer.byteLength(name) <= MAX_NAME_BYTES
+    ? name
+    : `${parts[0]} ${hash('sha256', name).slice(0, 22)}`;
+}
 
 function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row, Values> {
   const { name, text } = statement;
@@ -97,7 +102,7 @@ export const textOf = (part: SQL): string => toText(part).text;
 function compose<Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
-  options: Pick<Statement<unknown, Values>, 'kind' | 'isPrepared' | 'racesOn' | 'isVariant'>,
+  options: Pick<Statement<unknown, Values>, 'isPrepared' | 'isShort' | 'isVariant'>,
 ): Statement<RowOf<Query>, Values> {
   const { text, parameters } = toText(query(placeholders as Params<Values>).getSQL());
   return register({
@@ -114,6 +119,8 @@ function compose<Values, Query extends SQLWrapper>(
   });
 }
 
+type Options = Partial<Pick<Statement<unknown, never>, 'isShort' | 'isVariant'>>;
+
 /**
  * Composes a statement that each connection prepares once.
  * @param name `resource.operation`
@@ -122,29 +129,26 @@ function compose<Values, Query extends SQLWrapper>(
 export const prepared = <Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
-  options: Pick<Statement<unknown, Values>, 'racesOn'> = {},
-): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, kind: 'rows', isPrepared: true });
+  options: Options = {},
+): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, isPrepared: true });
 
 /** The same, but PostgreSQL plans it at each run. For values that decide which plan is good, such as search terms. */
 export const unprepared = <Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
-): Statement<RowOf<Query>, Values> => compose(name, query, { kind: 'rows', isPrepared: false });
+  options: Options = {},
+): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, isPrepared: false });
 
-/** Composes a statement with one column, `body`: JSON that PostgreSQL makes, and that leaves unchanged. */
-export const rendered = <Values, Body>(
-  name: string,
-  query: ($: Params<Values>) => SQL<Body>,
-  options: Partial<Pick<Statement<unknown, Values>, 'isPrepared' | 'racesOn' | 'isVariant'>> = {},
-): Statement<Body, Values> =>
-  compose(name, query, { isPrepared: true, ...options, kind: 'body' }) as Statement<Body, Values>;
+/** A statement with its values: one step of several that are sent together. */
+export type Step<Row = unknown> = {
+  readonly statement: Statement<Row, never>;
+  readonly query: QueryConfig;
+};
 
-/** The same for one record that is found by its primary key. Such reads share a round trip with others. */
-export const lookup = <Values, Body>(
-  name: string,
-  query: ($: Params<Values>) => SQL<Body>,
-): Statement<Body, Values> =>
-  compose(name, query, { kind: 'lookup', isPrepared: true }) as Statement<Body, Values>;
+export const step = <Row, Values>(statement: Statement<Row, Values>, values: Values): Step<Row> => ({
+  statement: statement as Statement<Row, never>,
+  query: bind(statement, values),
+});
 
 /** The statement with its values, in the form that pg takes. */
 export function bind<Row, Values>(statement: Statement<Row, Values>, values: Values): QueryConfig {

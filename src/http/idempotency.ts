@@ -106,7 +106,8 @@ export async function once<T>(
     const first = await findAnswer(scope, fingerprint);
     if (first) {
       if (!first.bodyHash.equals(hashed)) throw reused('body');
-      return { first, answer: isSecret ? unseal(request, fingerprint, first.body) : first.body };
+      const body = isSecret ? unseal(request, fingerprint, first.body) : first.body;
+      return { first, answer: String(body) as Json<T> };
     }
     if (!isClaimed) throw inProgress();
     const answer = await work(scope);

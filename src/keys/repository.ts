@@ -2,14 +2,14 @@ import { sql } from 'drizzle-orm';
 import { builder, named } from '../db/builder.ts';
 import type { Queries } from '../db/client.ts';
 import { fieldsOf } from '../db/fields.ts';
-import { defineGet, defineLockedGet } from '../db/get.ts';
+import { defineGet, defineLockedGet, getRecord } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
-import { type Json, jsonRows } from '../db/json.ts';
+import type { Json } from '../db/json.ts';
 import { defineList, newestFirst } from '../db/list.ts';
-import { inPlaceOf, missing, type RecordKey, rowOf } from '../db/resource.ts';
+import { missing, type RecordKey, rowOf } from '../db/resource.ts';
 import { apiKeys, issuedKeys } from '../db/schema/index.ts';
 import { inTransaction, type OrganizationId, type OrganizationScope } from '../db/scope.ts';
-import { type Params, prepared, rendered } from '../db/statement.ts';
+import { type Params, prepared, step } from '../db/statement.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
@@ -87,7 +87,7 @@ export const sendBeat = (db: Queries, beat: string): Promise<unknown> => db.writ
 /** The organization's keys, newest first, those revoked and expired too. */
 export const listApiKeys = defineList(keyView, {
   query: ApiKeyListQuery,
-  order: [newestFirst(apiKeys.createdAt), newestFirst(apiKeys.id)],
+  order: newestFirst('createdAt'),
   filters: {},
 });
 
@@ -105,7 +105,7 @@ function newKey(): NewKey {
 
 /** The answer to issuing a key: the stored record and the key itself. It is shown only this once. */
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
-  `${String(body).slice(0, -1)},"key":${JSON.stringify(key)}}`;
+  `${body.slice(0, -1)},"key":${JSON.stringify(key)}}` as Json<ApiKey & { key: string }>;
 
 type IssueValues = Omit<NewKey, 'key'> & {
   organizationId: string;
@@ -116,24 +116,25 @@ type IssueValues = Omit<NewKey, 'key'> & {
   expiresAt: string | null;
 };
 
-const issueStatement = rendered(
+const issueStatement = prepared(
   'api_keys.issue',
-  ($: Params<IssueValues>) =>
-    sql<{ body: Json<ApiKey> }>`with ${inPlaceOf(
-      apiKeys,
-      sql`insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
-      values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
-        ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt}::timestamptz)
-      returning *`,
-    )} ${jsonRows(keyView.fields, sql`from ${apiKeys}`)}`,
+  ($: Params<IssueValues>) => sql`
+    insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
+    values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
+      ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt}::timestamptz)`,
 );
+
+const issuedStatement = getRecord(keyView);
 
 async function insertKey(
   { db, organizationId }: OrganizationScope,
   settings: Pick<IssueValues, 'name' | 'access' | 'requestsPerMinute' | 'expiresAt'>,
   { key, ...stored }: NewKey,
 ): Promise<Json<ApiKey & { key: string }>> {
-  const [row] = await db.write(issueStatement, { ...stored, ...settings, organizationId });
+  const [, [row]] = await db.writeTogether([
+    step(issueStatement, { ...stored, ...settings, organizationId }),
+    step(issuedStatement, { organizationId, id: stored.id }),
+  ]);
   if (!row) throw new Error('Issuing a key returned no row.');
   return withSecret(row.body, key);
 }
@@ -155,7 +156,7 @@ export async function issueApiKey(
   return insertKey(scope, { name, access, requestsPerMinute, expiresAt }, newKey());
 }
 
-const lockStatement = prepared('api_keys.lock', ($: Params<RecordKey>) =>
+const lockStatement = prepared('api_keys.lock_settings', ($: Params<RecordKey>) =>
   builder
     .select({
       ...named({

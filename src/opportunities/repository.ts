@@ -29,11 +29,11 @@ export const opportunityView = {
 
 export const listOpportunities = defineList(opportunityView, {
   query: OpportunityListQuery,
-  order: [newestFirst(opportunities.updatedAt), newestFirst(opportunities.id)],
+  order: newestFirst('updatedAt'),
   filters: {
-    query: contains(opportunities.search),
-    salesStage: equals(opportunities.salesStage),
-    stageId: equals(opportunities.stageId),
+    query: contains('search'),
+    salesStage: equals('salesStage'),
+    stageId: equals('stageId'),
   },
 });
 

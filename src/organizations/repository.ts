@@ -7,7 +7,7 @@ import { type Json, jsonRows } from '../db/json.ts';
 import type { Page } from '../db/list.ts';
 import { organizations } from '../db/schema/index.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
-import { type Params, prepared, rendered } from '../db/statement.ts';
+import { type Params, prepared } from '../db/statement.ts';
 import { type ApiError, notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
 
@@ -28,7 +28,7 @@ export async function createOrganization(db: Queries, name: string, id = newId()
   return { id, name, createdAt: row.createdAt.toISOString() };
 }
 
-const getStatement = rendered('organizations.get', ($: Params<{ id: string }>) =>
+const getStatement = prepared('organizations.get', ($: Params<{ id: string }>) =>
   jsonRows(fields, sql`from ${organizations} where ${eq(organizations.id, $.id)}`),
 );
 
@@ -69,7 +69,7 @@ const allStatement = prepared('organizations.all', (_: Params<Record<never, neve
 /** Oldest first. */
 export const allOrganizations = (db: Queries): Promise<Organization[]> => db.read(allStatement, {});
 
-const listStatement = rendered(
+const listStatement = prepared(
   'organizations.list',
   ($: Params<{ limit: number; offset: number }>) => sql<{ body: Json<Page<Organization>> }>`select concat(
     '{"data":[',

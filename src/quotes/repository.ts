@@ -22,11 +22,11 @@ export const quoteView = {
 
 export const listQuotes = defineList(quoteView, {
   query: QuoteListQuery,
-  order: [newestFirst(quotes.updatedAt), newestFirst(quotes.id)],
+  order: newestFirst('updatedAt'),
   filters: {
-    opportunityId: equals(quotes.opportunityId),
-    query: contains(quotes.search),
-    status: equals(quotes.status),
+    opportunityId: equals('opportunityId'),
+    query: contains('search'),
+    status: equals('status'),
   },
 });
 

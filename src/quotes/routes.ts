@@ -1,4 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { toJson } from '../db/json.ts';
 import type { FileLinks } from '../files/links.ts';
 import { json } from '../http/json.ts';
 import { responses } from '../http/openapi.ts';
@@ -49,7 +50,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
           url: await links.sign(request.scope, attachment),
         })),
       );
-      return json(reply, JSON.stringify({ data }));
+      return json(reply, toJson({ data }));
     },
   );
   done();

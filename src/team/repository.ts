@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
 import { fieldsOf } from '../db/fields.ts';
-import { defineList } from '../db/list.ts';
+import { defineList, oldestFirst } from '../db/list.ts';
 import { activeMembers, teamMembers } from '../db/schema/index.ts';
 import { TeamMember, TeamMemberListQuery } from './schema.ts';
 
@@ -8,6 +7,6 @@ export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamM
 
 export const listTeamMembers = defineList(memberView, {
   query: TeamMemberListQuery,
-  order: [sql`${teamMembers.createdAt}`, sql`${teamMembers.id}`],
+  order: oldestFirst('createdAt'),
   filters: {},
 });

@@ -18,7 +18,7 @@ import {
   operationsOf,
   readDocument,
 } from '../support/contract.ts';
-import { attachment, customer, member, opportunity, quote, stage } from '../support/records.ts';
+import { attachment, conversation, customer, member, opportunity, quote, stage } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 /**
@@ -68,6 +68,7 @@ async function recordsOf(agency: Agency): Promise<Record<string, string>> {
   return {
     productId: (await agency.post('/v1/catalog/products', { title: 'Oaxaca' })).body.id,
     customerId: (await customer(agency)).id,
+    conversationId: (await conversation(agency)).id,
     apiKeyId: parseJson(await issueApiKey(agency.scope, { name: 'other' })).id,
     pipelineStageId: (await stage(agency)).id,
     teamMemberId: (await member(agency)).id,

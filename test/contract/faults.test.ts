@@ -215,7 +215,7 @@ describe('a statement that takes too long', () => {
     const { body: product } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
     const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
     const { send } = await instance(agency, { statementTimeout: 150 });
-    const letGo = [await lock('products'), await lock('customers')];
+    const letGo = [await lock('products'), await lock('customers'), await lock('product_bodies')];
     const answers = await Promise.all([
       send('GET', '/v1/catalog/products'),
       send('GET', `/v1/catalog/products/${product.id}`),

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import config from '../../drizzle.config.ts';
 import { latestMigration, type Migration, migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
 import * as schema from '../../src/db/schema/index.ts';
-import { describeSchema, differences } from '../../tools/describe-schema.ts';
+import { describeSchema, differences, functionsOf } from '../../tools/describe-schema.ts';
 import { dangersOf, refusedByCluster } from '../../tools/migration-rules.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
 
@@ -34,6 +34,8 @@ const CHECKSUMS: readonly (readonly [tag: string, sha256: string])[] = [
   ['0011_product_copies_cascade', '10bff6f50b959175ba5e091623fa4a583e664afa0913df397dc8bdacbcb5ca08'],
   ['0012_copies_checked', 'af39a1badb135e6d09c9ef97905c4b760ef19da3c309627babbc418c07704777'],
   ['0013_api_key_access', '11cf415a4e3cbd306ff76bae1be01763c72c5538715356beda0e8fa6d23a58a0'],
+  ['0014_read_rows', '3b207d8518628dc019a248e0d0b4f53c7c958e906db3a9fcf28a4c64d00a449d'],
+  ['0015_read_rows_indexes', 'b7335f98a4f0d2ca286d7bfb9afd756cc54e5c84d551c8683849cb737f973618'],
 ];
 
 /** Older than the rule that nobody waits for a migration. */
@@ -573,11 +575,10 @@ describe('the migrations', () => {
 
   test('give exactly the schema of the code', async () => {
     const written = await emptyDatabase();
-    const [functions] = entries;
     const nothing = generateDrizzleJson({});
     const everything = generateDrizzleJson(schema, undefined, undefined, config.casing);
     await administer(written, async (client) => {
-      await client.query(read(`${functions?.tag}.sql`).replaceAll('--> statement-breakpoint', ''));
+      for (const statement of functionsOf(readMigrations())) await client.query(statement);
       for (const statement of await generateMigration(nothing, everything)) await client.query(statement);
     });
     const [fromMigrations, fromCode] = [await describeSchema(migrated), await describeSchema(written)];
@@ -667,11 +668,14 @@ describe('the schema', () => {
     }
   });
 
+  // Read rows follow an instance of the release before by these, where there is no cluster: migration 0014.
+  const UNTIL_THE_NEXT_RELEASE = ['customers_keep_row', 'products_keep_row'];
+
   test('has no triggers and no sequences, so that it can be distributed by organization', async () => {
     expect(
       await rows(
         migrated,
-        `select tgname from pg_trigger where not tgisinternal
+        `select tgname from pg_trigger where not tgisinternal and tgname not in ('${UNTIL_THE_NEXT_RELEASE.join("', '")}')
           and tgrelid in (select oid from pg_class where ${inPublic})`,
       ),
     ).toEqual([]);

@@ -125,7 +125,7 @@ describe('a database of a release', () => {
 
     const options = { db: service.db, logger: createLogger('silent') };
     await keepCopies(options);
-    expect(await compareCopies({ ...options, fix: false })).toEqual({ bodies: 0, searchable: 0 });
+    expect(await compareCopies({ ...options, fix: false })).toBe(0);
     expect(await recountLive({ ...options, fix: false })).toMatchObject({ drifts: 0 });
     const total = async (url: string) => (await client.get(url)).body.pagination.total;
     expect(await total('/v1/catalog/products')).toBe(live.length + 1);

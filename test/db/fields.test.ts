@@ -5,7 +5,6 @@ import { CatalogProduct, CatalogProductCreate, CatalogProductUpdate } from '../.
 import { Customer, CustomerCreate, CustomerUpdate } from '../../src/customers/schema.ts';
 import { columnsOf, fieldsOf } from '../../src/db/fields.ts';
 import { jsonRows } from '../../src/db/json.ts';
-import { toRecord } from '../../src/db/record.ts';
 import { customers, products, teamMembers } from '../../src/db/schema/index.ts';
 import { type Params, prepared } from '../../src/db/statement.ts';
 import { TeamMember } from '../../src/team/schema.ts';
@@ -52,20 +51,6 @@ describe('columnsOf', () => {
     expect(() => columnsOf(CatalogProductCreate, products)).toThrow('variants');
     // @ts-expect-error the column holds text
     columnsOf(z.object({ city: z.number() }), customers);
-  });
-});
-
-describe('toRecord', () => {
-  const columns = { firstName: customers.firstName, tags: customers.tags };
-
-  test("puts what is sent under its column's name, leaves out what is absent, and empties a list", () => {
-    expect(toRecord(columns, { firstName: 'Ana' })).toEqual({ first_name: 'Ana' });
-    expect(toRecord(columns, { firstName: null, tags: null })).toEqual({ first_name: null, tags: [] });
-  });
-
-  test('does not compile with a field that it would drop', () => {
-    // @ts-expect-error city has no column here
-    expect(toRecord(columns, { firstName: 'Ana', city: 'Quito' })).toEqual({ first_name: 'Ana' });
   });
 });
 

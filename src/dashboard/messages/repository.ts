@@ -5,32 +5,40 @@ import { type Columns, columnsOf, fieldsOf } from '../../db/fields.ts';
 import { isId } from '../../db/ids.ts';
 import { type Json, jsonRows } from '../../db/json.ts';
 import type { Put } from '../../db/put.ts';
-import { columnList, columnsFrom, recordsFrom, toRecord } from '../../db/record.ts';
 import { missing, nameOf, type RecordKey, rowOf } from '../../db/resource.ts';
+import { columnList, columnsFrom, placeholdersOf, rowValues } from '../../db/row.ts';
 import { channelMessages, conversations, threads, whatsappMessages } from '../../db/schema/index.ts';
 import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
-import { type Params, prepared, rendered } from '../../db/statement.ts';
+import { type Params, prepared, step } from '../../db/statement.ts';
 import { validationFailed } from '../../errors.ts';
 import { ConversationMessageImport, type ConversationMessagePut, type ImportedMessages } from './schema.ts';
 
 /** Messages. The channel of their conversation decides in which of two stores they are kept. */
 
-type MessageTable = typeof whatsappMessages | typeof channelMessages;
+/** One message: its fields, and what its provider reports. */
+type MessageValues = {
+  organizationId: string;
+  conversationId: string;
+  id: string;
+  createdAt: string | null;
+} & Record<string, unknown>;
 
-/** Names a conversation. `messages` is a JSON array of rows. */
-type MessagesValues = { organizationId: string; conversationId: string; messages: string };
+type MessageTable = typeof whatsappMessages | typeof channelMessages;
 
 /** The statements of one message store. `delivery` are the columns for what the provider reports. */
 function defineStore<Delivery extends string>(table: MessageTable, delivery: Columns<Delivery>) {
   const message = columnsOf(ConversationMessageImport.omit({ delivery: true }), table);
-  const columns = { ...message, ...delivery };
-  const { createdAt, ...others } = columns;
+  const columns: Columns = { ...message, ...delivery };
+  const { createdAt, ...others } = message;
+  const replaced: Columns = { ...others, ...delivery };
   const name = nameOf({ table });
   const ofConversation = ($: Params<{ organizationId: string; conversationId: string }>): SQL =>
     sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
+  const sent = ($: Params<MessageValues>): SQL =>
+    sql.join(Object.values(placeholdersOf($, replaced)), sql`, `);
 
   return {
-    message,
+    columns,
     delivery: delivery as Columns,
 
     stored: prepared(
@@ -45,28 +53,25 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
     /** A message without `createdAt` gets the present moment. */
     insert: prepared(
       `${name}.insert`,
-      ($: Params<MessagesValues>) => sql<{ createdAt: Date }>`
-        insert into ${table} (organization_id, conversation_id, ${columnList(others)}, created_at)
-        select ${$.organizationId}::uuid, ${$.conversationId}::uuid, ${columnsFrom('input', others)},
-          coalesce(input.created_at, now())
-        from ${recordsFrom(table, $.messages)} input
+      ($: Params<MessageValues>) => sql<{ createdAt: Date }>`
+        insert into ${table} (organization_id, conversation_id, ${columnList(replaced)}, created_at)
+        values (${$.organizationId}, ${$.conversationId}, ${sent($)}, coalesce(${$.createdAt}::timestamptz, now()))
         returning created_at as "createdAt"`,
     ),
 
-    /** A message without `createdAt` keeps the one it has. Only rows that differ are written. */
+    /** A message without `createdAt` keeps the one it has. Only a row that differs is written. */
     update: prepared(
       `${name}.update`,
-      ($: Params<MessagesValues>) => sql<{ createdAt: Date }>`
-        update ${table} set (${columnList(others)}, created_at)
-          = row(${columnsFrom('input', others)}, coalesce(input.created_at, ${createdAt}))
-        from ${recordsFrom(table, $.messages)} input
-        where ${ofConversation($)} and ${table.id} = input.id
-          and row(${columnsFrom(name, others)}, ${createdAt})
-            is distinct from row(${columnsFrom('input', others)}, coalesce(input.created_at, ${createdAt}))
+      ($: Params<MessageValues>) => sql<{ createdAt: Date }>`
+        update ${table} set (${columnList(replaced)}, created_at)
+          = row(${sent($)}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
+        where ${ofConversation($)} and ${table.id} = ${$.id}
+          and row(${columnsFrom(name, replaced)}, ${createdAt})
+            is distinct from row(${sent($)}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
         returning ${createdAt} as "createdAt"`,
     ),
 
-    get: rendered(`${name}.get`, ($: Params<RecordKey & { conversationId: string }>) =>
+    get: prepared(`${name}.get`, ($: Params<RecordKey & { conversationId: string }>) =>
       jsonRows(
         fieldsOf(ConversationMessage, table),
         sql`from ${table} where ${ofConversation($)} and ${table.id} = ${$.id}`,
@@ -99,7 +104,7 @@ const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: str
       message: "is not kept for this conversation's channel",
     }));
 
-const lockStatement = prepared('conversations.lock', ($: Params<RecordKey>) =>
+const lockStatement = prepared('conversations.lock_channel', ($: Params<RecordKey>) =>
   builder
     .select(named({ channel: conversations.channel }))
     .from(conversations)
@@ -119,7 +124,7 @@ const countStatement = prepared(
       .where(and(eq(conversations.organizationId, $.organizationId), eq(conversations.id, $.id))),
 );
 
-/** Inserts the new messages in one statement, and updates the stored ones in another. */
+/** Inserts the new messages, and updates the stored ones. */
 async function writeMessages(
   { db, organizationId }: OrganizationScope,
   conversationId: string,
@@ -129,21 +134,15 @@ async function writeMessages(
   const key = { organizationId, conversationId };
   const ids = messages.map(({ id }) => id.toLowerCase());
   const stored = new Set((await db.read(store.stored, { ...key, ids })).map(({ id }) => id));
-  const rowsOf = (isStored: boolean): Record<string, unknown>[] =>
-    messages
-      .filter(({ id }) => stored.has(id.toLowerCase()) === isStored)
-      .map(({ delivery, ...message }) => ({
-        ...toRecord(store.message, message),
-        ...toRecord(store.delivery, delivery ?? {}),
-      }));
-  const written: { createdAt: Date }[] = [];
-  for (const [rows, statement] of [
-    [rowsOf(false), store.insert],
-    [rowsOf(true), store.update],
-  ] as const) {
-    if (rows.length > 0)
-      written.push(...(await db.write(statement, { ...key, messages: JSON.stringify(rows) })));
-  }
+  const answers = await db.writeTogether(
+    messages.map(({ delivery, ...message }) =>
+      step(stored.has(message.id.toLowerCase()) ? store.update : store.insert, {
+        ...rowValues(store.columns, { ...message, ...delivery }),
+        ...key,
+      } as unknown as MessageValues),
+    ),
+  );
+  const written = answers.flat();
   const inserted = messages.length - stored.size;
   if (written.length > 0) {
     const latest = new Date(Math.max(...written.map(({ createdAt }) => createdAt.getTime()))).toISOString();

@@ -1,5 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { ConversationMessage } from '../../conversations/schema.ts';
+import { toJson } from '../../db/json.ts';
 import { putIfMatch } from '../../http/conditional.ts';
 import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
@@ -62,7 +63,7 @@ export const messageRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     async (request, reply) => {
       const { conversationId } = request.params;
       return once(request, reply, 200, async (scope) =>
-        JSON.stringify(await putMessages(scope, conversationId, request.body.data)),
+        toJson(await putMessages(scope, conversationId, request.body.data)),
       );
     },
   );

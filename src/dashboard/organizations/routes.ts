@@ -1,5 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { Database } from '../../db/client.ts';
+import { toJson } from '../../db/json.ts';
 import { once } from '../../http/idempotency.ts';
 import { json } from '../../http/json.ts';
 import { responses } from '../../http/openapi.ts';
@@ -35,7 +36,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
     async (request, reply) => {
       request.scope = serviceScope(db);
       return once(request, reply, 201, async (scope) =>
-        JSON.stringify(await createOrganization(scope.db, request.body.name)),
+        toJson(await createOrganization(scope.db, request.body.name)),
       );
     },
   );

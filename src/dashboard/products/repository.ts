@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { getCatalogProduct, productFilters, productView } from '../../catalog/repository.ts';
+import { productFilters, productView } from '../../catalog/repository.ts';
 import { RETENTION_DAYS, retainedSince } from '../../catalog/retention.ts';
 import { type CatalogProduct, CatalogProductListQuery } from '../../catalog/schema.ts';
 import { builder } from '../../db/builder.ts';
@@ -7,13 +7,12 @@ import { columnsOf, fieldsOf } from '../../db/fields.ts';
 import { isId } from '../../db/ids.ts';
 import { isoTime, type Json } from '../../db/json.ts';
 import { defineList, newestFirst, type Page } from '../../db/list.ts';
-import { addToLiveCount } from '../../db/live-count.ts';
-import { definePatch } from '../../db/patch.ts';
+import { addLive } from '../../db/live-count.ts';
+import { defineEnd, definePatch, writeRecord } from '../../db/patch.ts';
 import { missing, type RecordKey, rowOf } from '../../db/resource.ts';
 import { liveProducts, products } from '../../db/schema/index.ts';
 import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
-import { makeSearchable } from '../../db/searchable.ts';
-import { type Params, prepared } from '../../db/statement.ts';
+import { type Params, prepared, step } from '../../db/statement.ts';
 import { ApiError } from '../../errors.ts';
 import { text } from '../../fields.ts';
 import { CatalogProductMediaUpdate, RestorableCatalogProduct } from './schema.ts';
@@ -33,16 +32,17 @@ const listArchived = defineList(
     }),
     visible: sql`${products.archivedAt} is not null`,
     isCounted: false,
-    searchable: undefined,
+    readRow: undefined,
+    searchRow: undefined,
   },
   {
     name: 'products.list_archived',
     query: CatalogProductListQuery.extend({ since: text({ max: 64 }) }),
-    order: [newestFirst(products.archivedAt), newestFirst(products.id)],
+    order: newestFirst('archivedAt'),
     filters: {
       since: {
-        column: products.archivedAt,
-        where: (since) => sql`${products.archivedAt} >= ${since}::timestamptz`,
+        field: 'archivedAt',
+        where: (archivedAt, since) => sql`${archivedAt} >= ${since}::timestamptz`,
       },
       ...productFilters,
     },
@@ -87,7 +87,7 @@ const restoreStatement = prepared('products.restore', ($: Params<RecordKey>) =>
   builder.update(products).set({ archivedAt: sql`null` }).where(rowOf(liveProducts, $)),
 );
 
-const searchableStatement = makeSearchable(liveProducts);
+const endOfWrite = defineEnd(productView);
 
 /**
  * Brings an archived product back as it was, with its `updatedAt`, as long as it is retained.
@@ -107,8 +107,11 @@ export const restoreCatalogProduct = (
     if (stored?.isLive)
       throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED', 'The catalog product is not archived.');
     if (!stored?.isRetained) throw missing(liveProducts, id);
-    await within.db.write(restoreStatement, key);
-    await within.db.write(searchableStatement, key);
-    await addToLiveCount(within, liveProducts, 1);
-    return getCatalogProduct(within, id);
+    const body = await writeRecord<CatalogProduct>(within, [
+      step(restoreStatement, key),
+      addLive(within.organizationId, liveProducts, 1),
+      ...endOfWrite(key),
+    ]);
+    if (body === undefined) throw new Error('Restoring a product returned no row.');
+    return body;
   });

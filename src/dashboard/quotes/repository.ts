@@ -5,7 +5,7 @@ import { builder, named } from '../../db/builder.ts';
 import { columnsOf } from '../../db/fields.ts';
 import { defineGet, defineLockedGet } from '../../db/get.ts';
 import { isId, newId } from '../../db/ids.ts';
-import type { Json } from '../../db/json.ts';
+import { type Json, toJson } from '../../db/json.ts';
 import { definePut } from '../../db/put.ts';
 import { missing, type RecordKey, recordOf, rowOf } from '../../db/resource.ts';
 import {
@@ -197,10 +197,10 @@ const lockAttachmentStatement = prepared(
  */
 export const lockAttachment =
   (quoteId: string) =>
-  async (scope: OrganizationScope, id: string): Promise<string> => {
+  async (scope: OrganizationScope, id: string): Promise<Json<unknown>> => {
     await requireQuote(scope, quoteId);
     const { db, organizationId } = scope;
     const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
     if (!row) throw attachmentNotFound(id);
-    return JSON.stringify(row);
+    return toJson(row);
   };

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { isCertainlyUndone } from '../../db/faults.ts';
-import { type Json, parseJson } from '../../db/json.ts';
+import { type Json, parseJson, toJson } from '../../db/json.ts';
 import type { OrganizationScope } from '../../db/scope.ts';
 import type { FileLinks } from '../../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../../files/multipart.ts';
@@ -112,7 +112,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
         deleteAttachment(scope, quoteId, attachmentId),
       );
       await storage.remove(storageKey(request.scope.organizationId, deleted.id));
-      return json(reply, JSON.stringify(deleted));
+      return json(reply, toJson(deleted));
     },
   );
 
@@ -169,7 +169,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       const description = { kind: upload.kind, ...upload.file };
       const record = async (within: OrganizationScope): Promise<Json<StoredAttachment>> => {
         const attachment = await recordAttachment(within, params.quoteId, stored, description);
-        return JSON.stringify({ ...attachment, url: await links.sign(within, attachment) });
+        return toJson({ ...attachment, url: await links.sign(within, attachment) });
       };
       const answer = await once(request, reply, 201, record, bodyHashOf(description, stored)).catch(
         async (error) => {
@@ -181,7 +181,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       // The attachment of a replay has the file that came first, and its link may have expired.
       await discard(stored);
       const first = parseJson<StoredAttachment>(answer);
-      return JSON.stringify({ ...first, url: await links.sign(scope, first) });
+      return toJson({ ...first, url: await links.sign(scope, first) });
     },
   );
 };

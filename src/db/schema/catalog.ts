@@ -12,7 +12,15 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core';
 import type { Resource } from '../resource.ts';
-import { archivedAt, createdAt, folded, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
+import {
+  archivedAt,
+  createdAt,
+  folded,
+  organizationId,
+  readRowColumns,
+  SHORT_PENDING_LIST,
+  updatedAt,
+} from './columns.ts';
 import { organizations } from './organizations.ts';
 
 const noTexts = sql`'{}'::text[]`;
@@ -62,32 +70,6 @@ export const products = pgTable(
       columns: [table.organizationId],
       foreignColumns: [organizations.id],
     }),
-    // The list, in its order.
-    index('products_live_idx')
-      .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
-    // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
-    // them the total would be counted in the table.
-    index('products_status_idx')
-      .on(
-        table.organizationId,
-        table.status,
-        table.updatedAt.desc(),
-        table.id.desc(),
-        table.type,
-        table.budgetTier,
-      )
-      .where(sql`archived_at is null`),
-    index('products_type_idx')
-      .on(table.organizationId, table.type, table.updatedAt.desc(), table.id.desc(), table.budgetTier)
-      .where(sql`archived_at is null`),
-    index('products_budget_tier_idx')
-      .on(table.organizationId, table.budgetTier, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
-    // The list filtered by externalReferenceCode.
-    index('products_external_reference_code_idx')
-      .on(table.organizationId, table.externalReferenceCode, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null and external_reference_code is not null`),
     // The dashboard's archive, latest first.
     index('products_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
@@ -100,7 +82,56 @@ export const products = pgTable(
   ],
 );
 
-/** Products as a search sees them; see db/searchable.ts. */
+/** Read rows of products; see db/read-row.ts. The release before fills the copies only when it commits (migration 0014). */
+export const productBodies = pgTable(
+  'product_bodies',
+  {
+    ...readRowColumns(),
+    type: text(),
+    status: text(),
+    budgetTier: text(),
+    externalReferenceCode: text(),
+  },
+  (table) => [
+    primaryKey({ name: 'product_bodies_pkey', columns: [table.organizationId, table.id] }),
+    foreignKey({
+      name: 'product_bodies_product_fkey',
+      columns: [table.organizationId, table.id],
+      foreignColumns: [products.organizationId, products.id],
+    }).onDelete('cascade'),
+    // The list, in its order.
+    index('product_bodies_live_idx').on(table.organizationId, table.updatedAt.desc(), table.id.desc()),
+    // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
+    // them the total would be counted in the table.
+    index('product_bodies_status_idx').on(
+      table.organizationId,
+      table.status,
+      table.updatedAt.desc(),
+      table.id.desc(),
+      table.type,
+      table.budgetTier,
+    ),
+    index('product_bodies_type_idx').on(
+      table.organizationId,
+      table.type,
+      table.updatedAt.desc(),
+      table.id.desc(),
+      table.budgetTier,
+    ),
+    index('product_bodies_budget_tier_idx').on(
+      table.organizationId,
+      table.budgetTier,
+      table.updatedAt.desc(),
+      table.id.desc(),
+    ),
+    // The list filtered by externalReferenceCode.
+    index('product_bodies_external_reference_code_idx')
+      .on(table.organizationId, table.externalReferenceCode, table.updatedAt.desc(), table.id.desc())
+      .where(sql`external_reference_code is not null`),
+  ],
+);
+
+/** Products as a search sees them; see db/search-row.ts. */
 export const searchableProducts = pgTable(
   'searchable_products',
   {
@@ -123,7 +154,7 @@ export const searchableProducts = pgTable(
     // The list filtered by query, also together with other filters.
     index('searchable_products_idx')
       .using('gin', table.organizationId, table.externalReferenceCode, table.search.op('gin_trgm_ops'))
-      .with(NO_PENDING_LIST)
+      .with(SHORT_PENDING_LIST)
       .where(sql`archived_at is null`),
   ],
 );
@@ -134,7 +165,8 @@ export const liveProducts = {
   visible: isNull(products.archivedAt),
   missing: { code: 'CATALOG_PRODUCT_NOT_FOUND', noun: 'catalog product' },
   isCounted: true,
-  searchable: { table: searchableProducts, texts: searchedProductFields },
+  readRow: productBodies,
+  searchRow: { table: searchableProducts, texts: searchedProductFields },
 } satisfies Resource;
 
 export const productVariants = pgTable(

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
-import { customType, timestamp, uuid } from 'drizzle-orm/pg-core';
+import { customType, integer, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /** A moment, to the millisecond. The API shows milliseconds, and lists must be ordered by what it shows. */
 export const moment = () => timestamp({ withTimezone: true, precision: 3, mode: 'date' });
@@ -12,6 +12,16 @@ export const updatedAt = () => moment().notNull().default(sql`now()`);
 
 /** Set when the record leaves lists and lookups; null on live records. */
 export const archivedAt = () => moment();
+
+/** The columns of a read row, beside its copies for filters; see db/read-row.ts. */
+export const readRowColumns = () => ({
+  organizationId: organizationId(),
+  id: uuid().notNull(),
+  updatedAt: moment().notNull(),
+  /** Which list of fields made the body. */
+  rendering: integer().notNull(),
+  body: text().notNull(),
+});
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
@@ -30,3 +40,9 @@ export const folded = (parts: readonly (string | SQL)[]): SQL =>
 
 /** For GIN indexes: each write goes into the index at once. A pending list would have to be read by every search. */
 export const NO_PENDING_LIST = { fastupdate: false };
+
+/**
+ * For the GIN indexes of what clients write: new entries wait in a list of 64 kB, which every search reads. Measured over none:
+ * a create takes 0.6 of PostgreSQL's time, a PATCH of a text 0.65, the search of a rare term 1.3 times.
+ */
+export const SHORT_PENDING_LIST = { fastupdate: true, gin_pending_list_limit: 64 };

@@ -10,7 +10,15 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core';
 import type { Resource } from '../resource.ts';
-import { archivedAt, createdAt, folded, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
+import {
+  archivedAt,
+  createdAt,
+  folded,
+  organizationId,
+  readRowColumns,
+  SHORT_PENDING_LIST,
+  updatedAt,
+} from './columns.ts';
 import { organizations } from './organizations.ts';
 
 /** First and last name as they are shown. A search for both together finds the customer. */
@@ -52,14 +60,22 @@ export const customers = pgTable(
       columns: [table.organizationId],
       foreignColumns: [organizations.id],
     }),
-    // The list, in its order.
-    index('customers_live_idx')
-      .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
   ],
 );
 
-/** Customers as a search sees them; see db/searchable.ts. */
+/** Read rows of customers; see db/read-row.ts. */
+export const customerBodies = pgTable('customer_bodies', readRowColumns(), (table) => [
+  primaryKey({ name: 'customer_bodies_pkey', columns: [table.organizationId, table.id] }),
+  foreignKey({
+    name: 'customer_bodies_customer_fkey',
+    columns: [table.organizationId, table.id],
+    foreignColumns: [customers.organizationId, customers.id],
+  }).onDelete('cascade'),
+  // The list, in its order.
+  index('customer_bodies_live_idx').on(table.organizationId, table.updatedAt.desc(), table.id.desc()),
+]);
+
+/** Customers as a search sees them; see db/search-row.ts. */
 export const searchableCustomers = pgTable(
   'searchable_customers',
   {
@@ -79,7 +95,7 @@ export const searchableCustomers = pgTable(
     // The list filtered by query, by tag, or by both.
     index('searchable_customers_idx')
       .using('gin', table.organizationId, table.tags, table.search.op('gin_trgm_ops'))
-      .with(NO_PENDING_LIST)
+      .with(SHORT_PENDING_LIST)
       .where(sql`archived_at is null`),
   ],
 );
@@ -90,7 +106,8 @@ export const liveCustomers = {
   visible: isNull(customers.archivedAt),
   missing: { code: 'CUSTOMER_NOT_FOUND', noun: 'customer' },
   isCounted: true,
-  searchable: {
+  readRow: customerBodies,
+  searchRow: {
     table: searchableCustomers,
     texts: ['firstName', 'lastName', ...searchedCustomerFields],
   },

@@ -1,5 +1,4 @@
 export * from './api-keys.ts';
-export * from './bodies.ts';
 export * from './catalog.ts';
 export * from './conversations.ts';
 export * from './customers.ts';

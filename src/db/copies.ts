@@ -1,0 +1,79 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { lock } from './get.ts';
+import { jsonRows } from './json.ts';
+import { defineEnd, type WrittenView } from './patch.ts';
+import { copiesOf, dropReadRow, renderingOf } from './read-row.ts';
+import { nameOf } from './resource.ts';
+import { columnsFrom } from './row.ts';
+import type { OrganizationScope } from './scope.ts';
+import { dropSearchRow, searchedColumns } from './search-row.ts';
+import { type Params, prepared, step } from './statement.ts';
+
+/** Records whose rows are to be made anew, and where the next look begins: after the last record that was looked at. */
+export type Batch = { ids: string[]; last: string | undefined };
+
+type Find = (scope: OrganizationScope, after: string, limit: number) => Promise<Batch>;
+
+/** For jobs: looks after the read rows and search rows of one kind of record. A look is at `limit` records, whatever it finds. */
+export type Copies = {
+  /** The next records with a row that is missing, of another version or release, or left over. */
+  stale: Find;
+  /** The next records that a list, a GET or a search shows otherwise than they are. There should be none. */
+  wrong: Find;
+  /** Makes the rows of these records anew. */
+  refresh: (scope: OrganizationScope, ids: readonly string[]) => Promise<void>;
+};
+
+type LookValues = { organizationId: string; after: string; limit: number };
+
+/** Records in one transaction: their writers wait for so many at most. */
+const TOGETHER = 20;
+
+export function defineCopies<T>(view: WrittenView<T>): Copies {
+  const { table, visible, readRow, searchRow } = view;
+  const name = nameOf(view);
+
+  const differs = (relation: string, columns: Parameters<typeof columnsFrom>[1]): SQL =>
+    sql`row(${columnsFrom(relation, columns)}) is distinct from row(${columnsFrom(name, columns)})`;
+  const isSeenOtherwise = sql`kept.id is null or ${differs('kept', copiesOf(readRow))}
+    or searched.id is null or ${differs('searched', searchedColumns(searchRow))}`;
+  const isCurrent = sql`kept.rendering = ${renderingOf(view)}`;
+
+  const defineFind = (kind: 'stale' | 'wrong', isFound: SQL): Find => {
+    // All sides begin after the last id: a merge of them would read all rows before it, at every look.
+    const statement = prepared(
+      `${name}.${kind}_copies`,
+      ($: Params<LookValues>) => sql<{ id: string; isFound: boolean }>`
+        select ${table.id} as "id", case when ${visible} then ${isSeenOtherwise} or ${isFound}
+          else kept.id is not null or (searched.id is not null and searched.archived_at is null) end as "isFound"
+        from ${table}
+        left join ${readRow} kept on kept.organization_id = ${$.organizationId}
+          and kept.id = ${table.id} and kept.id > ${$.after}
+        left join ${searchRow.table} searched on searched.organization_id = ${$.organizationId}
+          and searched.id = ${table.id} and searched.id > ${$.after}
+        where ${table.organizationId} = ${$.organizationId} and ${table.id} > ${$.after}
+        order by ${table.id} limit ${$.limit}`,
+    );
+    return async ({ db, organizationId }, after, limit) => {
+      const rows = await db.read(statement, { organizationId, after, limit });
+      return { ids: rows.filter(({ isFound }) => isFound).map(({ id }) => id), last: rows.at(-1)?.id };
+    };
+  };
+
+  const first = [lock(view), dropReadRow(view, readRow), dropSearchRow(view, searchRow)];
+  const end = defineEnd(view);
+
+  return {
+    stale: defineFind('stale', sql`not ${isCurrent}`),
+    wrong: defineFind('wrong', sql`(${isCurrent} and kept.body <> (${jsonRows(view.fields, sql``)}))`),
+    refresh: async ({ db, organizationId }, ids) => {
+      for (let start = 0; start < ids.length; start += TOGETHER)
+        await db.writeTogether(
+          ids.slice(start, start + TOGETHER).flatMap((id) => {
+            const key = { organizationId, id };
+            return [...first.map((each) => step(each, key)), ...end(key)];
+          }),
+        );
+    },
+  };
+}

@@ -1,0 +1,179 @@
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import fc from 'fast-check';
+import pg, { type QueryConfig } from 'pg';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { sendTogether } from '../../src/db/trip.ts';
+
+/** Statements that travel together over one connection. */
+
+const holder: { client?: pg.Client } = {};
+const connected = (): pg.Client => {
+  if (!holder.client) throw new Error('The client is connected before the first test.');
+  return holder.client;
+};
+const ask = async (query: QueryConfig) => (await sendTogether(connected(), [query]))[0];
+
+beforeAll(async () => {
+  holder.client = new pg.Client({ connectionString: inject('serverUrl') });
+  await holder.client.connect();
+});
+afterAll(() => holder.client?.end());
+
+test.each([undefined, 'echo'])('answer the text that the server has, prepared as %s', async (name) => {
+  const query = { text: 'select $1::text as body where $1 is distinct from $2', ...(name && { name }) };
+  for (const text of ['', 'Peña 🏝️', 'x'.repeat(3_000_000)])
+    expect(await ask({ ...query, values: [text, null] })).toEqual([{ body: text }]);
+  expect(await ask({ ...query, values: [null, ''] })).toEqual([{ body: null }]);
+  expect(await ask({ ...query, values: ['a', 'a'] })).toEqual([]);
+});
+
+test('values and rows have the types that pg gives them', async () => {
+  const query = {
+    name: 'types',
+    text: `select $1::int as n, $2::boolean as b, $3::text[] as texts, $4::timestamptz as at, $5::bytea as bytes,
+      $6::uuid[] as ids, $7::bytea[] as many, array[[1]] as nested, null::int as none`,
+    values: [
+      7,
+      true,
+      ['a "b"', 'c,\\', ''],
+      new Date(1_000),
+      Buffer.from([0, 255]),
+      ['00000000-0000-7000-8000-000000000001'],
+      [Buffer.from('a"\\'), Buffer.from([0])],
+    ],
+  };
+  for (let round = 0; round < 2; round += 1)
+    expect(await ask(query)).toEqual((await connected().query(query.text, query.values)).rows);
+});
+
+test('any list of texts arrives as it was sent', async () => {
+  const texts = fc.array(fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()));
+  await fc.assert(
+    fc.asyncProperty(texts, async (list) => {
+      const sent = list.map((text) => text.replaceAll('\u0000', ''));
+      const query = { name: 'texts', text: 'select $1::text[] as texts', values: [sent] };
+      expect(await ask(query)).toEqual([{ texts: sent }]);
+    }),
+  );
+});
+
+test('share a round trip, each with its own answer, and each statement is prepared once', async () => {
+  const odd = (n: number): QueryConfig => ({
+    name: 'odd',
+    text: 'select nullif($1::int, 3) as n where $1::int % 2 = 1',
+    values: [n],
+  });
+  const series: QueryConfig = {
+    name: 'series',
+    text: 'select n from generate_series(1, $1::int) n',
+    values: [3],
+  };
+  const unnamed: QueryConfig = { text: 'select $1::text as "one", 2 as two', values: ['unnamed'] };
+  for (let round = 0; round < 3; round += 1)
+    expect(await sendTogether(connected(), [odd(1), odd(2), series, unnamed, odd(3), unnamed])).toEqual([
+      [{ n: 1 }],
+      [],
+      [{ n: 1 }, { n: 2 }, { n: 3 }],
+      [{ one: 'unnamed', two: 2 }],
+      [{ n: null }],
+      [{ one: 'unnamed', two: 2 }],
+    ]);
+  const [prepared] = await sendTogether(connected(), [
+    { text: "select count(*)::int as n from pg_prepared_statements where name in ('odd', 'series')" },
+  ]);
+  expect(prepared).toEqual([{ n: 2 }]);
+});
+
+test('leave the other queries of the connection to pg', async () => {
+  for (let round = 0; round < 3; round += 1) {
+    expect(await ask({ name: 'one', text: 'select 1 as n' })).toEqual([{ n: 1 }]);
+    const { rows } = await connected().query('select n, array[n] as list from generate_series(1, 3) n');
+    expect(rows).toEqual([1, 2, 3].map((n) => ({ n, list: [n] })));
+  }
+});
+
+test('that fail leave the connection knowing what is prepared on it', async () => {
+  const divide = (n: number) => ({ name: 'divide', text: 'select 100 / $1::int as n', values: [n] });
+  const after = { name: 'after_the_fault', text: 'select $1::text as text', values: ['after'] };
+  for (let round = 0; round < 3; round += 1) {
+    await expect(sendTogether(connected(), [divide(4), divide(0), after])).rejects.toMatchObject({
+      code: '22012',
+    });
+    expect(await sendTogether(connected(), [divide(5), divide(4)])).toEqual([[{ n: 20 }], [{ n: 25 }]]);
+  }
+  await expect(ask({ text: 'select no_such_column' })).rejects.toMatchObject({ code: '42703' });
+  expect(await sendTogether(connected(), [after, divide(2), after])).toEqual([
+    [{ text: 'after' }],
+    [{ n: 50 }],
+    [{ text: 'after' }],
+  ]);
+});
+
+test('are refused rows that nobody has room for, while they come; few bytes are not asked about', async () => {
+  const asked: number[] = [];
+  const refuse = (bytes: number) => {
+    asked.push(bytes);
+    return bytes > 1_000_000 ? new Error('no room') : undefined;
+  };
+  const text = "select repeat('x', 100000) as body from generate_series(1, $1::int)";
+  const rows = (n: number) => sendTogether(connected(), [{ text, values: [n] }], refuse);
+  expect((await rows(2))[0]).toHaveLength(2);
+  expect(asked).toEqual([]);
+  expect((await rows(9))[0]).toHaveLength(9);
+  expect(asked.length).toBeGreaterThan(1);
+  await expect(rows(100)).rejects.toThrow('no room');
+  // The rest is read, and asked about no more.
+  expect(Math.max(...asked)).toBeLessThan(2_000_000);
+  expect((await rows(1))[0]).toHaveLength(1);
+});
+
+test('are told of a connection that ends while they wait', async () => {
+  const client = new pg.Client({ connectionString: inject('serverUrl') });
+  client.on('error', () => undefined);
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const waiting = sendTogether(client, [{ text: 'select pg_sleep(60)' }]);
+  await Promise.all([
+    expect(waiting).rejects.toThrow(),
+    connected().query('select pg_terminate_backend($1::int)', [rows[0]?.pid]),
+  ]);
+});
+
+/** A cipher without certificates: what is tested is an encrypted stream, not whom to trust. */
+const ANONYMOUS = { ciphers: 'aNULL:@SECLEVEL=0', maxVersion: 'TLSv1.2' } as const;
+
+/** A way to the server that insists on TLS, as managed databases do. */
+async function startTlsProxy(databaseUrl: string) {
+  const { host, port, user, password, database } = new pg.Client({ connectionString: databaseUrl });
+  const server = createServer((plain) => {
+    plain.on('error', () => undefined);
+    plain.once('data', () => {
+      plain.write('S');
+      const secure = new TLSSocket(plain, { isServer: true, ...ANONYMOUS });
+      const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+      secure.on('error', () => undefined).on('close', () => upstream.destroy());
+      upstream.on('error', () => undefined).on('close', () => secure.destroy());
+      secure.pipe(upstream).pipe(secure);
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const to = { host: '127.0.0.1', port: (server.address() as AddressInfo).port, user, password, database };
+  return { to, close: () => new Promise((done) => server.close(done)) };
+}
+
+test('pass through an encrypted connection', async () => {
+  const { to, close } = await startTlsProxy(inject('serverUrl'));
+  onTestFinished(async () => {
+    await close();
+  });
+  const client = new pg.Client({ ...to, ssl: { rejectUnauthorized: false, ...ANONYMOUS } });
+  await client.connect();
+  const query = { name: 'long', text: 'select repeat($1, 50000) as body', values: ['ñ'] };
+  for (let round = 0; round < 3; round += 1)
+    expect(await sendTogether(client, [query, query])).toEqual([
+      [{ body: 'ñ'.repeat(50_000) }],
+      [{ body: 'ñ'.repeat(50_000) }],
+    ]);
+  await client.end();
+});
