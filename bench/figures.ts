@@ -7,11 +7,21 @@ import {
   type Measured,
   measureSides,
   medianTime,
+  type SideFigures,
   sqlJob,
 } from './measure.ts';
 import type { Server } from './servers.ts';
 import { median } from './statistics.ts';
-import { firstPage, gets, LISTS, type LiveIds, MALFORMED_KEY, type Request } from './workloads.ts';
+import {
+  firstPage,
+  gets,
+  LISTS,
+  type LiveIds,
+  MALFORMED_KEY,
+  type Request,
+  SIDES,
+  type Side,
+} from './workloads.ts';
 
 /** The figures that the project sets out to reach. */
 
@@ -53,10 +63,15 @@ const worst = (name: string, goal: Goal, ratio: Ratio | undefined): Figure[] =>
 
 /** What follows from the workloads alone. */
 export function figuresOfWorkloads(measured: readonly Measured[]): Figure[] {
-  const ratios = (other: 'limit' | 'conventional', chosen: (one: Measured) => boolean): Ratio[] =>
-    measured
-      .filter(chosen)
-      .map(({ name, sides }) => ({ of: name, value: sides.ours.rate / sides[other].rate }));
+  const ratios = (
+    other: Exclude<Side, 'ours'>,
+    chosen: (one: Measured) => boolean,
+    of: (side: SideFigures) => number = ({ rate }) => rate,
+  ): Ratio[] =>
+    measured.filter(chosen).flatMap(({ name, sides }) => {
+      const beside = sides[other];
+      return beside ? [{ of: name, value: of(sides.ours) / of(beside) }] : [];
+    });
   const pageOf25 = ({ name }: Measured): boolean => name.endsWith('first 25');
   const rich = ({ name }: Measured): boolean => /^(products|customers)/.test(name);
   return [
@@ -81,6 +96,27 @@ export function figuresOfWorkloads(measured: readonly Measured[]): Figure[] {
       lowest(ratios('limit', ({ kind }) => kind === 'write')),
     ),
     ...worst(
+      'gets, searches and PATCHes, throughput, ours / by hand',
+      atLeast(1),
+      lowest(ratios('byHand', ({ kind, name }) => kind === 'get' || /term|^patch/.test(name))),
+    ),
+    ...worst(
+      'creates, throughput, ours / by hand',
+      atLeast(0.8),
+      lowest(ratios('byHand', ({ name }) => name.startsWith('create'))),
+    ),
+    ...worst(
+      'gets, p99, ours / by hand',
+      atMost(1),
+      highest(
+        ratios(
+          'byHand',
+          ({ kind }) => kind === 'get',
+          ({ p99 }) => p99,
+        ),
+      ),
+    ),
+    ...worst(
       '401, throughput, malformed key / empty Fastify route',
       atLeast(0.8),
       lowest(ratios('limit', ({ kind }) => kind === 'refusal')),
@@ -96,9 +132,11 @@ export async function measureRefusal(bench: Bench): Promise<Measured> {
     ours: { ...httpJob(bench.ours, [refused], MALFORMED_KEY, options), status: 401 },
     limit: httpJob(bench.empty, [{ method: 'GET', path: '/' }], MALFORMED_KEY, options),
     conventional: { ...httpJob(bench.conventional, [refused], MALFORMED_KEY, options), status: 401 },
+    byHand: { ...httpJob(bench.byHand, [refused], MALFORMED_KEY, options), status: 401 },
   };
-  const servers = { ours: bench.ours, limit: bench.empty, conventional: bench.conventional };
-  const figures = await measureSides(bench, servers, (side) => bench.load.run(jobs[side]));
+  const { ours, empty, conventional, byHand } = bench;
+  const servers = { ours, limit: empty, conventional, byHand };
+  const figures = await measureSides(bench, SIDES, servers, (side) => bench.load.run(jobs[side]));
   return { name: '401, malformed key', kind: 'refusal', ...figures };
 }
 
@@ -169,7 +207,7 @@ export function figuresOfOneClient(bench: Bench, liveIds: LiveIds): FigureMaker[
           [
             {
               name: 'bare offset',
-              text: `select id from customers where organization_id = $1 and archived_at is null
+              text: `select id from customer_bodies where organization_id = $1
                 order by updated_at desc nulls last, id desc nulls last limit 25 offset 100000`,
               values: [organizationId(LARGE)],
             },

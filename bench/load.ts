@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import type pg from 'pg';
-import { queryRendered, RenderingClient } from '../src/wire/rendered-query.ts';
+import pg from 'pg';
+import { sendTogether } from '../src/db/trip.ts';
 import { percentile } from './statistics.ts';
 
 /**
@@ -26,12 +26,11 @@ export type SqlJob = {
   url: string;
   connections: number;
   seconds: number;
-  name: string | undefined;
-  text: string;
-  values: readonly (readonly unknown[])[];
-  /** Statements that follow in the same transaction, and their values for each request. */
-  after: readonly { name: string | undefined; text: string }[];
-  afterValues: readonly (readonly (readonly unknown[])[])[];
+  /** The statements of each request, and for each request their values. */
+  statements: readonly Pick<pg.QueryConfig, 'name' | 'text'>[];
+  values: readonly (readonly (readonly unknown[])[])[];
+  /** They are all or nothing. */
+  isTransaction: boolean;
   repeat: boolean;
 };
 
@@ -110,35 +109,26 @@ function httpLane({ port, requests, status }: HttpJob): Promise<Lane> {
 /** Kept from job to job: a statement is prepared on its connection once, as in the service. */
 const clients = new Map<string, pg.Client>();
 
-/** What one request asks, as the service sends it: a transaction in one round trip. */
-async function sendTogether(client: pg.Client, queries: readonly pg.QueryConfig[]): Promise<number> {
-  const all = [{ name: 'begin', text: 'begin' }, ...queries, { name: 'commit', text: 'commit' }];
-  return (await queryRendered(client, all)).filter((column) => column !== undefined).length;
-}
+const BEGIN = { name: 'begin', text: 'begin' };
+const COMMIT = { name: 'commit', text: 'commit' };
 
+/** Each request as the service sends it: in one round trip. */
 async function sqlLane(job: SqlJob, number: number): Promise<Lane> {
-  const { url, name, text, values, after, afterValues } = job;
+  const { url, statements, values, isTransaction } = job;
   const key = `${number} ${url}`;
   let client = clients.get(key);
   if (!client) {
-    client = new RenderingClient({ connectionString: url, options: '-c max_parallel_workers_per_gather=0' });
+    client = new pg.Client({ connectionString: url, options: '-c max_parallel_workers_per_gather=0' });
     clients.set(key, client);
     await client.connect();
   }
   const connected = client;
   return {
     send: async (index) => {
-      const config = { text, values: [...(values[index] ?? [])], ...(name !== undefined && { name }) };
-      const others = after.map((query, at) => ({
-        text: query.text,
-        values: [...(afterValues[index]?.[at] ?? [])],
-        ...(query.name !== undefined && { name: query.name }),
-      }));
-      const rowCount =
-        others.length > 0
-          ? await sendTogether(connected, [config, ...others])
-          : (await connected.query(config)).rowCount;
-      if (rowCount === 0) throw new Error(`A statement found nothing: ${text}`);
+      const queries = statements.map((query, at) => ({ ...query, values: [...(values[index]?.[at] ?? [])] }));
+      const answers = await sendTogether(connected, isTransaction ? [BEGIN, ...queries, COMMIT] : queries);
+      if (answers.every((rows) => rows.length === 0))
+        throw new Error(`Statements found nothing: ${statements.map(({ text }) => text).join('; ')}`);
     },
     close: () => undefined,
   };

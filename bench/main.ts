@@ -28,7 +28,7 @@ import { type Options, readOptions, USAGE } from './options.ts';
 import { drawThroughput } from './plot.ts';
 import { printed, printedOffers, type Report, reportOf } from './report.ts';
 import { APPLICATIONS, productionFlags, type Server, startLoad, startServer } from './servers.ts';
-import { type CreateProducts, KILOBYTES_OF_BODIES, type LiveIds, SIDES, workloads } from './workloads.ts';
+import { KILOBYTES_OF_BODIES, type LiveIds, SIDES, workloads } from './workloads.ts';
 
 /** The run: data, servers, workloads, figures, and everything stopped again. */
 
@@ -36,6 +36,9 @@ const ROUNDS = { small: 3, full: 5 };
 const MEMORY_SECONDS = { small: 12, full: 120 };
 /** A limit that nobody reaches: the headers of one are part of what is measured. */
 const REQUESTS_PER_MINUTE = 2_000_000_000;
+
+const WITHOUT_COPIES = new URL('without-copies.sql', import.meta.url);
+const LIST_INDEXES = new URL('list-indexes.sql', import.meta.url);
 
 const PICTURE = new URL('../docs/performance.svg', import.meta.url);
 
@@ -88,12 +91,33 @@ async function prepareData(host: string, options: Options): Promise<string> {
   return url;
 }
 
+/**
+ * A database as a server needs it that reads the records' own tables: the data without the copies, and its own indexes.
+ * Nobody is connected to the one it is copied from.
+ */
+async function copyWithoutCopies(host: string, name: string, indexes: URL): Promise<string> {
+  report(`copying the data for ${name}`);
+  await withClient(databaseUrl(host, 'template1'), async (client) => {
+    await client.query(`drop database if exists ${name} with (force)`);
+    await client.query(`create database ${name} template postgres strategy file_copy`);
+  });
+  const url = databaseUrl(host, name);
+  await withClient(url, async (client) => {
+    await client.query("set maintenance_work_mem = '512MB'");
+    for (const file of [WITHOUT_COPIES, LIST_INDEXES, indexes])
+      await client.query(await readFile(file, 'utf8'));
+  });
+  return url;
+}
+
+/** A key for each organization that is worked in; and the organizations of body-sizes.ts. */
 const issueKeys = (url: string): Promise<Map<number, string>> =>
   withDatabase(url, async (db) => {
     const organizations = [LARGE, SMALL, ...SIDES.map((_, index) => MIDDLE + index)];
-    for (const index of KILOBYTES_OF_BODIES.keys()) {
+    for (const [index, kilobytes] of KILOBYTES_OF_BODIES.entries()) {
       organizations.push(BODIES + index);
       await createOrganization(db, 'Bodies', organizationId(BODIES + index));
+      await createProductsOf(scopeTo(db, organizationId(BODIES + index)), kilobytes * 1_000);
     }
     const keys = new Map<number, string>();
     for (const organization of organizations) {
@@ -162,18 +186,24 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
       { DATA_DIR: dataDir, DASHBOARD_PORT: '0', ...environment },
       productionFlags,
     );
+  const startOther = async (side: 'conventional' | 'byHand', server: URL): Promise<Server> => {
+    const database = side.toLowerCase();
+    return start(server, side, '/v1/customers?limit=1', {
+      DATABASE_URL: await copyWithoutCopies(embedded.host, database, new URL('indexes.sql', server)),
+      PGAPPNAME: APPLICATIONS[side],
+    });
+  };
+  // Before ours: it is connected to the database that they copy.
+  const conventional = closing(
+    await startOther('conventional', new URL('conventional/server.ts', import.meta.url)),
+  );
+  const byHand = closing(await startOther('byHand', new URL('by-hand/server.ts', import.meta.url)));
   const bench: Bench = {
     url,
     postgres: Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0]),
     ours: closing(await startOurs({ DATABASE_URL: url })),
-    conventional: closing(
-      await start(
-        new URL('conventional/server.ts', import.meta.url),
-        'conventional',
-        '/v1/customers?limit=1',
-        { DATABASE_URL: url, PGAPPNAME: APPLICATIONS.conventional },
-      ),
-    ),
+    conventional,
+    byHand,
     empty: closing(await start(new URL('empty.ts', import.meta.url), 'empty', '/', {})),
     load: closing(startLoad()),
     key,
@@ -183,10 +213,8 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
   };
   const liveIds = liveIdsOf(url, options);
 
-  const createProducts: CreateProducts = (organization, bytes) =>
-    withDatabase(url, (db) => createProductsOf(scopeTo(db, organizationId(organization)), bytes));
   const conversations = SCALES[options.scale][LARGE - 1]?.conversations ?? 0;
-  const all = workloads(liveIds, createProducts, { conversations });
+  const all = workloads(liveIds, { conversations });
   const [postgres = ''] = version;
 
   if (options.rate !== undefined) {

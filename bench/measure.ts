@@ -4,15 +4,17 @@ import type { Job, Result } from './load.ts';
 import { cpuSeconds, cpuSecondsOfTree, ownMemory, residentMemory } from './machine.ts';
 import { APPLICATIONS, type LoadProcess, type Server } from './servers.ts';
 import { median } from './statistics.ts';
-import { type Asked, type Pair, type Request, SIDES, type Side, type Workload } from './workloads.ts';
+import type { Asked, BySide, Pair, Request, Side, Workload } from './workloads.ts';
 
 /** Everything that runs, and how to reach it. */
 export type Bench = {
+  /** The database of ours. The other servers have their own. */
   url: string;
   /** Process id of PostgreSQL. */
   postgres: number;
   ours: Server;
   conventional: Server;
+  byHand: Server;
   /** One Fastify route that does nothing. */
   empty: Server;
   load: LoadProcess;
@@ -67,11 +69,15 @@ export function sqlJob(
   return {
     kind: 'sql',
     url,
-    name: first.name,
-    text: first.text,
-    values: statements.map(({ values }) => values ?? []),
-    after: first.after?.map(({ name, text }) => ({ name, text })) ?? [],
-    afterValues: statements.map(({ after }) => after?.map(({ values }) => values ?? []) ?? []),
+    statements: [first, ...(first.after ?? [])].map(({ name, text }) => ({
+      text,
+      ...(name !== undefined && { name }),
+    })),
+    values: statements.map(({ values = [], after = [] }) => [
+      values,
+      ...after.map((query) => query.values ?? []),
+    ]),
+    isTransaction: first.isTransaction ?? false,
     repeat,
     ...options,
   };
@@ -116,7 +122,7 @@ export type SideFigures = {
 export type Measured = {
   name: string;
   kind: Workload['kind'] | 'refusal';
-  sides: Record<Side, SideFigures>;
+  sides: BySide<SideFigures>;
   /** The load process was so busy that it may have bounded a figure. */
   loadBound: boolean;
 };
@@ -158,17 +164,20 @@ async function backendMemory({ url }: Bench, side: Side): Promise<number | undef
 }
 
 /**
- * Measures the sides of a workload in alternating rounds.
+ * Measures sides in alternating rounds.
  * @param servers whose processor time and memory count for a side
  */
 export async function measureSides(
   bench: Bench,
+  sides: readonly Side[],
   servers: Partial<Record<Side, Server>>,
   run: (side: Side, round: number) => Promise<Result>,
 ): Promise<Pick<Measured, 'sides' | 'loadBound'>> {
-  const noUsage = (): Usage => ({ node: 0, postgres: 0, count: 0 });
-  const usage: Record<Side, Usage> = { ours: noUsage(), limit: noUsage(), conventional: noUsage() };
-  const results = await alternate(bench.rounds, SIDES, (side, round) => {
+  const usage = Object.fromEntries(sides.map((side) => [side, { node: 0, postgres: 0, count: 0 }])) as Record<
+    Side,
+    Usage
+  >;
+  const results = await alternate(bench.rounds, sides, (side, round) => {
     const runSide = () => run(side, round);
     return round === 0 ? runSide() : watched(bench, servers[side], usage[side], runSide);
   });
@@ -189,9 +198,9 @@ export async function measureSides(
     ];
   };
   return {
-    sides: Object.fromEntries(await Promise.all(SIDES.map(figures))) as Record<Side, SideFigures>,
+    sides: Object.fromEntries(await Promise.all(sides.map(figures))) as BySide<SideFigures>,
     // Of the bare statements the load process is the client: there it may be busy.
-    loadBound: SIDES.some((side) => servers[side] && results[side].some(({ busy }) => busy > BUSY)),
+    loadBound: sides.some((side) => servers[side] && results[side].some(({ busy }) => busy > BUSY)),
   };
 }
 
@@ -218,13 +227,12 @@ export async function measure(bench: Bench, workload: Workload): Promise<Measure
         pairs.map(({ statement }) => statement),
         options,
       );
-    return side === 'ours'
-      ? httpJob(bench.ours, tagged ?? requests, key, options)
-      : httpJob(bench.conventional, requests, key, options);
+    return httpJob(bench[side], side === 'ours' && tagged ? tagged : requests, key, options);
   };
 
-  const servers = { ours: bench.ours, conventional: bench.conventional };
-  const figures = await measureSides(bench, servers, async (side, round) => {
+  const { ours, conventional, byHand } = bench;
+  const servers = { ours, conventional, byHand };
+  const figures = await measureSides(bench, workload.sides, servers, async (side, round) => {
     const pairs = repeat ? fixed : await workload.pairs(side, amount);
     const seconds = round === 0 ? Math.min(WARM_UP_SECONDS, bench.seconds) : bench.seconds;
     return bench.load.run(jobOf(side, pairs, seconds));
@@ -251,21 +259,27 @@ export async function requestsOfOurs(bench: Bench, workload: Workload, amount: n
   return workload.unchanged ? withTags(bench, workload, pairs) : pairs.map(({ request }) => request);
 }
 
-/** Three figures of one workload mean something only when the three answers are the same. */
+/** The figures of one workload mean something together only when all sides answer the same. */
 async function compareAnswers(bench: Bench, workload: Workload, { request, statement }: Pair): Promise<void> {
   const headers = { authorization: `Bearer ${bench.key(workload.organization('ours'))}` };
-  const [ours, conventional] = await Promise.all(
-    [bench.ours, bench.conventional].map(async ({ port }) =>
-      (await fetch(`http://127.0.0.1:${port}${request.path}`, { headers })).json(),
-    ),
-  );
+  const answerOf = async ({ port }: Server) =>
+    (await fetch(`http://127.0.0.1:${port}${request.path}`, { headers })).json() as Promise<{
+      data?: unknown;
+    }>;
+  const ours = await answerOf(bench.ours);
   const client = new pg.Client({ connectionString: bench.url });
   await client.connect();
   const { rows } = await client.query(statement).finally(() => client.end());
-  if (!isDeepStrictEqual(JSON.parse(rows[0]?.body), ours))
+  const found = rows.map(({ body }) => JSON.parse(body));
+  // The service puts a page together of its bodies; a transcript and a get are one body.
+  if (!isDeepStrictEqual(found, ours.data) && !isDeepStrictEqual(found, [ours]))
     throw new Error(`${workload.name}: the statement and the service answer differently.`);
-  if (!isDeepStrictEqual(conventional, ours))
-    throw new Error(
-      `${workload.name}: the conventional server answers differently: ${JSON.stringify(conventional).slice(0, 2_000)} instead of ${JSON.stringify(ours).slice(0, 2_000)}`,
-    );
+  for (const side of workload.sides) {
+    if (side === 'ours' || side === 'limit') continue;
+    const answer = await answerOf(bench[side]);
+    if (!isDeepStrictEqual(answer, ours))
+      throw new Error(
+        `${workload.name}: ${side} answers differently: ${JSON.stringify(answer).slice(0, 2_000)} instead of ${JSON.stringify(ours).slice(0, 2_000)}`,
+      );
+  }
 }

@@ -1,4 +1,4 @@
-import type { Report } from './report.ts';
+import { type Report, TITLES } from './report.ts';
 import { SIDES } from './workloads.ts';
 
 /** The picture of a run: throughput of each workload, as a share of what the bare statement reaches. */
@@ -8,10 +8,10 @@ const WIDTH = 860;
 const LEFT = 240;
 const FULL = 460;
 const HEAD = 70;
-const ROW = 42;
+const ROW = 52;
 const BAR = 10;
 /** Bars in these colors stand out on white and on black; the text takes the color of the page's scheme. */
-const COLORS = { ours: '#3b82f6', limit: '#9ca3af', conventional: '#f59e0b' };
+const COLORS = { ours: '#3b82f6', limit: '#9ca3af', conventional: '#f59e0b', byHand: '#10b981' };
 
 const text = (x: number, y: number, words: string, attributes = ''): string =>
   `<text x="${x}" y="${y}" ${attributes}>${words.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</text>`;
@@ -19,9 +19,10 @@ const text = (x: number, y: number, words: string, attributes = ''): string =>
 /** An SVG document, the same for the same report. */
 export function drawThroughput({ workloads }: Pick<Report, 'workloads'>): string {
   const height = HEAD + workloads.length * ROW;
-  const legend = SIDES.flatMap((side, index) => [
+  const sides = SIDES.filter((side) => workloads.some((workload) => workload[side]));
+  const legend = sides.flatMap((side, index) => [
     `<rect x="${LEFT + index * 140}" y="4" width="14" height="14" fill="${COLORS[side]}"/>`,
-    text(LEFT + index * 140 + 20, 16, side),
+    text(LEFT + index * 140 + 20, 16, TITLES[side]),
   ]);
   const grid = [0, 20, 40, 60, 80, 100].flatMap((share) => {
     const x = LEFT + (share / 100) * FULL;
@@ -32,17 +33,14 @@ export function drawThroughput({ workloads }: Pick<Report, 'workloads'>): string
   });
   const bars = workloads.flatMap((workload, row) => [
     text(LEFT - 8, HEAD + row * ROW + 22, workload.name, 'text-anchor="end"'),
-    ...SIDES.flatMap((side, index) => {
-      const length = Math.round((workload[side].rate / workload.limit.rate) * FULL);
+    ...sides.flatMap((side, index) => {
+      const rate = workload[side]?.rate;
+      if (rate === undefined) return [];
+      const length = Math.round((rate / workload.limit.rate) * FULL);
       const y = HEAD + row * ROW + 4 + index * (BAR + 1);
       return [
         `<rect x="${LEFT}" y="${y}" width="${length}" height="${BAR}" fill="${COLORS[side]}"/>`,
-        text(
-          LEFT + length + 4,
-          y + 9,
-          Math.round(workload[side].rate).toLocaleString('en-US'),
-          'font-size="10"',
-        ),
+        text(LEFT + length + 4, y + 9, Math.round(rate).toLocaleString('en-US'), 'font-size="10"'),
       ];
     }),
   ]);

@@ -2,19 +2,26 @@ import type { Figure } from './figures.ts';
 import type { Measured, SideFigures } from './measure.ts';
 import type { Offered } from './open-loop.ts';
 import type { Answers } from './traffic.ts';
-import type { Side } from './workloads.ts';
+import { type BySide, SIDES, type Side } from './workloads.ts';
 
 /** What is printed and written at the end. */
 
 /** A whole run, as --json writes it. A figure that is not known is not there. */
 export type Report = {
   machine: string;
-  workloads: ({ name: string } & Record<Side, Partial<SideFigures> & { rate: number }>)[];
+  workloads: ({ name: string } & BySide<Partial<SideFigures> & { rate: number }>)[];
   figures: Omit<Figure, 'note'>[];
 };
 
+export const TITLES: Record<Side, string> = {
+  ours: 'ours',
+  limit: 'limit',
+  conventional: 'conventional',
+  byHand: 'by hand',
+};
+
 const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
-const ratio = (value: number): string => value.toFixed(2);
+const ratio = (value: number | undefined): string => value?.toFixed(2) ?? '';
 const whole = (value: number | undefined): string => (value === undefined ? '' : thousands(value));
 
 /** A table in Markdown, its columns as wide as they need. */
@@ -29,21 +36,25 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 export function printed(machine: string, measured: readonly Measured[], figures: readonly Figure[]): string {
-  const titles = ['ours', 'limit', 'conventional'];
+  const others = SIDES.filter((side) => side !== 'ours');
+  const servers = SIDES.filter((side) => side !== 'limit');
   const throughput = table(
-    ['requests per second', ...titles, 'ours / limit', 'ours / conventional'],
-    measured.map(({ name, sides: { ours, limit, conventional }, loadBound }) => [
+    [
+      'requests per second',
+      ...SIDES.map((side) => TITLES[side]),
+      ...others.map((side) => `ours / ${TITLES[side]}`),
+    ],
+    measured.map(({ name, sides, loadBound }) => [
       loadBound ? `${name} *` : name,
-      ...[ours, limit, conventional].map(({ rate }) => thousands(rate)),
-      ratio(ours.rate / limit.rate),
-      ratio(ours.rate / conventional.rate),
+      ...SIDES.map((side) => whole(sides[side]?.rate)),
+      ...others.map((side) => ratio(sides[side] && sides.ours.rate / sides[side].rate)),
     ]),
   );
   const times = table(
-    ['milliseconds', ...titles.flatMap((side) => [`${side} p50`, `${side} p99`])],
-    measured.map(({ name, sides: { ours, limit, conventional } }) => [
+    ['milliseconds', ...SIDES.flatMap((side) => [`${TITLES[side]} p50`, `${TITLES[side]} p99`])],
+    measured.map(({ name, sides }) => [
       name,
-      ...[ours, limit, conventional].flatMap(({ p50, p99 }) => [ratio(p50), ratio(p99)]),
+      ...SIDES.flatMap((side) => [ratio(sides[side]?.p50), ratio(sides[side]?.p99)]),
     ]),
   );
   const ofProcesses = (
@@ -54,17 +65,13 @@ export function printed(machine: string, measured: readonly Measured[], figures:
     table(
       [
         what,
-        'ours Node',
-        'ours PostgreSQL',
+        ...servers.flatMap((side) => [`${TITLES[side]} Node`, `${TITLES[side]} PostgreSQL`]),
         'limit PostgreSQL',
-        'conventional Node',
-        'conventional PostgreSQL',
       ],
-      measured.map(({ name, sides: { ours, limit, conventional } }) => [
+      measured.map(({ name, sides }) => [
         name,
-        ...[ours[node], ours[postgres], limit[postgres], conventional[node], conventional[postgres]].map(
-          whole,
-        ),
+        ...servers.flatMap((side) => [whole(sides[side]?.[node]), whole(sides[side]?.[postgres])]),
+        whole(sides.limit[postgres]),
       ]),
     );
   const costs = ofProcesses('processor time, µs', 'nodeMicros', 'postgresMicros');

@@ -24,6 +24,7 @@ export const APPLICATIONS = {
   ours: 'travel-agency-crm-api%',
   limit: 'bench limit',
   conventional: 'bench conventional',
+  byHand: 'bench by hand',
 };
 
 const READY_WITHIN_MS = 60_000;

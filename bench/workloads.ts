@@ -5,13 +5,13 @@ import {
   listCatalogProducts,
   updateCatalogProduct,
 } from '../src/catalog/repository.ts';
-import { CatalogProductCreate } from '../src/catalog/schema.ts';
+import { CatalogProductCreate, type CatalogProductUpdate } from '../src/catalog/schema.ts';
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
 import { createCustomer, getCustomer, listCustomers, updateCustomer } from '../src/customers/repository.ts';
-import { CustomerCreate } from '../src/customers/schema.ts';
+import { CustomerCreate, type CustomerUpdate } from '../src/customers/schema.ts';
 import type { Queries } from '../src/db/client.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/scope.ts';
-import { bind, type Statement } from '../src/db/statement.ts';
+import { type Step, step } from '../src/db/statement.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
 import { listQuotes } from '../src/quotes/repository.ts';
 import { BODIES, LARGE, MIDDLE, organizationId, recordId, rotatedConversation, TERMS } from './dataset.ts';
@@ -25,14 +25,17 @@ export type Request = {
   ifNoneMatch?: string;
 };
 
-/** One statement, and those that follow it in its transaction. */
-export type Asked = QueryConfig & { after?: readonly QueryConfig[] };
+/** One statement, and those that follow it: all or nothing where they are a transaction. */
+export type Asked = QueryConfig & { after?: readonly QueryConfig[]; isTransaction?: boolean };
 
-/** The same work for both: over HTTP, and as the repository hands it to pg. */
+/** The same work for all sides: over HTTP, and as the repository hands it to pg. */
 export type Pair = { request: Request; statement: Asked };
 
-export const SIDES = ['ours', 'limit', 'conventional'] as const;
+export const SIDES = ['ours', 'limit', 'conventional', 'byHand'] as const;
 export type Side = (typeof SIDES)[number];
+
+/** Something of each side. The server by hand has customers and products only. */
+export type BySide<Value> = Record<Exclude<Side, 'byHand'>, Value> & { byHand?: Value };
 
 export type Workload = {
   name: string;
@@ -41,6 +44,7 @@ export type Workload = {
   connections?: number;
   /** Ours is asked with the tag of what it answers, and says 304; the others answer in full. */
   unchanged?: boolean;
+  sides: readonly Side[];
   /** The organization that a side works in: one of its own for each where it writes. */
   organization: (side: Side) => number;
   /** Requests to go round in when reading, so many to make once when writing. */
@@ -54,34 +58,38 @@ export type LiveIds = (
   amount: number,
 ) => Promise<string[]>;
 
-/** Gives an organization products whose JSON has so many bytes. */
-export type CreateProducts = (organization: number, bytes: number) => Promise<void>;
-
-/** What a repository function asks of the database, without asking; it gets `answer`. */
+/** What a repository function asks of the database, without asking; every statement gets `answer`. */
 export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
-  answer: object[] = [{ body: '{}' }],
+  answer: object[] = [{ id: '', body: '{}', total: '0' }],
 ): Promise<Asked> {
   const asked: QueryConfig[] = [];
-  const ask = async <Row, Values>(
-    statements: readonly Statement<unknown, Values>[],
-    values: Values,
-  ): Promise<Row[]> => {
-    asked.push(...statements.map((statement) => bind(statement, values)));
-    return answer as Row[];
+  let isTransaction = false;
+  const ask = async (steps: readonly Step[]) => {
+    asked.push(...steps.map(({ query }) => query));
+    return steps.map(() => answer);
   };
-  const run: Queries['read'] = (statement, values) => ask([statement], values);
+  const together = ask as unknown as Queries['readTogether'];
+  const alone: Queries['read'] = async (statement, values) => (await together([step(statement, values)]))[0];
+  const writeTogether: Queries['writeTogether'] = (steps) => {
+    isTransaction ||= steps.length > 1;
+    return together(steps);
+  };
   const recorder: Queries = {
-    read: run,
-    write: run,
-    writeTogether: ask,
-    transaction: (work) => work(recorder),
+    read: alone,
+    readTogether: together,
+    write: alone,
+    writeTogether,
+    transaction: (work) => {
+      isTransaction = true;
+      return work(recorder);
+    },
   };
   await call(scopeTo({ for: () => recorder }, organizationId(organization)));
   const [statement, ...after] = asked;
   if (!statement) throw new Error('An operation took no statement.');
-  return after.length > 0 ? { ...statement, after } : statement;
+  return after.length > 0 ? { ...statement, after, isTransaction } : statement;
 }
 
 type List<Query> = (
@@ -98,9 +106,12 @@ async function pageOf<Query extends Record<string, string>>(
 ): Promise<Pair> {
   const query = { ...filters, limit, offset } as unknown as Query & { limit: number; offset: number };
   const parameters = new URLSearchParams({ ...filters, limit: String(limit), offset: String(offset) });
+  // A search whose page is not full is not counted.
+  const rows = filters.query === TERMS.rare ? 1 : limit;
+  const answer = Array.from({ length: rows }, () => ({ id: '', body: '{}', total: '0' }));
   return {
     request: { method: 'GET', path: `${path}?${parameters}` },
-    statement: await statementOf(organization, (scope) => list(scope, query)),
+    statement: await statementOf(organization, (scope) => list(scope, query), answer),
   };
 }
 
@@ -135,20 +146,31 @@ export async function gets(
   );
 }
 
-const read = (name: string, pairs: () => Promise<Pair[]>, kind: 'list' | 'get' = 'list'): Workload => ({
+const WITHOUT_BY_HAND = SIDES.filter((side) => side !== 'byHand');
+const sidesOf = (resource: Resource): readonly Side[] =>
+  resource === 'products' || resource === 'customers' ? SIDES : WITHOUT_BY_HAND;
+
+const page = (name: string, resource: Resource, query: object = {}): Workload => ({
   name,
-  kind,
+  kind: 'list',
+  sides: sidesOf(resource),
   organization: () => LARGE,
-  pairs,
+  pairs: async () => [await firstPage(resource, LARGE, query as Query)],
 });
 
-const page = (name: string, resource: Resource, query: object = {}): Workload =>
-  read(name, async () => [await firstPage(resource, LARGE, query as Query)]);
+const getsOf = (kind: 'customer' | 'product', liveIds: LiveIds): Workload => ({
+  name: `get ${kind}`,
+  kind: 'get',
+  sides: SIDES,
+  organization: () => LARGE,
+  pairs: async () => gets(kind, LARGE, await liveIds(kind, LARGE, IDS)),
+});
 
 /** Writes go to organizations of middle size, and leave the large one as it was loaded. */
 const write = (name: string, pairs: Workload['pairs']): Workload => ({
   name,
   kind: 'write',
+  sides: SIDES,
   organization: (side) => MIDDLE + SIDES.indexOf(side),
   pairs,
 });
@@ -206,21 +228,38 @@ const times = <Result>(amount: number, make: (index: number) => Promise<Result>)
 /** In one organization each. The last is more than a row holds. */
 export const KILOBYTES_OF_BODIES = [0.7, 1.9, 20];
 
-const ofBodies = (createProducts: CreateProducts, kilobytes: number, index: number): Workload => ({
+const ofBodies = (kilobytes: number, index: number): Workload => ({
   name: `products, 25 with a body of ${kilobytes} kB`,
   kind: 'list',
+  sides: SIDES,
   organization: () => BODIES + index,
-  pairs: async () => {
-    await createProducts(BODIES + index, kilobytes * 1_000);
-    return [await firstPage('products', BODIES + index)];
-  },
+  pairs: async () => [await firstPage('products', BODIES + index)],
 });
 
-export function workloads(
+/** PATCHes of one field, each with a value that is new. */
+const patches = (
+  name: string,
+  kind: 'customer' | 'product',
   liveIds: LiveIds,
-  createProducts: CreateProducts,
-  large: { conversations: number },
-): Workload[] {
+  bodyOf: (number: number) => CustomerUpdate & CatalogProductUpdate,
+): Workload =>
+  write(name, async (side, amount) => {
+    const [path, update] =
+      kind === 'customer' ? [CUSTOMERS, updateCustomer] : [PRODUCTS, updateCatalogProduct];
+    const organization = MIDDLE + SIDES.indexOf(side);
+    const ids = await liveIds(kind, organization, IDS);
+    return times(amount, async (index) => {
+      written += 1;
+      const id = ids[index % ids.length] ?? '';
+      const body = bodyOf(written);
+      return {
+        request: { method: 'PATCH', path: `${path}/${id}`, body },
+        statement: await statementOf(organization, (scope) => update(scope, id, body)),
+      };
+    });
+  });
+
+export function workloads(liveIds: LiveIds, large: { conversations: number }): Workload[] {
   const threads = Math.min(THREADS, Math.floor(large.conversations / 20) - 1);
   const pages = (Object.keys(LISTS) as Resource[]).flatMap((resource) =>
     [25, 100].map((limit) => page(`${resource}, first ${limit}`, resource, { limit })),
@@ -229,25 +268,30 @@ export function workloads(
   return [
     ...pages,
     { ...page('products, first 25, unchanged (304)', 'products', { limit: 25 }), unchanged: true },
-    read('get product', async () => gets('product', LARGE, await liveIds('product', LARGE, IDS)), 'get'),
-    read('get customer', async () => gets('customer', LARGE, await liveIds('customer', LARGE, IDS)), 'get'),
+    getsOf('product', liveIds),
+    getsOf('customer', liveIds),
     page('customers, rare term', 'customers', { query: TERMS.rare }),
     { ...page('customers, common term', 'customers', { query: TERMS.common }), connections: FEW },
     page('products by status', 'products', { status: 'active' }),
     { ...page('customers by tag', 'customers', { tag: 'luna de miel' }), connections: FEW },
     page('opportunities by stage', 'opportunities', { stageId: recordId('stage', LARGE, 4) }),
-    read('transcript of 50, three threads', () =>
-      times(threads, async (index) => {
-        const id = recordId('conversation', LARGE, rotatedConversation(index));
-        return {
-          request: { method: 'GET', path: `/v1/conversations/${id}/messages?limit=50` },
-          statement: await statementOf(LARGE, (scope) => getTranscript(scope, id, 50)),
-        };
-      }),
-    ),
+    {
+      name: 'transcript of 50, three threads',
+      kind: 'list',
+      sides: WITHOUT_BY_HAND,
+      organization: () => LARGE,
+      pairs: () =>
+        times(threads, async (index) => {
+          const id = recordId('conversation', LARGE, rotatedConversation(index));
+          return {
+            request: { method: 'GET', path: `/v1/conversations/${id}/messages?limit=50` },
+            statement: await statementOf(LARGE, (scope) => getTranscript(scope, id, 50)),
+          };
+        }),
+    },
     page('customers, offset 10,000', 'customers', { offset: 10_000 }),
     page('customers, offset 100,000', 'customers', { offset: 100_000 }),
-    ...KILOBYTES_OF_BODIES.map((kilobytes, index) => ofBodies(createProducts, kilobytes, index)),
+    ...KILOBYTES_OF_BODIES.map(ofBodies),
     write('create customer, two contacts', (side, amount) =>
       times(amount, async () => {
         const body = newCustomer();
@@ -268,32 +312,11 @@ export function workloads(
         };
       }),
     ),
-    write('patch customer', async (side, amount) => {
-      const organization = organizationOfWrites(side);
-      const ids = await liveIds('customer', organization, IDS);
-      return times(amount, async (index) => {
-        written += 1;
-        const id = ids[index % ids.length] ?? '';
-        const body = { city: `Ciudad ${written}` };
-        return {
-          request: { method: 'PATCH', path: `${CUSTOMERS}/${id}`, body },
-          statement: await statementOf(organization, (scope) => updateCustomer(scope, id, body)),
-        };
-      });
-    }),
-    write('patch product', async (side, amount) => {
-      const organization = organizationOfWrites(side);
-      const ids = await liveIds('product', organization, IDS);
-      return times(amount, async (index) => {
-        written += 1;
-        const id = ids[index % ids.length] ?? '';
-        const body = { fromPrice: written };
-        return {
-          request: { method: 'PATCH', path: `${PRODUCTS}/${id}`, body },
-          statement: await statementOf(organization, (scope) => updateCatalogProduct(scope, id, body)),
-        };
-      });
-    }),
+    patches('patch customer, city', 'customer', liveIds, (number) => ({ city: `Ciudad ${number}` })),
+    patches('patch customer, summary', 'customer', liveIds, (number) => ({
+      summary: `Viaja con su familia y le interesa Cartagena en enero. Pide vuelos directos, la vez ${number}.`,
+    })),
+    patches('patch product', 'product', liveIds, (number) => ({ fromPrice: number })),
   ];
 }
 

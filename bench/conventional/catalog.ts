@@ -9,8 +9,7 @@ import {
   CatalogProductParams,
   CatalogProductUpdate,
 } from '../../src/catalog/schema.ts';
-import { liveProducts, products, productVariants, searchableProducts } from '../../src/db/schema/index.ts';
-import { changesSearch } from '../../src/db/searchable.ts';
+import { products, productVariants } from '../../src/db/schema/index.ts';
 import { contains, type Database, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
 
 type ProductRow = typeof products.$inferSelect;
@@ -46,24 +45,13 @@ export const catalogRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { 
     { schema: { querystring: CatalogProductListQuery, response: { 200: CatalogProductList } } },
     async ({ organizationId, query }) => {
       const { limit, offset } = query;
-      const found = (text: string) =>
-        db
-          .select({ id: searchableProducts.id })
-          .from(searchableProducts)
-          .where(
-            and(
-              eq(searchableProducts.organizationId, organizationId),
-              isNull(searchableProducts.archivedAt),
-              contains(searchableProducts.search, text),
-            ),
-          );
       const where = and(
         eq(products.organizationId, organizationId),
         isNull(products.archivedAt),
         query.status && eq(products.status, query.status),
         query.type && eq(products.type, query.type),
         query.budgetTier && eq(products.budgetTier, query.budgetTier),
-        query.query ? inArray(products.id, found(query.query)) : undefined,
+        query.query ? contains(products.search, query.query) : undefined,
       );
       const [rows, total] = await Promise.all([
         db
@@ -120,7 +108,6 @@ export const catalogRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { 
           })
           .returning();
         if (!row) throw new Error('no row');
-        await tx.insert(searchableProducts).values(row);
         const children =
           variants.length === 0
             ? []
@@ -162,14 +149,6 @@ export const catalogRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { 
         .where(one(organizationId, params.productId))
         .returning();
       if (!row) throw notFound('product');
-      const { type, status, budgetTier, externalReferenceCode, search } = row;
-      if (changesSearch(liveProducts, Object.keys(changes)))
-        await db
-          .update(searchableProducts)
-          .set({ type, status, budgetTier, externalReferenceCode, search })
-          .where(
-            and(eq(searchableProducts.organizationId, organizationId), eq(searchableProducts.id, row.id)),
-          );
       return toProduct(row, await variantsOf(db, organizationId, [row.id]));
     },
   );

@@ -11,13 +11,7 @@ import {
   CustomerParams,
   CustomerUpdate,
 } from '../../src/customers/schema.ts';
-import {
-  customerContacts,
-  customers,
-  liveCustomers,
-  searchableCustomers,
-} from '../../src/db/schema/index.ts';
-import { changesSearch } from '../../src/db/searchable.ts';
+import { customerContacts, customers } from '../../src/db/schema/index.ts';
 import { contains, type Database, fullName, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
 
 type CustomerRow = typeof customers.$inferSelect;
@@ -64,21 +58,11 @@ export const customerRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, {
     { schema: { querystring: CustomerListQuery, response: { 200: CustomerList } } },
     async ({ organizationId, query }) => {
       const { limit, offset } = query;
-      const found = db
-        .select({ id: searchableCustomers.id })
-        .from(searchableCustomers)
-        .where(
-          and(
-            eq(searchableCustomers.organizationId, organizationId),
-            isNull(searchableCustomers.archivedAt),
-            query.query ? contains(searchableCustomers.search, query.query) : undefined,
-            query.tag ? arrayContains(searchableCustomers.tags, [query.tag]) : undefined,
-          ),
-        );
       const where = and(
         eq(customers.organizationId, organizationId),
         isNull(customers.archivedAt),
-        query.query || query.tag ? inArray(customers.id, found) : undefined,
+        query.query ? contains(customers.search, query.query) : undefined,
+        query.tag ? arrayContains(customers.tags, [query.tag]) : undefined,
       );
       const [rows, total] = await Promise.all([
         db
@@ -139,8 +123,6 @@ export const customerRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, {
           .insert(customerContacts)
           .values(contacts.map((contact) => ({ ...contact, organizationId, customerId: row.id })))
           .returning();
-        const { id, tags, search } = row;
-        await tx.insert(searchableCustomers).values({ organizationId, id, tags, search });
         return toCustomer(row, children);
       });
       return reply.code(201).send(created);
@@ -158,13 +140,6 @@ export const customerRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, {
         .where(one(organizationId, params.customerId))
         .returning();
       if (!row) throw notFound('customer');
-      if (changesSearch(liveCustomers, Object.keys(changes)))
-        await db
-          .update(searchableCustomers)
-          .set({ tags: row.tags, search: row.search })
-          .where(
-            and(eq(searchableCustomers.organizationId, organizationId), eq(searchableCustomers.id, row.id)),
-          );
       return toCustomer(row, await contactsOf(db, organizationId, [row.id]));
     },
   );

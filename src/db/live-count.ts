@@ -9,7 +9,7 @@ import { type Params, prepared, type Step, step, unqualified } from './statement
  * list counts its rows.
  */
 
-export const resourceLiteral = (resource: Pick<Resource, 'table'>): SQL => sql.raw(`'${nameOf(resource)}'`);
+const resourceLiteral = (resource: Pick<Resource, 'table'>): SQL => sql.raw(`'${nameOf(resource)}'`);
 
 /** The total of an unfiltered list. */
 export const liveTotal = (resource: Resource): SQL =>

@@ -1,0 +1,281 @@
+import { hash } from 'node:crypto';
+import fastify, { type FastifyError, type FastifyReply } from 'fastify';
+import pg from 'pg';
+import { pino } from 'pino';
+import { v7 } from 'uuid';
+import { ZodError, type ZodObject } from 'zod';
+import {
+  CatalogProductCreate,
+  CatalogProductListQuery,
+  CatalogProductUpdate,
+} from '../../src/catalog/schema.ts';
+import { contactKey, phoneNumber, searchText } from '../../src/customers/contact-key.ts';
+import { CustomerCreate, CustomerListQuery, CustomerUpdate } from '../../src/customers/schema.ts';
+
+/**
+ * The operations on customers and products as a good developer writes them by hand: one short statement for each request,
+ * whose JSON PostgreSQL makes, over the records' own tables. It makes fewer promises than the service: no names in conflicts, no
+ * PATCH that changes nothing, no tags of answers, no fairness. The yardstick for what the promises cost.
+ */
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    organizationId: string;
+  }
+}
+
+type Row = Record<string, unknown>;
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 });
+
+const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const TIME = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+
+/** The select list of the fields, each under the name that the answer has. */
+const select = (fields: string, of: string): string =>
+  fields
+    .split(/\s+/)
+    .map((field) => {
+      const column = `${of}.${columnOf(field)}`;
+      return `${field.endsWith('At') ? `to_char(${column} at time zone 'UTC', ${TIME})` : column} as "${field}"`;
+    })
+    .join();
+
+const NEWEST = 'order by updated_at desc nulls last, id desc nulls last';
+
+type Kind = {
+  path: string;
+  table: string;
+  /** The select list of a record `r`, but for its children. */
+  fields: string;
+  children: { name: string; table: string; parent: string; fields: string };
+  /** Conditions of the list, by the parameter of the query. */
+  filters: Record<string, (value: string) => string>;
+  query: ZodObject;
+  update: ZodObject;
+  /** A body as columns, and its children. */
+  toRows: (body: unknown) => { record: Row; children: Row[] };
+};
+
+/** JSON of a record `r`, with its children from a table or from those that the statement has made. */
+function json({ fields, children }: Kind, made?: string): string {
+  const { name, table, parent, fields: ofChild } = children;
+  const from = made ?? `${table} c where c.organization_id = r.organization_id and c.${parent} = r.id`;
+  return `(select row_to_json(item) from (select ${fields},
+    (select coalesce(json_agg(row_to_json(child)), '[]') from (select ${select(ofChild, 'c')} from ${from} order by c.position) child) as "${name}"
+  ) item)`;
+}
+
+/** The fields that were sent, as columns. Lists cannot be null. */
+const toColumns = (body: object): Row =>
+  Object.fromEntries(
+    Object.entries(body)
+      .filter(([, value]) => value !== undefined)
+      .map(([field, value]) => [columnOf(field), /^(in|ex)cludes$/.test(field) ? (value ?? []) : value]),
+  );
+
+const contains = (value: string): string => `search like contains_pattern(${value})`;
+const equals = (column: string) => (value: string) => `${column} = ${value}`;
+
+const customers: Kind = {
+  path: '/v1/customers',
+  table: 'customers',
+  fields: `${select('id firstName lastName city country preferredLanguage summary tags createdAt updatedAt', 'r')},
+    nullif(concat_ws(' ', nullif(r.first_name, ''), nullif(r.last_name, '')), '') as "displayName"`,
+  children: {
+    name: 'contacts',
+    table: 'customer_contacts',
+    parent: 'customer_id',
+    fields: 'id identifierType identifierValue displayName phoneNumber',
+  },
+  filters: { query: contains, tag: (value) => `tags @> array[${value}]::text[]` },
+  query: CustomerListQuery,
+  update: CustomerUpdate.omit({ contacts: true }),
+  toRows: (body) => {
+    const { contacts, ...customer } = CustomerCreate.parse(body);
+    const children = contacts.map(({ identifierType, identifierValue }) => ({
+      identifierType,
+      identifierValue,
+      contactKey: contactKey(identifierType, identifierValue) ?? '',
+      phoneNumber: phoneNumber(identifierType, identifierValue),
+    }));
+    const contactSearch = children.map(searchText).join('\u001f');
+    return { record: toColumns({ ...customer, contactSearch }), children: children.map(toColumns) };
+  },
+};
+
+const products: Kind = {
+  path: '/v1/catalog/products',
+  table: 'products',
+  fields: select(
+    `id title type status pricingMode budgetTier capacityMin capacityMax coverImage currency description shortDescription
+    specialConditions destinations durationDays durationHours includes excludes gallery externalReferenceCode fromPrice priceMax
+    operator priceBasis validFrom validUntil createdAt updatedAt`,
+    'r',
+  ),
+  children: {
+    name: 'variants',
+    table: 'product_variants',
+    parent: 'product_id',
+    fields: `id label position status capacityMin capacityMax currency description shortDescription durationDays durationHours
+    includes excludes fromPrice priceMax`,
+  },
+  filters: {
+    query: contains,
+    status: equals('status'),
+    type: equals('type'),
+    budgetTier: equals('budget_tier'),
+    externalReferenceCode: equals('external_reference_code'),
+  },
+  query: CatalogProductListQuery,
+  update: CatalogProductUpdate,
+  toRows: (body) => {
+    const { variants, ...product } = CatalogProductCreate.parse(body);
+    const lists = { includes: [], excludes: [] };
+    return {
+      record: toColumns(product),
+      children: variants.map((variant) => ({ ...lists, ...toColumns(variant) })),
+    };
+  },
+};
+
+/** The body of the one row that a statement answers. A named statement is prepared once on each connection. */
+async function bodyOf(text: string, values: readonly unknown[], name?: string): Promise<string | undefined> {
+  const { rows } = await pool.query({ text, values: [...values], ...(name !== undefined && { name }) });
+  return rows[0]?.body;
+}
+
+async function list(kind: Kind, organizationId: string, sent: unknown): Promise<string | undefined> {
+  const { limit, offset, ...filters } = kind.query.parse(sent) as Record<string, string>;
+  const names = Object.keys(filters).filter((name) => filters[name] !== undefined);
+  const where = [
+    'organization_id = $1 and archived_at is null',
+    ...names.map((name, index) => kind.filters[name]?.(`$${index + 4}`)),
+  ].join(' and ');
+  const text = `select json_build_object('data', coalesce(json_agg(item), '[]'), 'pagination', json_build_object(
+      'limit', $2::integer, 'offset', $3::integer, 'total', (select count(*) from ${kind.table} where ${where})))::text as body
+    from (select ${json(kind)} as item from (select * from ${kind.table} where ${where} ${NEWEST} limit $2 offset $3) r) page`;
+  // Which plan is good for a search depends on the text that is looked for.
+  const name = filters.query === undefined ? [kind.table, 'list', ...names].join(' ') : undefined;
+  return bodyOf(text, [organizationId, limit, offset, ...names.map((key) => filters[key])], name);
+}
+
+const get = (kind: Kind, organizationId: string, id: string): Promise<string | undefined> =>
+  bodyOf(
+    `select ${json(kind)}::text as body from ${kind.table} r
+    where organization_id = $1 and id = $2 and archived_at is null`,
+    [organizationId, id],
+    `${kind.table} get`,
+  );
+
+/** For a statement whose fields depend on the body. */
+const nameOf = (text: string): string => hash('sha256', text, 'base64url');
+
+function create(kind: Kind, organizationId: string, body: unknown): Promise<string | undefined> {
+  const { children } = kind;
+  const { record, children: rows } = kind.toRows(body);
+  const own = Object.keys(record);
+  const ofChild = Object.keys(rows[0] ?? {});
+  const text = `with made as (
+      insert into ${kind.table} (${['organization_id', 'id', ...own].join()})
+      values (${['$1', '$2', ...own.map((_, index) => `$${index + 4}`)].join()}) returning *),
+    made_children as (
+      insert into ${children.table} (${['organization_id', children.parent, 'id', 'position', ...ofChild].join()})
+      select ${['$1', '$2', 'id', 'position', ...ofChild].join()}
+      from json_populate_recordset(null::${children.table}, $3::json) returning *)
+    select ${json(kind, 'made_children c')}::text as body from made r`;
+  const numbered = rows.map((row, position) => ({ ...row, id: v7(), position }));
+  return bodyOf(
+    text,
+    [organizationId, v7(), JSON.stringify(numbered), ...Object.values(record)],
+    nameOf(text),
+  );
+}
+
+function update(kind: Kind, organizationId: string, id: string, body: unknown): Promise<string | undefined> {
+  const changes = toColumns(kind.update.parse(body));
+  const assignments = Object.keys(changes).map((column, index) => `${column} = $${index + 3}`);
+  const text = `update ${kind.table} r set ${[...assignments, 'updated_at = now()'].join()}
+    where organization_id = $1 and id = $2 and archived_at is null returning ${json(kind)}::text as body`;
+  return bodyOf(text, [organizationId, id, ...Object.values(changes)], nameOf(text));
+}
+
+/** A key that was found is remembered so long. */
+const REMEMBERED_MS = 60_000;
+const known = new Map<string, { organizationId: string; until: number }>();
+
+async function organizationOf(authorization = ''): Promise<string | undefined> {
+  const token = /^bearer (\S+)$/i.exec(authorization)?.[1];
+  if (token === undefined) return undefined;
+  const remembered = known.get(token);
+  if (remembered && remembered.until > Date.now()) return remembered.organizationId;
+  known.delete(token);
+  const { rows } = await pool.query(
+    `select organization_id from api_keys
+    where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`,
+    [hash('sha256', token, 'buffer')],
+  );
+  if (rows[0])
+    known.set(token, { organizationId: rows[0].organization_id, until: Date.now() + REMEMBERED_MS });
+  return rows[0]?.organization_id;
+}
+
+const app = fastify({
+  disableRequestLogging: true,
+  loggerInstance: pino(pino.destination({ minLength: 4_096, sync: false })),
+});
+
+const refusal = (code: string, message: string) => ({ error: { code, message } });
+
+app.decorateRequest('organizationId', '');
+app.addHook('onRequest', async (request, reply) => {
+  const organizationId = await organizationOf(request.headers.authorization);
+  if (organizationId === undefined)
+    return reply.code(401).send(refusal('UNAUTHORIZED', 'The API key is missing or not valid.'));
+  request.organizationId = organizationId;
+});
+app.addHook('onResponse', async ({ log, method, url }, { statusCode, elapsedTime }) => {
+  log.info({ method, url, statusCode, elapsedTime }, 'request completed');
+});
+
+/** By SQLSTATE: a unique violation, and an id that is none. */
+const STATUSES: Record<string, number> = { 23505: 409, '22P02': 404 };
+
+app.setErrorHandler((error: FastifyError, { log }, reply) => {
+  const status = error instanceof ZodError ? 400 : (STATUSES[error.code] ?? error.statusCode ?? 500);
+  if (status === 500) log.error(error);
+  reply
+    .code(status)
+    .send(refusal(error.code ?? 'REFUSED', status === 500 ? 'Internal error' : error.message));
+});
+
+/** PostgreSQL made the body. */
+const answer = (reply: FastifyReply, body: string | undefined, status = 200): FastifyReply =>
+  body === undefined
+    ? reply.code(404).send(refusal('NOT_FOUND', 'There is no such record.'))
+    : reply.code(status).type('application/json; charset=utf-8').send(body);
+
+type One = { Params: { id: string } };
+
+for (const kind of [customers, products]) {
+  app.get(kind.path, async ({ organizationId, query }, reply) =>
+    answer(reply, await list(kind, organizationId, query)),
+  );
+  app.post(kind.path, async ({ organizationId, body }, reply) =>
+    answer(reply, await create(kind, organizationId, body), 201),
+  );
+  app.get<One>(`${kind.path}/:id`, async ({ organizationId, params }, reply) =>
+    answer(reply, await get(kind, organizationId, params.id)),
+  );
+  app.patch<One>(`${kind.path}/:id`, async ({ organizationId, params, body }, reply) =>
+    answer(reply, await update(kind, organizationId, params.id, body)),
+  );
+}
+
+await app.listen({ host: process.env.HOST ?? '127.0.0.1', port: Number(process.env.PORT) });
+process.once('SIGTERM', async () => {
+  await app.close();
+  await pool.end();
+  process.exit(0);
+});
