@@ -141,6 +141,9 @@ function faultsOf(
   return [...faults, ...unknown.map((name) => unknownName(name, name, names))];
 }
 
+/** Any JSON as text of a query. An object can have a `toString` of its own, so `String` does not serve. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 /** What the path does not take goes into the body where there is one, and else into the query, unknown names too. */
 function requestOf(method: string, path: string, hasBody: boolean, given: Arguments): CallRequest {
   const { [CREATE_ONCE]: createOnce, ...left } = given;
@@ -151,7 +154,7 @@ function requestOf(method: string, path: string, hasBody: boolean, given: Argume
     return encodeURIComponent(/^\.{1,2}$/.test(value) ? `"${value}"` : value);
   });
   const query = new URLSearchParams(
-    hasBody ? [] : Object.entries(left).map(([name, value]) => [name, String(value)] as [string, string]),
+    hasBody ? [] : Object.entries(left).map(([name, value]) => [name, textOf(value)] as [string, string]),
   );
   return {
     method,
