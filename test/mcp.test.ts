@@ -8,7 +8,7 @@ import { errorCodes } from '../src/errors.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { conversation, customer, member, opportunity, quote } from './support/records.ts';
-import { type Service, startService } from './support/service.ts';
+import { type Agency, type Service, startService } from './support/service.ts';
 
 /** Agents over the Model Context Protocol, with the client of the official SDK over a real connection. */
 
@@ -364,6 +364,25 @@ describe('nobody gets in', () => {
   });
 });
 
+test('messages of two clients at once keep their answers, though all have one id', async () => {
+  const [one, other] = await Promise.all(
+    ['one', 'other'].map(async (title) => {
+      const agency = await service.agency();
+      await agency.post('/v1/catalog/products', { title });
+      return agency;
+    }),
+  );
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listCatalogProducts' } };
+  const titles = await Promise.all(
+    Array.from({ length: 40 }, async (_, index) => {
+      const { body } = await ((index % 2 ? other : one) as Agency).post('/mcp', message);
+      expect(body.id).toBe(1);
+      return JSON.parse(body.result.content[0].text).data.map(({ title }: { title: string }) => title);
+    }),
+  );
+  expect(titles).toEqual(Array.from({ length: 40 }, (_, index) => [index % 2 ? 'other' : 'one']));
+});
+
 test('any arguments get an answer of the service, and no fault of it', async () => {
   const client = await connect((await service.agency()).key);
   const names = operations.map(({ operation }) => operation.operationId);
@@ -402,6 +421,15 @@ test('a message that is none of the protocol is refused, and there is neither st
   );
   expect(unknown.body).toMatchObject({ id: 1, error: { code: -32_601 } });
   expect((await agency.post('/mcp', { hello: 1 })).body.error.code).toBe('VALIDATION_FAILED');
+  const ping = (more: object, headers = {}) =>
+    agency.post('/mcp', { jsonrpc: '2.0', id: 'a', method: 'ping', ...more }, { headers });
+  expect((await ping({})).body).toEqual({ jsonrpc: '2.0', id: 'a', result: {} });
+  expect((await ping({ params: { _meta: 1 } })).body.error.details[0].path).toBe('body.params');
+  expect((await ping({}, { 'mcp-protocol-version': '2020-01-01' })).status).toBe(400);
+  expect(await ping({ id: undefined, method: 'notifications/cancelled' })).toMatchObject({
+    status: 202,
+    text: '',
+  });
   expect((await agency.get('/mcp')).status).toBe(405);
   expect((await agency.delete('/mcp')).headers.allow).toBe('POST');
 });
