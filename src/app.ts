@@ -112,6 +112,8 @@ export async function buildApp(options: AppOptions) {
       setCacheControl(agents, 'data');
       authenticate(agents, { db, keys });
       limitRate(agents, rateLimit);
+      // Whether a message reads or writes is known when it has been read itself; most of them read.
+      refuseFloods(agents, db, () => true);
       agents.register(mcpRoutes, { app, canWrite: mcp === 'write' });
       done();
     });

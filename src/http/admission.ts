@@ -16,7 +16,7 @@ const REFUSED_TOGETHER = 32;
  * Refuses (503) what the database would refuse at once, before the request is read any further: what is refused must cost
  * less than what is answered. Needs an authenticated request.
  */
-export function refuseFloods(app: FastifyInstance, db: Database): void {
+export function refuseFloods(app: FastifyInstance, db: Database, reads = isRead): void {
   const refused: (() => void)[] = [];
 
   function refuse(): void {
@@ -25,7 +25,7 @@ export function refuseFloods(app: FastifyInstance, db: Database): void {
   }
 
   app.addHook('onRequest', (request, _reply, done) => {
-    const refusal = db.refusal(request.scope.organizationId, isRead(request) ? 'reads' : 'writes');
+    const refusal = db.refusal(request.scope.organizationId, reads(request) ? 'reads' : 'writes');
     if (!refusal) return done();
     if (refused.push(() => done(refusal)) === 1) setTimeout(refuse, REFUSE_EVERY_MS).unref();
   });

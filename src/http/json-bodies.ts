@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiError, REFUSALS, validationFailed } from '../errors.ts';
+import { isInner } from './inner.ts';
 import { createRoom, ownerOf } from './room.ts';
 
 /** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */
@@ -117,7 +118,7 @@ const BODIES = 64 * 1024 * 1024;
 function boundBodies(app: FastifyInstance): void {
   const room = createRoom(BODIES);
   app.addHook('preParsing', (request, reply, payload, done) => {
-    if (!isLarge(request)) return done(null, payload);
+    if (!isLarge(request) || isInner(request)) return done(null, payload);
     const owner = ownerOf(request);
     const { bodyLimit } = request.routeOptions;
     const bytes = Math.min(Number(request.headers['content-length'] ?? bodyLimit), bodyLimit);

@@ -4,6 +4,7 @@ import { LruMap } from 'toad-cache';
 import { ApiError } from '../errors.ts';
 import { type KnownKey, nameOf } from '../keys/repository.ts';
 import { provesCopy } from './conditional.ts';
+import { isInner } from './inner.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -112,7 +113,7 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
   app.addHook('onRequest', (request, reply, done) => {
     const key = request.apiKey;
     const limit = key ? limitOf(key) : 0;
-    if (!key || limit === 0) return done();
+    if (!key || limit === 0 || isInner(request)) return done();
     const counted = (count: Counted): void => {
       request.countedUntil = Date.now() + count.msBeforeNext;
       const reset = tell(reply, limit, count);

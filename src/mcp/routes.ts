@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { JSONRPCMessage, Tool as SdkTool, ServerContext, Transport } from '@modelcontextprotocol/server';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ApiError, type ErrorBody, errorBody, validationFailed } from '../errors.ts';
+import { callerOf } from '../http/caller.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
+import { INNER } from '../http/inner.ts';
 import { type ApiDocument, type OperationTool, toolsOf } from './tools.ts';
 
 /**
@@ -49,7 +51,7 @@ const METHOD_NOT_ALLOWED = refusedRequest('This server has no sessions and no st
 function carriedOn({ headers, id }: FastifyRequest): Record<string, string> {
   const names = ['authorization', 'x-api-key'] as const;
   const keys = names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]));
-  return { ...Object.fromEntries(keys), 'x-request-id': id, prefer: 'handling=strict' };
+  return { ...Object.fromEntries(keys), ...INNER, 'x-request-id': id, prefer: 'handling=strict' };
 }
 
 const refused = (error: ErrorBody) => ({
@@ -68,6 +70,7 @@ function toolboxOf(tools: readonly OperationTool[]) {
 
 type Exchange = {
   request: FastifyRequest;
+  reply: FastifyReply;
   answer: (message: JSONRPCMessage) => void;
 };
 
@@ -102,13 +105,14 @@ async function startProtocol({ app, canWrite }: McpOptions) {
     return `The tool ${name} ${unknownName(name, name, names).message}.`;
   }
 
-  async function call({ request }: Exchange, one: OperationTool, given: Record<string, unknown>) {
+  async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {
     const { method, url, headers, body } = one.toRequest(given);
     const answer = await app.inject({
       method: method as 'GET',
       url,
       headers: { ...carriedOn(request), ...headers },
       remoteAddress: request.ip,
+      signal: callerOf(reply).signal,
       ...(body && { payload: body }),
     });
     if (answer.statusCode >= 400) return refused(one.explain(answer.json<ErrorBody>()));
@@ -141,14 +145,14 @@ async function startProtocol({ app, canWrite }: McpOptions) {
   return {
     isVersion: (version: string): boolean => sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(version),
     /** @throws VALIDATION_FAILED for parameters that no message has */
-    async answer(request: FastifyRequest, method: string, params: object | undefined) {
+    async answer(request: FastifyRequest, reply: FastifyReply, method: string, params: object | undefined) {
       last += 1;
       const message = { jsonrpc: '2.0' as const, id: last, method, ...(params && { params }) };
       // The server would not answer it at all.
       if (!sdk.isJSONRPCRequest(message))
         throw validationFailed([{ path: 'body.params', message: 'must be the parameters of a message' }]);
       const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
-      exchanges.set(message.id, { request, answer: resolve });
+      exchanges.set(message.id, { request, reply, answer: resolve });
       transport.onmessage?.(message);
       return promise.finally(() => exchanges.delete(message.id));
     },
@@ -169,7 +173,7 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, do
       return reply
         .code(400)
         .send(refusedRequest('The header MCP-Protocol-Version names no version that is supported.'));
-    return { ...(await protocol.answer(request, method, params)), id };
+    return { ...(await protocol.answer(request, reply, method, params)), id };
   });
   for (const method of ['GET', 'DELETE'] as const) {
     mcp.route({

@@ -18,6 +18,7 @@ import { openKeyCache } from '../../src/keys/cache.ts';
 import { administer, countAtWork } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
 import { type Agency, useService } from '../support/service.ts';
+import { requestBytes } from '../support/socket.ts';
 
 /** One organization's trouble is nobody else's; what is refused is counted and not logged one by one. */
 
@@ -45,6 +46,7 @@ async function instance(options: Partial<DatabaseOptions> = {}) {
     links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
     logger,
     metrics,
+    mcp: 'write',
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
   let closed = false;
@@ -55,10 +57,36 @@ async function instance(options: Partial<DatabaseOptions> = {}) {
     await db.close();
   };
   onTestFinished(close);
-  const send = async (agency: Agency, method: 'GET' | 'PATCH', url: string, payload?: object) =>
-    (await app.inject({ method, url, headers: { 'x-api-key': agency.key }, ...(payload && { payload }) }))
-      .statusCode;
-  return { db, lines, metrics, close, send, port: (app.server.address() as AddressInfo).port };
+  const ask = (agency: Agency, { method, url, body }: Asked) =>
+    app.inject({ method, url, headers: { 'x-api-key': agency.key }, ...(body && { payload: body }) });
+  const send = async (agency: Agency, method: Asked['method'], url: string, body?: object) =>
+    (await ask(agency, { method, url, body })).statusCode;
+  return { db, lines, metrics, close, ask, send, port: (app.server.address() as AddressInfo).port };
+}
+
+type Asked = { method: 'GET' | 'PATCH' | 'POST'; url: string; body?: object | undefined };
+
+/** The call of a tool, as the request that it is. */
+const toolCall = (name: string, given: object = {}): Asked => ({
+  method: 'POST',
+  url: '/mcp',
+  body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } },
+});
+
+const bytesOf = ({ key }: Agency, { method, url, body }: Asked): string =>
+  String(
+    requestBytes(
+      method,
+      url,
+      { 'x-api-key': key, ...(body && { 'Content-Type': 'application/json' }) },
+      body && JSON.stringify(body),
+    ),
+  );
+
+/** The code of the error in an answer, of whichever of the two; undefined when all went well. */
+function codeOf(text: string): string | undefined {
+  const { error, result } = JSON.parse(text);
+  return result ? codeOf(result.content[0].text) : error?.code;
 }
 
 /** Holds the row until it is let go. */
@@ -148,28 +176,81 @@ describe('a flood of one organization', () => {
     expect([...metric].reduce((sum, [, count]) => sum + Number(count), 0)).toBe(refused);
   });
 
-  test('is refused before its requests are read; its writes and the others are answered', async () => {
-    const [flooding, other] = [await service.agency(), await service.agency()];
-    const id = await customerOf(flooding);
-    const { send } = await instance();
-    await administer(service.url, async (client) => {
-      await client.query('begin; lock table team_members in access exclusive mode');
-      const reads: Promise<number>[] = [];
-      // Without the flood, the limit that is no number is 400. Each look begins a new flood, however slow the machine is.
-      const invalid = async (): Promise<number> => {
-        reads.push(...Array.from({ length: 200 }, () => send(flooding, 'GET', '/v1/team')));
-        await nextTick();
-        await nextTick();
-        return send(flooding, 'GET', '/v1/customers?limit=none');
-      };
-      await expect.poll(invalid).toBe(503);
-      expect(await send(flooding, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' })).toBe(200);
-      expect(await send(other, 'GET', '/v1/customers')).toBe(200);
-      await client.query('rollback');
-      const answers = await Promise.all(reads);
-      expect(new Set(answers)).toEqual(new Set([200, 503]));
-    });
-    await expect.poll(() => send(flooding, 'GET', '/v1/customers')).toBe(200);
+  test.each([
+    ['/v1', { method: 'GET', url: '/v1/team' }, { method: 'GET', url: '/v1/customers?limit=none' }],
+    ['/mcp', toolCall('listTeamMembers'), { method: 'POST', url: '/mcp', body: { hello: 1 } }],
+  ] as const)(
+    'over %s is refused before its requests are read; its writes and the others are answered',
+    async (_where, read, invalid) => {
+      const [flooding, other] = [await service.agency(), await service.agency()];
+      const id = await customerOf(flooding);
+      // The two reads that wait for the lock must outlive all that is looked at here, however slow the machine is.
+      const { ask, send } = await instance({ statementTimeout: 120_000 });
+      const codeFor = async (asked: Asked) => codeOf((await ask(flooding, asked)).body);
+      await administer(service.url, async (client) => {
+        await client.query('begin; lock table team_members in access exclusive mode');
+        const reads: Promise<string | undefined>[] = [];
+        // Without the flood, the invalid request is 400. Each look begins a new flood.
+        const look = async (): Promise<number> => {
+          reads.push(...Array.from({ length: 200 }, () => codeFor(read)));
+          await nextTick();
+          await nextTick();
+          return (await ask(flooding, invalid)).statusCode;
+        };
+        await expect.poll(look).toBe(503);
+        expect(await send(flooding, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' })).toBe(200);
+        expect(await send(other, 'GET', '/v1/customers')).toBe(200);
+        expect(codeOf((await ask(other, toolCall('listCustomers'))).body)).toBe(undefined);
+        await client.query('rollback');
+        const answers = await Promise.all(reads);
+        expect(new Set(answers)).toEqual(new Set([undefined, 'SERVICE_UNAVAILABLE']));
+      });
+      await expect.poll(() => codeFor(read)).toBe(undefined);
+    },
+  );
+});
+
+describe.each(['/v1', '/mcp'])('memory that requests over %s hold', (where) => {
+  const asked = (over: Asked, tool: string, given: object): Asked =>
+    where === '/mcp' ? toolCall(tool, given) : over;
+
+  test('has room for 33 bodies of a megabyte of one organization at once, each counted once', async () => {
+    const agency = await service.agency();
+    const { ask } = await instance();
+    // Longer than a description may be.
+    const body = { title: 'x', description: 'x'.repeat(1_000_000) };
+    const create = asked({ method: 'POST', url: '/v1/catalog/products', body }, 'createCatalogProduct', body);
+    const codes = await Promise.all(
+      Array.from({ length: 40 }, async () => codeOf((await ask(agency, create)).body)),
+    );
+    expect(codes.filter((code) => code === 'VALIDATION_FAILED')).toHaveLength(33);
+    expect(codes.filter((code) => code === 'SERVICE_UNAVAILABLE')).toHaveLength(7);
+  });
+
+  test('has room for two answers of 15 MB that one organization does not take', async () => {
+    const agency = await service.agency();
+    const { port } = await instance();
+    const text = Array.from({ length: 200 }, () => 'x'.repeat(1_000));
+    for (let count = 0; count < 75; count += 1)
+      expect((await agency.post('/v1/catalog/products', { title: 'x', includes: text })).status).toBe(201);
+    const url = '/v1/catalog/products?limit=75';
+    const list = bytesOf(agency, asked({ method: 'GET', url }, 'listCatalogProducts', { limit: 75 }));
+    const lengths: number[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      const socket = connect(port, '127.0.0.1');
+      onTestFinished(() => {
+        socket.destroy();
+      });
+      socket.write(list);
+      const [head] = (await once(socket, 'data')) as [Buffer];
+      socket.pause();
+      lengths.push(Number(/content-length: (\d+)/i.exec(head.toString('latin1'))?.[1]));
+    }
+    expect(lengths.map((length) => length > 15_000_000)).toEqual([true, true, false, false]);
+    const other = await openConnection(port);
+    onTestFinished(other.close);
+    const small = asked({ method: 'GET', url: '/v1/team' }, 'listTeamMembers', {});
+    expect(await other.send(bytesOf(await service.agency(), small))).toBe(200);
   });
 });
 
@@ -190,13 +271,16 @@ describe('a client that goes', () => {
     for (const socket of sockets) socket.destroy();
   }
 
-  test('has its read cancelled, not the reads of others', async () => {
+  test.each([
+    ['/v1', { method: 'GET', url: '/v1/team' }],
+    ['/mcp', toolCall('listTeamMembers')],
+  ] as const)('has its read over %s cancelled, not the reads of others', async (_where, read) => {
     const agency = await service.agency();
     const { port, db, send } = await instance();
     const letGo = Promise.withResolvers<void>();
     const locking = administer(service.url, async (client) => {
       await client.query('begin; lock table team_members in access exclusive mode');
-      const request = `GET /v1/team HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\n\r\n`;
+      const request = bytesOf(agency, read);
       await hangUp(port, request.repeat(2), () => expect.poll(() => atWork('Lock')).toBe(2), 5);
       await expect.poll(() => atWork('Lock')).toBe(0);
       await expect.poll(() => db.stats()).toMatchObject({ running: 0, waiting: 0 });
