@@ -12,6 +12,19 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 export const get = (path: string, key: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${key}\r\n\r\n`;
 
+/** The call of a tool over /mcp. */
+export function toolCall(name: string, given: object, key: string): string {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: given },
+  });
+  const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${key}\r\nContent-Type: application/json`;
+  const accept = 'Accept: application/json, text/event-stream';
+  return `${head}\r\n${accept}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
 export function openConnection(port: number): Promise<Connection> {
   const waiting: PromiseWithResolvers<number>[] = [];
   let held: Buffer = Buffer.alloc(0);

@@ -12,7 +12,7 @@ import { migrateDatabase } from '../src/db/migrate.ts';
 import { scopeTo } from '../src/db/scope.ts';
 import { makeKey } from '../src/keys/api-key.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
-import { get, openConnection } from './connection.ts';
+import { get, openConnection, toolCall } from './connection.ts';
 import { loadDataSet, organizationId, recordId, TERMS } from './dataset.ts';
 import { startServer } from './servers.ts';
 import {
@@ -72,6 +72,14 @@ async function scenarios(
       clients,
       seconds: 4,
     });
+  const bigProduct = recordId('product', 1, 1);
+  for (const [what, request] of [
+    ['search over /v1', search],
+    ['search over /mcp', toolCall('listCustomers', { query: TERMS.common }, big)],
+    ['get over /v1', get(`/v1/catalog/products/${bigProduct}`, big)],
+    ['get over /mcp', toolCall('getCatalogProduct', { productId: bigProduct }, big)],
+  ] as const)
+    await compared(`8: 32 clients ${what}`, { kind: 'closed', port, request, clients: 32, seconds: 4 });
   await compared('3: 1,500 well-formed keys pipelined on one socket', {
     kind: 'pipelined',
     port,
