@@ -18,6 +18,10 @@ END $$;
 -- where there are none, the release before is stopped first.
 CREATE FUNCTION public.keep_customer_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  IF NEW.archived_at IS NULL AND EXISTS (SELECT FROM public.customer_bodies kept WHERE kept.organization_id = NEW.organization_id
+    AND kept.id = NEW.id AND kept.updated_at = NEW.updated_at) THEN
+    RETURN NULL;
+  END IF;
   INSERT INTO public.customer_bodies AS kept (organization_id, id, updated_at, rendering, body)
   SELECT record.organization_id, record.id, record.updated_at, 0, '' FROM public.customers record
   WHERE record.organization_id = NEW.organization_id AND record.id = NEW.id AND record.archived_at IS NULL AND NOT EXISTS (
@@ -33,6 +37,10 @@ END $$;
 --> statement-breakpoint
 CREATE FUNCTION public.keep_product_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  IF NEW.archived_at IS NULL AND EXISTS (SELECT FROM public.product_bodies kept WHERE kept.organization_id = NEW.organization_id
+    AND kept.id = NEW.id AND row(kept.updated_at, kept.type, kept.status, kept.budget_tier, kept.external_reference_code) IS NOT DISTINCT FROM row(NEW.updated_at, NEW.type, NEW.status, NEW.budget_tier, NEW.external_reference_code)) THEN
+    RETURN NULL;
+  END IF;
   INSERT INTO public.product_bodies AS kept (organization_id, id, updated_at, type, status, budget_tier, external_reference_code, rendering, body)
   SELECT record.organization_id, record.id, record.updated_at, record.type, record.status, record.budget_tier, record.external_reference_code, 0, '' FROM public.products record
   WHERE record.organization_id = NEW.organization_id AND record.id = NEW.id AND record.archived_at IS NULL AND NOT EXISTS (

@@ -23,7 +23,7 @@ async function found({ scope }: Agency) {
   const all = async (kind: 'wrong' | 'stale') =>
     (
       await Promise.all([productCopies, customerCopies].map((copies) => copies[kind](scope, FIRST, 1_000)))
-    ).flatMap(({ ids }) => ids);
+    ).flatMap((batch) => batch.found.map(({ id }) => id));
   return { wrong: await all('wrong'), stale: await all('stale') };
 }
 

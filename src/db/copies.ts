@@ -1,16 +1,19 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { lock } from './get.ts';
 import { jsonRows } from './json.ts';
-import { defineEnd, type WrittenView } from './patch.ts';
-import { copiesOf, dropReadRow, renderingOf } from './read-row.ts';
-import { nameOf } from './resource.ts';
+import type { WrittenView } from './patch.ts';
+import { copiesOf, dropReadRow, refresh, renderingOf } from './read-row.ts';
+import { keyOf, nameOf, type RecordKey } from './resource.ts';
 import { columnsFrom } from './row.ts';
 import type { OrganizationScope } from './scope.ts';
-import { dropSearchRow, searchedColumns } from './search-row.ts';
-import { type Params, prepared, step } from './statement.ts';
+import { dropSearchRow, putSearchRow, searchedColumns } from './search-row.ts';
+import { type Params, prepared, type Statement, step } from './statement.ts';
 
-/** Records whose rows are to be made anew, and where the next look begins: after the last record that was looked at. */
-export type Batch = { ids: string[]; last: string | undefined };
+/** A record whose rows are to be made anew, or to go when it is not visible. */
+type Found = { id: string; isVisible: boolean };
+
+/** What a look found, and where the next one begins: after the last record that was looked at. */
+export type Batch = { found: Found[]; last: string | undefined };
 
 type Find = (scope: OrganizationScope, after: string, limit: number) => Promise<Batch>;
 
@@ -21,7 +24,7 @@ export type Copies = {
   /** The next records that a list, a GET or a search shows otherwise than they are. There should be none. */
   wrong: Find;
   /** Makes the rows of these records anew. */
-  refresh: (scope: OrganizationScope, ids: readonly string[]) => Promise<void>;
+  refresh: (scope: OrganizationScope, found: readonly Found[]) => Promise<void>;
 };
 
 type LookValues = { organizationId: string; after: string; limit: number };
@@ -43,8 +46,8 @@ export function defineCopies<T>(view: WrittenView<T>): Copies {
     // All sides begin after the last id: a merge of them would read all rows before it, at every look.
     const statement = prepared(
       `${name}.${kind}_copies`,
-      ($: Params<LookValues>) => sql<{ id: string; isFound: boolean }>`
-        select ${table.id} as "id", case when ${visible} then ${isSeenOtherwise} or ${isFound}
+      ($: Params<LookValues>) => sql<Found & { isFound: boolean }>`
+        select ${table.id} as "id", ${visible} as "isVisible", case when ${visible} then ${isSeenOtherwise} or ${isFound}
           else kept.id is not null or (searched.id is not null and searched.archived_at is null) end as "isFound"
         from ${table}
         left join ${readRow} kept on kept.organization_id = ${$.organizationId}
@@ -56,22 +59,30 @@ export function defineCopies<T>(view: WrittenView<T>): Copies {
     );
     return async ({ db, organizationId }, after, limit) => {
       const rows = await db.read(statement, { organizationId, after, limit });
-      return { ids: rows.filter(({ isFound }) => isFound).map(({ id }) => id), last: rows.at(-1)?.id };
+      return { found: rows.filter(({ isFound }) => isFound), last: rows.at(-1)?.id };
     };
   };
 
-  const first = [lock(view), dropReadRow(view, readRow), dropSearchRow(view, searchRow)];
-  const end = defineEnd(view);
+  /** A body of this release is made anew too: it may be wrong. */
+  const forget = prepared(
+    `${name}.forget_body`,
+    ($: Params<RecordKey>) => sql`
+      update ${readRow} set rendering = 0 where ${keyOf(readRow, $)} and rendering = ${renderingOf(view)}`,
+  );
+  const [first, end] = [[lock(view)], [putSearchRow(view), refresh(view)]];
+  const shown = [...first, forget, ...end];
+  // A record that was restored since it was looked at gets its rows back.
+  const hidden = [...first, dropReadRow(view, readRow), dropSearchRow(view, searchRow), ...end];
 
   return {
     stale: defineFind('stale', sql`not ${isCurrent}`),
     wrong: defineFind('wrong', sql`(${isCurrent} and kept.body <> (${jsonRows(view.fields, sql``)}))`),
-    refresh: async ({ db, organizationId }, ids) => {
-      for (let start = 0; start < ids.length; start += TOGETHER)
+    refresh: async ({ db, organizationId }, found) => {
+      for (let start = 0; start < found.length; start += TOGETHER)
         await db.writeTogether(
-          ids.slice(start, start + TOGETHER).flatMap((id) => {
-            const key = { organizationId, id };
-            return [...first.map((each) => step(each, key)), ...end(key)];
+          found.slice(start, start + TOGETHER).flatMap(({ id, isVisible }) => {
+            const steps: readonly Statement<unknown, RecordKey>[] = isVisible ? shown : hidden;
+            return steps.map((each) => step(each, { organizationId, id }));
           }),
         );
     },

@@ -49,6 +49,5 @@ export function putSearchRow(resource: Searched): Statement<never, RecordKey> {
 export const dropSearchRow = (resource: Resource, { table }: SearchRow): Statement<never, RecordKey> =>
   prepared(
     `${nameOf(resource)}.drop_search_row`,
-    ($: Params<RecordKey>) => sql<never>`delete from ${table} where ${keyOf(table, $)}
-      and not exists (select from ${resource.table} where ${recordOf(resource, $)})`,
+    ($: Params<RecordKey>) => sql<never>`delete from ${table} where ${keyOf(table, $)}`,
   );

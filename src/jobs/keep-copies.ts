@@ -31,10 +31,10 @@ async function sweepRecords(
   let found = 0;
   let after: Batch['last'] = FIRST;
   while (after !== undefined && !signal?.aborted) {
-    const { ids, last }: Batch = await copies[find](scope, after, batchSize);
-    if (fix) await copies.refresh(scope, ids);
-    found += ids.length;
-    after = last;
+    const batch: Batch = await copies[find](scope, after, batchSize);
+    if (fix) await copies.refresh(scope, batch.found);
+    found += batch.found.length;
+    after = batch.last;
   }
   return found;
 }

@@ -34,7 +34,7 @@ const CHECKSUMS: readonly (readonly [tag: string, sha256: string])[] = [
   ['0011_product_copies_cascade', '10bff6f50b959175ba5e091623fa4a583e664afa0913df397dc8bdacbcb5ca08'],
   ['0012_copies_checked', 'af39a1badb135e6d09c9ef97905c4b760ef19da3c309627babbc418c07704777'],
   ['0013_api_key_access', '11cf415a4e3cbd306ff76bae1be01763c72c5538715356beda0e8fa6d23a58a0'],
-  ['0014_read_rows', '3b207d8518628dc019a248e0d0b4f53c7c958e906db3a9fcf28a4c64d00a449d'],
+  ['0014_read_rows', '84e2ca938bf680ca26086cdb07e6c62666ce51bff161977c9a88c2e951e45407'],
   ['0015_read_rows_indexes', 'b7335f98a4f0d2ca286d7bfb9afd756cc54e5c84d551c8683849cb737f973618'],
 ];
 
