@@ -17,6 +17,7 @@ import { mcpRoutes } from './mcp/routes.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { downloadRoutes } from './quotes/download.ts';
 import { quoteRoutes } from './quotes/routes.ts';
+import { referencePage } from './reference/page.ts';
 import { teamRoutes } from './team/routes.ts';
 
 export type AppOptions = {
@@ -67,7 +68,7 @@ Field names that a request should not have are ignored and named in \`X-Ignored-
       description: 'The API key in a header of its own.',
     },
   },
-  hasGuide: true,
+  page: (app, options) => referencePage(app, { ...options, hasGuide: true }),
 };
 
 /** The public API: every route on one screen. Neither listens nor reads the environment. */

@@ -133,16 +133,17 @@ where
 delete from searchable_customers
 where
   searchable_customers.organization_id = $1
-  and searchable_customers.id = $2
-  and not exists (
-    select
-    from
-      customers
-    where
-      customers.organization_id = $1
-      and customers.id = $2
-      and customers.archived_at is null
-  );
+  and searchable_customers.id = $2;
+
+-- customers.forget_body
+-- $1 organizationId, $2 id
+update customer_bodies
+set
+  rendering = 0
+where
+  customer_bodies.organization_id = $1
+  and customer_bodies.id = $2
+  and rendering = 147573592;
 
 -- customers.get
 -- $1 organizationId, $2 id
@@ -584,6 +585,7 @@ where
 -- $1 organizationId, $2 after, $3 limit
 select
   customers.id as id,
+  customers.archived_at is null as "isVisible",
   case
     when customers.archived_at is null then kept.id is null
     or row (kept.updated_at) is distinct from row (customers.updated_at)
@@ -644,6 +646,7 @@ where
 -- $1 organizationId, $2 after, $3 limit
 select
   customers.id as id,
+  customers.archived_at is null as "isVisible",
   case
     when customers.archived_at is null then kept.id is null
     or row (kept.updated_at) is distinct from row (customers.updated_at)

@@ -151,16 +151,7 @@ where
 delete from searchable_products
 where
   searchable_products.organization_id = $1
-  and searchable_products.id = $2
-  and not exists (
-    select
-    from
-      products
-    where
-      products.organization_id = $1
-      and products.id = $2
-      and products.archived_at is null
-  );
+  and searchable_products.id = $2;
 
 -- products.due_for_purge
 -- $1 before, $2 limit
@@ -177,6 +168,16 @@ order by
   products.archived_at
 limit
   $2;
+
+-- products.forget_body
+-- $1 organizationId, $2 id
+update product_bodies
+set
+  rendering = 0
+where
+  product_bodies.organization_id = $1
+  and product_bodies.id = $2
+  and rendering = 44438628;
 
 -- products.get
 -- $1 organizationId, $2 id
@@ -1699,6 +1700,7 @@ for update;
 -- $1 organizationId, $2 after, $3 limit
 select
   products.id as id,
+  products.archived_at is null as "isVisible",
   case
     when products.archived_at is null then kept.id is null
     or row (kept.updated_at, kept.type, kept.status, kept.budget_tier, kept.external_reference_code) is distinct from row (
@@ -1821,6 +1823,7 @@ where
 -- $1 organizationId, $2 after, $3 limit
 select
   products.id as id,
+  products.archived_at is null as "isVisible",
   case
     when products.archived_at is null then kept.id is null
     or row (kept.updated_at, kept.type, kept.status, kept.budget_tier, kept.external_reference_code) is distinct from row (

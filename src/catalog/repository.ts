@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { defineArchive } from '../db/archive.ts';
 import { builder, named } from '../db/builder.ts';
-import type { Queries } from '../db/client.ts';
 import { defineCopies } from '../db/copies.ts';
 import { columnsOf, fieldsOf } from '../db/fields.ts';
 import { defineKeptGet, defineLockedGet } from '../db/get.ts';
@@ -10,9 +9,10 @@ import { type Json, jsonArray } from '../db/json.ts';
 import { contains, defineList, equals, newestFirst } from '../db/list.ts';
 import { addLive } from '../db/live-count.ts';
 import { defineEnd, definePatch, writeRecord } from '../db/patch.ts';
+import type { Queries } from '../db/queries.ts';
 import { organizationParam, type RecordKey } from '../db/resource.ts';
 import { placeholdersOf, rowValues } from '../db/row.ts';
-import { liveProducts, products, productVariants } from '../db/schema/index.ts';
+import { liveProducts, products, productVariants } from '../db/schema/catalog.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 import { type Params, prepared, step, unprepared } from '../db/statement.ts';
 import {

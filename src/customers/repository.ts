@@ -12,7 +12,7 @@ import { addLive } from '../db/live-count.ts';
 import { defineEnd, definePatch, writeRecord } from '../db/patch.ts';
 import { missing, organizationParam, type RecordKey, recordOf } from '../db/resource.ts';
 import { nextUpdatedAt, placeholdersOf, rowValues } from '../db/row.ts';
-import { customerContacts, customers, liveCustomers } from '../db/schema/index.ts';
+import { customerContacts, customers, liveCustomers } from '../db/schema/customers.ts';
 import type { OrganizationScope } from '../db/scope.ts';
 import { type Params, prepared, type Step, step } from '../db/statement.ts';
 import { ApiError } from '../errors.ts';

@@ -8,6 +8,7 @@ import { type HealthOptions, healthRoutes } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type DocumentOptions, documentApi, type Publisher } from '../http/openapi.ts';
 import { createHttpServer } from '../http/server.ts';
+import { referencePage } from '../reference/page.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { authenticateDashboard, openOrganization } from './authentication.ts';
 import { conversationRoutes } from './conversations/routes.ts';
@@ -63,7 +64,7 @@ twice changes nothing. Errors, pagination, request ids and strictness are as in 
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'The token of DASHBOARD_TOKEN.' },
   },
-  hasGuide: false,
+  page: (app, options) => referencePage(app, { ...options, hasGuide: false }),
 };
 
 /** The dashboard API: every route on one screen. Neither listens nor reads the environment. */

@@ -3,7 +3,8 @@ import { isId } from './ids.ts';
 import { type Json, jsonRows } from './json.ts';
 import { getBody, type KeptView } from './read-row.ts';
 import { defineRender } from './render.ts';
-import { missing, nameOf, type RecordKey, type Resource, recordOf, rowOf, type View } from './resource.ts';
+import { missing, nameOf, type RecordKey, recordOf, rowOf, type View } from './resource.ts';
+import type { Resource } from './schema/resource.ts';
 import type { OrganizationScope } from './scope.ts';
 import { type Params, prepared, type Statement } from './statement.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { builder, named } from './builder.ts';
-import type { Queries } from './client.ts';
 import { LostRace } from './faults.ts';
+import type { Queries } from './queries.ts';
 import { idempotencyKeys } from './schema/index.ts';
 import type { OrganizationScope } from './scope.ts';
 import { type Params, prepared, unprepared } from './statement.ts';

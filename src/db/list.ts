@@ -6,7 +6,8 @@ import { type Json, jsonRows } from './json.ts';
 import { liveTotal } from './live-count.ts';
 import { renderingOf } from './read-row.ts';
 import { defineRender } from './render.ts';
-import { nameOf, organizationParam, type TenantTable, type View } from './resource.ts';
+import { nameOf, organizationParam, type View } from './resource.ts';
+import type { TenantTable } from './schema/resource.ts';
 import type { OrganizationScope } from './scope.ts';
 import { nameOfParts, type Params, prepared, type Statement, step, unprepared } from './statement.ts';
 

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { nameOf, organizationParam, type Resource } from './resource.ts';
+import { nameOf, organizationParam } from './resource.ts';
 import { liveCounts } from './schema/live-counts.ts';
+import type { Resource } from './schema/resource.ts';
 import type { OrganizationScope } from './scope.ts';
 import { type Params, prepared, type Step, step, unqualified } from './statement.ts';
 

@@ -6,8 +6,9 @@ import { LostRace } from './faults.ts';
 import type { Columns } from './fields.ts';
 import type { Json } from './json.ts';
 import { addToLiveCount } from './live-count.ts';
-import { nameOf, type RecordKey, type Resource, rowOf, type TenantTable, type View } from './resource.ts';
+import { nameOf, type RecordKey, rowOf, type View } from './resource.ts';
 import { nextUpdatedAt, placeholdersOf, rowValues } from './row.ts';
+import type { Resource, TenantTable } from './schema/resource.ts';
 import { inTransaction, type OrganizationScope } from './scope.ts';
 import { type Params, prepared } from './statement.ts';
 

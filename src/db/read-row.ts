@@ -2,18 +2,9 @@ import { hash } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Json, jsonRows } from './json.ts';
-import {
-  columnsBeside,
-  keyOf,
-  nameOf,
-  type ReadRow,
-  type RecordKey,
-  type Resource,
-  recordOf,
-  type TenantTable,
-  type View,
-} from './resource.ts';
+import { columnsBeside, keyOf, nameOf, type RecordKey, recordOf, type View } from './resource.ts';
 import { columnList, columnsFrom } from './row.ts';
+import type { ReadRow, Resource, TenantTable } from './schema/resource.ts';
 import { type Params, prepared, type Statement, textOf } from './statement.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { nameOf, organizationParam, type Resource } from './resource.ts';
+import { nameOf, organizationParam } from './resource.ts';
 import {
   liveCounts,
   liveCustomers,
@@ -8,6 +8,7 @@ import {
   liveQuotes,
   newestThreads,
 } from './schema/index.ts';
+import type { Resource } from './schema/resource.ts';
 import type { OrganizationScope } from './scope.ts';
 import { type Params, prepared, unqualified } from './statement.ts';
 

@@ -1,37 +1,10 @@
 import { getTableColumns, getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { type ApiError, type ErrorCode, notFound } from '../errors.ts';
+import { type ApiError, notFound } from '../errors.ts';
 import type { Columns } from './fields.ts';
 import type { Fields } from './json.ts';
+import type { Resource, TenantTable } from './schema/resource.ts';
 import type { Params } from './statement.ts';
-
-/** A table whose rows belong to organizations. */
-export type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
-
-/** Records of one kind, as the API knows them. Each stands beside its table, in schema/. */
-export type Resource<Table extends TenantTable = TenantTable> = {
-  readonly table: Table;
-  /** What makes a row visible: lists, lookups and writes see no other. */
-  readonly visible: SQL;
-  /** How a missing record is answered. */
-  readonly missing: { readonly code: ErrorCode; readonly noun: string };
-  /** True when `live_counts` keeps the number of visible rows. */
-  readonly isCounted: boolean;
-  /** Where reads look; without it, records are rendered while reading. See read-row.ts. */
-  readonly readRow?: ReadRow | undefined;
-  /** Where searches look; without it, in the table itself. See search-row.ts. */
-  readonly searchRow?: SearchRow | undefined;
-};
-
-/** A table with the body of each visible record. Its other columns are copies of the record's, for filters and order. */
-export type ReadRow = TenantTable & { updatedAt: PgColumn; rendering: PgColumn; body: PgColumn };
-
-/** A table with the folded text of each visible record. Its other columns are copies of the record's, for filters. */
-export type SearchRow = {
-  readonly table: TenantTable & { search: PgColumn; archivedAt: PgColumn };
-  /** The fields that the folded text is made of. */
-  readonly texts: readonly string[];
-};
 
 /** A resource as a response shows it. */
 export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> & {

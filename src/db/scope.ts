@@ -1,4 +1,4 @@
-import type { Caller, Database, Queries } from './client.ts';
+import type { Caller, Queries, Scopes } from './queries.ts';
 
 declare const proven: unique symbol;
 
@@ -17,11 +17,7 @@ export type OrganizationScope = { readonly db: Queries; readonly organizationId:
  * everywhere else.
  * @param caller the request that waits: its reads end when its client has gone
  */
-export const scopeTo = (
-  db: Pick<Database, 'for'>,
-  organizationId: string,
-  caller?: Caller,
-): OrganizationScope => ({
+export const scopeTo = (db: Scopes, organizationId: string, caller?: Caller): OrganizationScope => ({
   db: db.for(organizationId, caller),
   organizationId: organizationId as OrganizationId,
 });

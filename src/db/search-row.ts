@@ -1,15 +1,8 @@
 import { sql } from 'drizzle-orm';
 import type { Columns } from './fields.ts';
-import {
-  columnsBeside,
-  keyOf,
-  nameOf,
-  type RecordKey,
-  type Resource,
-  recordOf,
-  type SearchRow,
-} from './resource.ts';
+import { columnsBeside, keyOf, nameOf, type RecordKey, recordOf } from './resource.ts';
 import { columnList, columnsFrom } from './row.ts';
+import type { Resource, SearchRow } from './schema/resource.ts';
 import { type Params, prepared, type Statement } from './statement.ts';
 
 /**

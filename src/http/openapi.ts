@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import { referencePage } from '../reference/page.ts';
 import { ownErrors, withDeclaredErrors } from './declared-errors.ts';
 import { setCacheControl } from './headers.ts';
 import { type OpenApiDocument, tidyDocument } from './openapi-tidy.ts';
@@ -37,8 +36,11 @@ export type DocumentOptions = {
     | { type: 'http'; scheme: 'bearer'; description: string }
     | { type: 'apiKey'; in: 'header'; name: string; description: string }
   >;
-  /** Whether the page has the guide and samples of the client, which are about /v1. */
-  hasGuide: boolean;
+  /** Serves the page to read and try the document. */
+  page: (
+    app: FastifyInstance,
+    options: { title: string; document: () => string; publicUrl: string | undefined },
+  ) => void;
 };
 
 /** What the document says of whoever runs the service. */
@@ -115,7 +117,7 @@ export async function documentApi(
     pages.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
       reply.type('application/json; charset=utf-8').send(document()),
     );
-    referencePage(pages, { title: options.title, document, hasGuide: options.hasGuide, publicUrl });
+    options.page(pages, { title: options.title, document, publicUrl });
   });
 }
 

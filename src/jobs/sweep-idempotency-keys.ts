@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Queries } from '../db/client.ts';
 import { sweepKeys } from '../db/idempotency.ts';
+import type { Queries } from '../db/queries.ts';
 
 export type SweepKeysOptions = {
   db: Queries;

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import pg from 'pg';
 import { LruMap } from 'toad-cache';
-import type { Queries } from '../db/client.ts';
+import type { Queries } from '../db/queries.ts';
 import { REFUSALS } from '../errors.ts';
 import { hashKey } from './api-key.ts';
 import { findKeys, KEY_CHANNEL, type KnownKey, nameOf, saveKeyUsage, sendBeat } from './repository.ts';

@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm';
 import { builder, named } from '../db/builder.ts';
-import type { Queries } from '../db/client.ts';
 import { fieldsOf } from '../db/fields.ts';
 import { defineGet, defineLockedGet, getRecord } from '../db/get.ts';
 import { isId, newId } from '../db/ids.ts';
 import type { Json } from '../db/json.ts';
 import { defineList, newestFirst } from '../db/list.ts';
+import type { Queries } from '../db/queries.ts';
 import { missing, type RecordKey, rowOf } from '../db/resource.ts';
 import { apiKeys, issuedKeys } from '../db/schema/index.ts';
 import { inTransaction, type OrganizationId, type OrganizationScope } from '../db/scope.ts';

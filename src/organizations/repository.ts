@@ -1,10 +1,11 @@
 import { eq, sql } from 'drizzle-orm';
 import { builder, named } from '../db/builder.ts';
-import type { Caller, Database, Queries } from '../db/client.ts';
+import type { Database } from '../db/client.ts';
 import { fieldsOf } from '../db/fields.ts';
 import { isId, newId } from '../db/ids.ts';
 import { type Json, jsonRows } from '../db/json.ts';
 import type { Page } from '../db/list.ts';
+import type { Caller, Queries } from '../db/queries.ts';
 import { organizations } from '../db/schema/index.ts';
 import { type OrganizationScope, scopeTo } from '../db/scope.ts';
 import { type Params, prepared } from '../db/statement.ts';

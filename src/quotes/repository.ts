@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import { builder, named } from '../db/builder.ts';
-import type { Queries } from '../db/client.ts';
 import { fieldsOf } from '../db/fields.ts';
 import { isId } from '../db/ids.ts';
 import { contains, defineList, equals, newestFirst } from '../db/list.ts';
+import type { Queries } from '../db/queries.ts';
 import { missing, type RecordKey, recordOf } from '../db/resource.ts';
 import { customers, liveQuotes, organizations, quoteAttachments, quotes } from '../db/schema/index.ts';
 import type { OrganizationScope } from '../db/scope.ts';

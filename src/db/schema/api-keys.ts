@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { foreignKey, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import type { Resource } from '../resource.ts';
 import { bytea, createdAt, moment, organizationId } from './columns.ts';
 import { organizations } from './organizations.ts';
+import type { Resource } from './resource.ts';
 
 /** A key is stored only as its SHA-256, with the first and last characters to recognise it by. */
 export const apiKeys = pgTable(

@@ -11,7 +11,6 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import type { Resource } from '../resource.ts';
 import {
   archivedAt,
   createdAt,
@@ -22,6 +21,7 @@ import {
   updatedAt,
 } from './columns.ts';
 import { organizations } from './organizations.ts';
+import type { Resource } from './resource.ts';
 
 const noTexts = sql`'{}'::text[]`;
 

@@ -10,10 +10,10 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import type { Resource } from '../resource.ts';
 import { createdAt, folded, moment, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { customers } from './customers.ts';
 import { organizations } from './organizations.ts';
+import type { Resource } from './resource.ts';
 
 /** What `query` finds of a conversation. */
 export const searchedConversationFields = ['contactName', 'contact'];

@@ -9,7 +9,6 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import type { Resource } from '../resource.ts';
 import {
   archivedAt,
   createdAt,
@@ -20,6 +19,7 @@ import {
   updatedAt,
 } from './columns.ts';
 import { organizations } from './organizations.ts';
+import type { Resource } from './resource.ts';
 
 /** First and last name as they are shown. A search for both together finds the customer. */
 const fullName = sql`coalesce(nullif(first_name, '') || ' ' || nullif(last_name, ''), nullif(first_name, ''), last_name)`;

@@ -1,6 +1,5 @@
 import { isNull, sql } from 'drizzle-orm';
 import { foreignKey, index, integer, numeric, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import type { Resource } from '../resource.ts';
 import {
   archivedAt,
   createdAt,
@@ -13,6 +12,7 @@ import {
 import { customers } from './customers.ts';
 import { organizations } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
+import type { Resource } from './resource.ts';
 import { teamMembers } from './team.ts';
 
 /** What `query` finds of an opportunity. */

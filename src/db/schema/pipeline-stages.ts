@@ -1,8 +1,8 @@
 import { isNull } from 'drizzle-orm';
 import { foreignKey, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import type { Resource } from '../resource.ts';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
+import type { Resource } from './resource.ts';
 
 /** Columns of the sales pipeline. Agencies rename them; integrations rely on `key`, which stays. */
 export const pipelineStages = pgTable(

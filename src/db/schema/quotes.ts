@@ -11,7 +11,6 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import type { Resource } from '../resource.ts';
 import {
   archivedAt,
   createdAt,
@@ -24,6 +23,7 @@ import {
 import { customers } from './customers.ts';
 import { opportunities } from './opportunities.ts';
 import { organizations } from './organizations.ts';
+import type { Resource } from './resource.ts';
 
 /** What `query` finds of a quote. */
 export const searchedQuoteFields = ['title', 'destination'];

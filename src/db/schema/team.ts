@@ -1,8 +1,8 @@
 import { isNull, sql } from 'drizzle-orm';
 import { boolean, foreignKey, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import type { Resource } from '../resource.ts';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
 import { organizations } from './organizations.ts';
+import type { Resource } from './resource.ts';
 
 export const teamMembers = pgTable(
   'team_members',
