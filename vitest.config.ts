@@ -16,9 +16,9 @@ export default defineConfig({
     isolate: false,
     // A worker waits half of the time, for PostgreSQL, programs and clocks: one more than cores keeps them busy.
     maxWorkers: availableParallelism() + 1,
-    testTimeout: 60_000,
-    // What is waited for comes at last, however slow the machine is.
-    expect: { poll: { timeout: 50_000 } },
-    hookTimeout: 120_000,
+    // What is waited for comes at last, however slow the machine is. These ends are for what never comes.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 });

@@ -350,7 +350,7 @@ describe('loading', () => {
       );
       expect(other).toEqual(one);
     }
-  }, 90_000);
+  });
 
   test('returns no key that was revoked', async () => {
     const revoke = (moment: string) =>

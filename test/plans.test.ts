@@ -118,7 +118,7 @@ beforeAll(async () => {
   Object.assign(holder, { database, client });
   await client.connect();
   await loadDataSet(client, [LARGE, ...Array.from({ length: NEIGHBOURS }, () => NEIGHBOUR)]);
-}, 300_000);
+});
 afterAll(async () => {
   await holder.client?.end();
   await holder.database?.drop();

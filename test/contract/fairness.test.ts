@@ -35,7 +35,7 @@ async function instance(options: Partial<DatabaseOptions> = {}) {
     url: service.url,
     poolSize: 4,
     maxWaiting: 500,
-    statementTimeout: 10_000,
+    statementTimeout: 60_000,
     ...options,
   });
   const metrics = createMetrics({ db, keys: service.keys });
@@ -156,6 +156,7 @@ describe('a flood of one organization', () => {
     });
     const request = (agency: Agency) =>
       `GET /v1/customers?query=a HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\n\r\n`;
+    const since = performance.now();
     // Five of each connection, of which one is under way.
     const flooded = Array.from({ length: 5 }, () => flood.map(({ send }) => send(request(flooding)))).flat();
     for (let count = 0; count < 50; count += 1) expect(await good.send(request(other))).toBe(200);
@@ -168,8 +169,8 @@ describe('a flood of one organization', () => {
     const told = lines.filter(({ msg }) => msg === 'requests were refused');
     const counted = told.flatMap((line) => Object.values(line.refused ?? {}));
     expect(counted.reduce((sum, count) => sum + count, 0)).toBe(refused);
-    // At most once a second, and the flood is over in a few.
-    expect(told.length).toBeLessThan(refused / 20);
+    // At most once a second.
+    expect(told.length).toBeLessThanOrEqual(1 + (performance.now() - since) / 1_000);
     expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(1_550 - refused);
     expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
     const metric = (await metrics.text()).matchAll(/^requests_refused_total\{reason="\w+"\} (\d+)$/gm);
@@ -357,7 +358,10 @@ describe('what takes too long', () => {
     const proxy = await startProxy(service.url);
     const { send, db, lines } = await instance({ url: proxy.url, statementTimeout: 400 });
     onTestFinished(proxy.close);
-    expect(await send(agency, 'GET', '/v1/team')).toBe(200);
+    // A busy machine can be too slow for the limit, and is not in the end.
+    const isWell = () => expect.poll(() => send(agency, 'GET', '/v1/team')).toBe(200);
+    await isWell();
+    lines.length = 0;
     proxy.freeze();
     const answers = Array.from({ length: 40 }, () => send(agency, 'GET', '/v1/team'));
     expect(await Promise.all(answers)).toEqual(new Array(40).fill(503));
@@ -365,7 +369,7 @@ describe('what takes too long', () => {
     // Those that ran say why; those that waited are counted.
     expect(lines.filter(({ level }) => level === 50).length).toBeLessThan(10);
     proxy.mend();
-    expect(await send(agency, 'GET', '/v1/team')).toBe(200);
+    await isWell();
   });
 });
 
@@ -373,7 +377,7 @@ describe('a connection whose memory is of no use any more', () => {
   test('because its prepared statements are gone: the work is repeated on another', async () => {
     const agency = await service.agency();
     const id = await customerOf(agency);
-    const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 100, statementTimeout: 5_000 });
+    const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 100, statementTimeout: 60_000 });
     onTestFinished(db.close);
     const app = await buildApp({
       db,
@@ -423,10 +427,10 @@ describe('a connection whose memory is of no use any more', () => {
       await service.query(`alter database ${database} reset default_transaction_read_only`);
     });
     expect(await send(agency, 'GET', `/v1/customers/${id}`)).toBe(200);
-    await expect(checkDatabase(service.url)).rejects.toThrow('The database can only be read.');
+    await expect(checkDatabase(service.url, 60_000)).rejects.toThrow('The database can only be read.');
     expect(await send(agency, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' })).toBe(503);
     await service.query(`alter database ${database} reset default_transaction_read_only`);
-    await checkDatabase(service.url);
+    await checkDatabase(service.url, 60_000);
     for (const firstName of ['Eva', 'Inés', 'Lola'])
       expect(await send(agency, 'PATCH', `/v1/customers/${id}`, { firstName })).toBe(200);
   });

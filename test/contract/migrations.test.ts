@@ -240,7 +240,7 @@ describe('a migration of tables in use', () => {
       added('alter table customers add column x int'),
     ]);
     const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    await expect.poll(() => rows(url, waiting), { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => rows(url, waiting)).toHaveLength(1);
     expect(await rows(url, 'select from customers')).toEqual([]);
     expect(await addedIs(url)).toBe(0);
     await release();
@@ -270,7 +270,7 @@ describe('a migration of tables in use', () => {
     const release = await hold(url, write);
     const starts = Array.from({ length: 5 }, () => migrateDatabase(url, [...readMigrations(), build]));
     const found = () => indexes(url).then((all) => all.map(({ valid }) => valid).sort());
-    await expect.poll(found, { timeout: 20_000 }).toEqual([false, true]);
+    await expect.poll(found).toEqual([false, true]);
     await rows(url, write);
     await release();
     await Promise.all(starts);
@@ -290,9 +290,7 @@ describe('a migration of tables in use', () => {
     const interrupted = migrateDatabase(url, [...readMigrations(), build]).catch(
       (error: Error) => error.message,
     );
-    await expect
-      .poll(() => indexes(url), { timeout: 20_000 })
-      .toEqual([{ name: 'customers_new_idx', valid: false }]);
+    await expect.poll(() => indexes(url)).toEqual([{ name: 'customers_new_idx', valid: false }]);
     await rows(
       url,
       `select pg_terminate_backend(pid) from pg_stat_activity

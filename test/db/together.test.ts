@@ -33,7 +33,7 @@ beforeAll(() => service.query('create table noted (id integer constraint noted_p
 beforeEach(async () => {
   await service.query('delete from noted');
   // One connection: what one request leaves behind, the next one finds.
-  const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
+  const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 10, statementTimeout: 60_000 });
   onTestFinished(db.close);
   queries = db.for((await service.agency()).id);
 });

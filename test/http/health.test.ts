@@ -18,6 +18,9 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
+/** A busy machine needs longer than a service may: here only what is silent is late. */
+const PATIENCE_MS = 60_000;
+
 const NO_METRICS = { text: async () => '', contentType: 'text/plain' };
 
 /** Asks the listener of the operators, which has nothing but their routes here. */
@@ -37,7 +40,8 @@ describe('GET /readyz', () => {
   test('is 200 while the database answers and 503 when it is gone, as soon as it is back 200 again', async () => {
     const proxy = await startProxy(service.url);
     closers.push(proxy.close);
-    const { get } = await operators(() => checkDatabase(proxy.url));
+    let patience = PATIENCE_MS;
+    const { get } = await operators(() => checkDatabase(proxy.url, patience));
     const status = async () => (await get('/readyz')).statusCode;
     expect(await status()).toBe(200);
     proxy.cut();
@@ -46,19 +50,21 @@ describe('GET /readyz', () => {
     expect(await status()).toBe(200);
     // Neither refusing nor answering: only the check's own timeout ends it.
     proxy.freeze();
+    patience = 100;
     expect(await status()).toBe(503);
     proxy.mend();
+    patience = PATIENCE_MS;
     expect(await status()).toBe(200);
   });
 
   test('is 503 in the error shape until the newest migration is applied', async () => {
     const database = await createTestDatabase(inject('serverUrl'));
     closers.push(database.drop);
-    const { get } = await operators(() => checkDatabase(database.url));
+    const { get } = await operators(() => checkDatabase(database.url, PATIENCE_MS));
     expect((await get('/readyz')).json()).toEqual({ status: 'ready' });
     const behind = await createTestDatabase(inject('serverUrl'), 'template0');
     closers.push(behind.drop);
-    const answer = await (await operators(() => checkDatabase(behind.url))).get('/readyz');
+    const answer = await (await operators(() => checkDatabase(behind.url, PATIENCE_MS))).get('/readyz');
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('1');
     expect(answer.json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) } });
@@ -70,7 +76,9 @@ describe('GET /readyz', () => {
     await administer(database.ownerUrl, (client) =>
       client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [latestMigration]),
     );
-    await expect(checkDatabase(database.url)).rejects.toThrow('The newest migration is not applied.');
+    await expect(checkDatabase(database.url, PATIENCE_MS)).rejects.toThrow(
+      'The newest migration is not applied.',
+    );
   });
 
   test('is 503 without a question and without a log line once the service is about to end', async () => {

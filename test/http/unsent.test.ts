@@ -140,6 +140,6 @@ test('a client that takes nothing is cut off, and one that reads is not', async 
   reader.socket.end();
   const connections = () =>
     new Promise<number>((done) => app.server.getConnections((_error, amount) => done(amount)));
-  await expect.poll(connections, { timeout: 20_000 }).toBe(0);
+  await expect.poll(connections).toBe(0);
   socket.destroy();
 });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
 import { type Job, scheduleJobs } from '../../src/jobs/schedule.ts';
 import { useService } from '../support/service.ts';
@@ -20,7 +20,7 @@ test('a job runs again and again, also after it failed, and the failure is logge
     if (runs === 1) throw new Error('the database restarts');
   };
   const jobs = schedule([{ name: 'purge', lock: LOCK, every: 1, run }], (line) => lines.push(line));
-  await vi.waitUntil(() => runs >= 3, { timeout: 20_000 });
+  await expect.poll(() => runs).toBeGreaterThanOrEqual(3);
   await jobs.stop();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { msg: 'a job failed', job: 'purge', err: { message: 'the database restarts' } },
@@ -54,7 +54,7 @@ test('the first runs of a daily job are an hour apart where it says so', async (
     runs += 1;
   };
   const jobs = schedule([{ name: 'keep-copies', lock: LOCK, every: DAY_MS, hourly: 3, run }]);
-  await vi.waitUntil(() => runs >= 4, { timeout: 20_000 });
+  await expect.poll(() => runs).toBeGreaterThanOrEqual(4);
   await jobs.stop();
   expect(runs).toBe(4);
 });
@@ -86,7 +86,7 @@ test('two instances do not run a job at the same time', async () => {
     runs += 1;
   };
   const instances = [1, 2, 3].map(() => schedule([{ name: 'purge', lock: LOCK, every: 1, run }]));
-  await vi.waitUntil(() => runs >= 20, { timeout: 20_000 });
+  await expect.poll(() => runs).toBeGreaterThanOrEqual(20);
   await Promise.all(instances.map(({ stop }) => stop()));
   expect(most).toBe(1);
 });

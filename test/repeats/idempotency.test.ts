@@ -241,7 +241,7 @@ describe('a key is not used up by', () => {
 /** An instance whose way to the database can be cut, and a POST with a key to it. */
 async function behindProxy(agency: Agency) {
   const proxy = await startProxy(service.url);
-  const db = openDatabase({ url: proxy.url, poolSize: 4, maxWaiting: 100, statementTimeout: 5_000 });
+  const db = openDatabase({ url: proxy.url, poolSize: 4, maxWaiting: 100, statementTimeout: 60_000 });
   const app = await buildApp({
     db,
     keys: service.keys,
@@ -338,7 +338,7 @@ describe('when the answer is lost after the commit, the same again is a replay',
     const again = await create(left);
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
     expect(await again.json()).toEqual(await onlyCustomer(agency));
-  }, 60_000);
+  });
 });
 
 describe('a key belongs to its organization and its path', () => {

@@ -89,7 +89,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     url: pooled(database.url, inject('poolerUrl')),
     poolSize: 10,
     maxWaiting: 500,
-    statementTimeout: 10_000,
+    // So long that only what never ends is too slow.
+    statementTimeout: 60_000,
   });
   const keys = openKeyCache({
     db,

@@ -134,7 +134,7 @@ describe('npm run migration', () => {
       code: 1,
       stderr: 'The schema of the code has not changed.\n',
     });
-  }, 240_000);
+  });
 
   test.each([
     [
