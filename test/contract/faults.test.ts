@@ -214,7 +214,7 @@ describe('a statement that takes too long', () => {
     const agency = await service.agency();
     const { body: product } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
     const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
-    const { send } = await instance(agency, { statementTimeout: 150 });
+    const { send, db } = await instance(agency, { statementTimeout: 150 });
     const letGo = [await lock('products'), await lock('customers'), await lock('product_bodies')];
     const answers = await Promise.all([
       send('GET', '/v1/catalog/products'),
@@ -228,6 +228,8 @@ describe('a statement that takes too long', () => {
     ]);
     for (const answer of answers) expectUnavailable(answer);
     for (const { body } of answers.slice(0, 2)) expect(body).toEqual(UNAVAILABLE);
+    // The answers do not wait until PostgreSQL has ended them.
+    await expect.poll(() => db.stats().running).toBe(0);
     for (const release of letGo) await release();
     // By the service: a busy machine can be too slow for that limit.
     const [products, customers] = [
