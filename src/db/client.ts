@@ -6,6 +6,7 @@ import { type Limit, openPool, type PoolOptions } from './pool.ts';
 import type { Answers, Caller, Queries, Scopes } from './queries.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
+import { shareTrips } from './shared-trips.ts';
 import { type Statement, type Step, step } from './statement.ts';
 import { sendTogether } from './trip.ts';
 
@@ -130,6 +131,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const shared = openPool(options);
   const own = openPool({ ...options, poolSize: OWN_CONNECTIONS });
   const scheduler = createScheduler({ capacity: poolSize, places: maxWaiting });
+  const readShort = shareTrips();
 
   type Pool = typeof shared;
   type Turn = <Result>(flow: string, work: () => Promise<Result>, limit: Limit) => Promise<Result>;
@@ -151,8 +153,14 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     const readTogether: Queries['readTogether'] = (steps) =>
       limited(statementTimeout, { caller: isShort(steps) ? undefined : caller, canEnd: true }, (limit) => {
-        const once = () => pool.withClient((client) => run(client, steps, caller?.refusal), limit);
-        return retryRead(() => inTurn(reads, once, limit), limit);
+        const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+          inTurn(reads, () => pool.withClient(work, limit), limit);
+        const [only, ...others] = steps;
+        const once = async (): Promise<Answers<typeof steps>> =>
+          only?.statement.isShort && others.length === 0
+            ? ([await readShort({ step: only, flow: reads, withClient })] as never)
+            : withClient((client) => run(client, steps, caller?.refusal));
+        return retryRead(once, limit);
       });
 
     const writeTogether: Queries['writeTogether'] = (steps) =>
