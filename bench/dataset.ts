@@ -21,6 +21,7 @@ const KIND = {
   conversation: 5,
   quote: 6,
   stage: 7,
+  member: 8,
 };
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
@@ -59,7 +60,7 @@ const STEPS: readonly Step[] = [
     what: 'organizations, teams and pipelines',
     sql: `insert into organizations (id, name) select ${id('organization', 'org')}, 'Agencia ' || org from bench.sizes;
       insert into team_members (organization_id, id, user_id, name, email, roles)
-      select ${id('organization', 'org')}, bench.id(8, org, n), 'user_' || org || '_' || n,
+      select ${id('organization', 'org')}, ${id('member')}, 'user_' || org || '_' || n,
         'Asesora ' || n, 'equipo' || n || '@agencia' || org || '.example',
         case n when 1 then '{owner}'::text[] else '{seller}' end
       ${rows('20')};
@@ -135,7 +136,7 @@ const STEPS: readonly Step[] = [
         bench.place(org, n, 100) || case when bench.chance(20, org, n, 101) then ' en familia' else ' a medida' end
           || case when n % 400000 = 7 then ' con mina de zafiro' else '' end,
         'OP-' || n, bench.place(org, n, 100), ${id('customer', '1 + bench.noise(org, n, 102) % customers')},
-        bench.id(8, org, 1 + bench.noise(org, n, 103) % 20), 500 + bench.noise(org, n, 104) % 2000, 3000 + bench.noise(org, n, 105) % 5000,
+        ${id('member', '1 + bench.noise(org, n, 103) % 20')}, 500 + bench.noise(org, n, 104) % 2000, 3000 + bench.noise(org, n, 105) % 5000,
         'USD', '2026-12-15', 3 + bench.noise(org, n, 106) % 12, 1 + bench.noise(org, n, 107) % 6,
         bench.pick(array['new','new','contacted','qualified','qualified','won','lost'], org, n, 108),
         ${id('stage', '1 + bench.noise(org, n, 109) % 6')}, bench.pick(array['hot','warm','cold','unknown'], org, n, 110),

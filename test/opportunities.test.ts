@@ -160,6 +160,62 @@ describe('listOpportunities', () => {
     }
   });
 
+  test('customerId, sellerMemberId and temperature match exactly, alone and with others', async () => {
+    const agency = await service.agency();
+    const [ana, eva] = [await customer(agency), await customer(agency)];
+    const [lucia, pedro] = [await member(agency), await member(agency)];
+    const [customerId, sellerMemberId] = [ana.id, lucia.id];
+    const one = await opportunity(agency, { customerId, sellerMemberId, temperature: 'hot' });
+    const two = await opportunity(agency, { customerId, temperature: 'cold', title: 'Patagonia' });
+    const three = await opportunity(agency, { customerId: eva.id, sellerMemberId, title: 'Patagonia' });
+    const other = await service.agency();
+    const foreign = await customer(other);
+    const foreignMember = await member(other);
+    await opportunity(other, {
+      customerId: foreign.id,
+      sellerMemberId: foreignMember.id,
+      temperature: 'hot',
+    });
+    for (const [filter, expected] of [
+      [`customerId=${customerId}`, [two, one]],
+      [`customerId=${customerId.toUpperCase()}`, [two, one]],
+      [`customerId=${customerId}&query=patagonia`, [two]],
+      [`customerId=${customerId}&sellerMemberId=${sellerMemberId}&temperature=hot`, [one]],
+      [`sellerMemberId=${sellerMemberId}`, [three, one]],
+      [`sellerMemberId=${sellerMemberId}&query=patagonia`, [three]],
+      [`sellerMemberId=${pedro.id}`, []],
+      ['temperature=hot', [one]],
+      ['temperature=hot&query=patagonia', []],
+      ['temperature=cold&query=patagonia&salesStage=qualified', [two]],
+      ['temperature=unknown', []],
+      [`customerId=${foreign.id}`, []],
+      [`sellerMemberId=${foreignMember.id}`, []],
+      [`customerId=${UNKNOWN}`, []],
+      ['customerId=ana', []],
+      ['sellerMemberId=lucia', []],
+    ] as const) {
+      const { status, body } = await agency.get(`${OPPORTUNITIES}?${filter}`);
+      expect(status).toBe(200);
+      expect(idsOf(body), filter).toEqual(expected.map(({ id }) => id));
+      expect(body.pagination.total, filter).toBe(expected.length);
+    }
+  });
+
+  test('temperature is the one that is reported, and no value but those of the list', async () => {
+    const agency = await service.agency();
+    const { id } = await opportunity(agency, { temperature: 'cold', temperatureOverride: 'hot' });
+    const listed = async (temperature: string) =>
+      idsOf((await agency.get(`${OPPORTUNITIES}?temperature=${temperature}`)).body);
+    expect([await listed('hot'), await listed('cold')]).toEqual([[id], []]);
+    await opportunity(agency, { temperature: 'cold', temperatureOverride: null }, id);
+    expect([await listed('hot'), await listed('cold')]).toEqual([[], [id]]);
+    const { status, body } = await agency.get(`${OPPORTUNITIES}?temperature=lukewarm`);
+    expect(status).toBe(400);
+    expect(body.error.details).toEqual([
+      { path: 'query.temperature', message: 'must be one of hot, warm, cold, unknown, discarded' },
+    ]);
+  });
+
   test('query looks in title, short reference and destination, and nowhere else', async () => {
     const agency = await service.agency();
     const word = 'zanahoria';

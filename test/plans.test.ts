@@ -55,7 +55,14 @@ const LISTS: Record<string, { list: List; filters: Record<string, string> }> = {
   listCustomers: { list: listCustomers, filters: { query: TERMS.common, tag: 'luna de miel' } },
   listOpportunities: {
     list: listOpportunities,
-    filters: { query: TERMS.common, salesStage: 'qualified', stageId: recordId('stage', AGENCY, 4) },
+    filters: {
+      customerId: recordId('customer', AGENCY, 5),
+      query: TERMS.common,
+      salesStage: 'qualified',
+      sellerMemberId: recordId('member', AGENCY, 3),
+      stageId: recordId('stage', AGENCY, 4),
+      temperature: 'hot',
+    },
   },
   listConversations: {
     list: listConversations,
@@ -69,6 +76,7 @@ const LISTS: Record<string, { list: List; filters: Record<string, string> }> = {
   listQuotes: {
     list: listQuotes,
     filters: {
+      customerId: recordId('customer', AGENCY, 5),
       opportunityId: recordId('opportunity', AGENCY, 5),
       query: TERMS.common,
       status: 'published',

@@ -142,6 +142,32 @@ describe('listQuotes', () => {
     }
   });
 
+  test('customerId matches exactly, alone and with others', async () => {
+    const agency = await service.agency();
+    const [ana, eva] = [await customer(agency), await customer(agency)];
+    const one = await quote(agency, { customerId: ana.id, status: 'draft' });
+    const two = await quote(agency, { customerId: ana.id, status: 'published', title: 'Patagonia' });
+    await quote(agency, { customerId: eva.id, title: 'Patagonia' });
+    await quote(agency);
+    const other = await service.agency();
+    const foreign = await customer(other);
+    await quote(other, { customerId: foreign.id });
+    for (const [filter, expected] of [
+      [`customerId=${ana.id}`, [two, one]],
+      [`customerId=${ana.id.toUpperCase()}`, [two, one]],
+      [`customerId=${ana.id}&query=patagonia`, [two]],
+      [`customerId=${ana.id}&status=draft&opportunityId=${one.opportunityId}`, [one]],
+      [`customerId=${foreign.id}`, []],
+      [`customerId=${UNKNOWN}`, []],
+      ['customerId=ana', []],
+    ] as const) {
+      const { status, body } = await agency.get(`${QUOTES}?${filter}`);
+      expect(status).toBe(200);
+      expect(idsOf(body), filter).toEqual(expected.map(({ id }) => id));
+      expect(body.pagination.total, filter).toBe(expected.length);
+    }
+  });
+
   test('query looks in title and destination, and nowhere else', async () => {
     const agency = await service.agency();
     const word = 'zanahoria';

@@ -610,12 +610,18 @@ export type ListOpportunitiesQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** Opportunities of exactly this customer. At most 200 characters. */
+  customerId?: string;
   /** Text in the title, short reference or destination, whatever its case and accents. At most 200 characters. */
   query?: string;
   /** Opportunities of exactly this sales stage. At most 200 characters. */
   salesStage?: string;
+  /** Opportunities that exactly this team member sells. At most 200 characters. */
+  sellerMemberId?: string;
   /** Id of a pipeline column; only its opportunities are returned. At most 200 characters. */
   stageId?: string;
+  /** Opportunities of this temperature, as it is reported: what a team member set goes first. */
+  temperature?: 'hot' | 'warm' | 'cold' | 'unknown' | 'discarded';
 };
 
 /** What listConversations can be asked for. */
@@ -646,6 +652,8 @@ export type ListQuotesQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** Quotes of exactly this customer. At most 200 characters. */
+  customerId?: string;
   /** Quotes of this opportunity. At most 200 characters. */
   opportunityId?: string;
   /** Text in the title or destination, whatever its case and accents. At most 200 characters. */

@@ -166,6 +166,75 @@ from
       $2
   ) page;
 
+-- opportunities.list customerId
+-- $1 organizationId, $2 customerId, $3 limit
+select
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          opportunities.id as id,
+          opportunities.title as title,
+          opportunities.short_ref as "shortRef",
+          opportunities.destination as destination,
+          opportunities.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          opportunities.seller_member_id as "sellerMemberId",
+          team_members.name as "sellerName",
+          opportunities.budget_min as "budgetMin",
+          opportunities.budget_max as "budgetMax",
+          opportunities.budget_currency as "budgetCurrency",
+          opportunities.check_in_date as "checkInDate",
+          opportunities.nights as nights,
+          opportunities.passenger_count as "passengerCount",
+          opportunities.sales_stage as "salesStage",
+          pipeline_stages.key as stage,
+          opportunities.stage_id as "stageId",
+          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          opportunities
+          left join customers on customers.organization_id = opportunities.organization_id
+          and customers.id = opportunities.customer_id
+          left join team_members on team_members.organization_id = opportunities.organization_id
+          and team_members.id = opportunities.seller_member_id
+          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+          and pipeline_stages.id = opportunities.stage_id
+        where
+          opportunities.organization_id = $1
+          and opportunities.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          opportunities.id as id
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+          and opportunities.customer_id = $2
+        order by
+          opportunities.updated_at desc nulls last,
+          opportunities.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
+
 -- opportunities.list offset
 -- $1 organizationId, $2 offset, $3 limit
 select
@@ -375,6 +444,75 @@ from
       $3
   ) page;
 
+-- opportunities.list sellerMemberId
+-- $1 organizationId, $2 sellerMemberId, $3 limit
+select
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          opportunities.id as id,
+          opportunities.title as title,
+          opportunities.short_ref as "shortRef",
+          opportunities.destination as destination,
+          opportunities.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          opportunities.seller_member_id as "sellerMemberId",
+          team_members.name as "sellerName",
+          opportunities.budget_min as "budgetMin",
+          opportunities.budget_max as "budgetMax",
+          opportunities.budget_currency as "budgetCurrency",
+          opportunities.check_in_date as "checkInDate",
+          opportunities.nights as nights,
+          opportunities.passenger_count as "passengerCount",
+          opportunities.sales_stage as "salesStage",
+          pipeline_stages.key as stage,
+          opportunities.stage_id as "stageId",
+          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          opportunities
+          left join customers on customers.organization_id = opportunities.organization_id
+          and customers.id = opportunities.customer_id
+          left join team_members on team_members.organization_id = opportunities.organization_id
+          and team_members.id = opportunities.seller_member_id
+          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+          and pipeline_stages.id = opportunities.stage_id
+        where
+          opportunities.organization_id = $1
+          and opportunities.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          opportunities.id as id
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+          and opportunities.seller_member_id = $2
+        order by
+          opportunities.updated_at desc nulls last,
+          opportunities.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
+
 -- opportunities.list stageId
 -- $1 organizationId, $2 stageId, $3 limit
 select
@@ -444,6 +582,75 @@ from
       $3
   ) page;
 
+-- opportunities.list temperature
+-- $1 organizationId, $2 temperature, $3 limit
+select
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          opportunities.id as id,
+          opportunities.title as title,
+          opportunities.short_ref as "shortRef",
+          opportunities.destination as destination,
+          opportunities.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          opportunities.seller_member_id as "sellerMemberId",
+          team_members.name as "sellerName",
+          opportunities.budget_min as "budgetMin",
+          opportunities.budget_max as "budgetMax",
+          opportunities.budget_currency as "budgetCurrency",
+          opportunities.check_in_date as "checkInDate",
+          opportunities.nights as nights,
+          opportunities.passenger_count as "passengerCount",
+          opportunities.sales_stage as "salesStage",
+          pipeline_stages.key as stage,
+          opportunities.stage_id as "stageId",
+          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
+          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
+          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
+          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          opportunities
+          left join customers on customers.organization_id = opportunities.organization_id
+          and customers.id = opportunities.customer_id
+          left join team_members on team_members.organization_id = opportunities.organization_id
+          and team_members.id = opportunities.seller_member_id
+          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
+          and pipeline_stages.id = opportunities.stage_id
+        where
+          opportunities.organization_id = $1
+          and opportunities.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          opportunities.id as id
+        from
+          opportunities
+        where
+          opportunities.organization_id = $1
+          and opportunities.archived_at is null
+          and coalesce(opportunities.temperature_override, opportunities.temperature) = $2
+        order by
+          opportunities.updated_at desc nulls last,
+          opportunities.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
+
 -- opportunities.list_total
 -- $1 organizationId
 select
@@ -453,6 +660,17 @@ from
 where
   live_counts.organization_id = $1
   and live_counts.resource = 'opportunities';
+
+-- opportunities.list_total customerId
+-- $1 organizationId, $2 customerId
+select
+  count(*) as total
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.archived_at is null
+  and opportunities.customer_id = $2;
 
 -- opportunities.list_total query
 -- $1 organizationId, $2 query
@@ -477,6 +695,17 @@ where
   and opportunities.archived_at is null
   and opportunities.sales_stage = $2;
 
+-- opportunities.list_total sellerMemberId
+-- $1 organizationId, $2 sellerMemberId
+select
+  count(*) as total
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.archived_at is null
+  and opportunities.seller_member_id = $2;
+
 -- opportunities.list_total stageId
 -- $1 organizationId, $2 stageId
 select
@@ -487,6 +716,17 @@ where
   opportunities.organization_id = $1
   and opportunities.archived_at is null
   and opportunities.stage_id = $2;
+
+-- opportunities.list_total temperature
+-- $1 organizationId, $2 temperature
+select
+  count(*) as total
+from
+  opportunities
+where
+  opportunities.organization_id = $1
+  and opportunities.archived_at is null
+  and coalesce(opportunities.temperature_override, opportunities.temperature) = $2;
 
 -- opportunities.lock
 -- $1 organizationId, $2 id

@@ -205,6 +205,65 @@ from
       $2
   ) page;
 
+-- quotes.list customerId
+-- $1 organizationId, $2 customerId, $3 limit
+select
+  page.id,
+  (
+    select
+      row_to_json(item)::text as body
+    from
+      (
+        select
+          quotes.id as id,
+          quotes.opportunity_id as "opportunityId",
+          quotes.title as title,
+          quotes.status as status,
+          quotes.destination as destination,
+          quotes.customer_id as "customerId",
+          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
+          quotes.price as price,
+          quotes.currency as currency,
+          quotes.token as token,
+          quotes.open_count as "openCount",
+          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
+          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
+          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
+          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+        from
+          quotes
+          left join customers on customers.organization_id = quotes.organization_id
+          and customers.id = quotes.customer_id
+        where
+          quotes.organization_id = $1
+          and quotes.id = page.id
+      ) item
+  ) as body
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          quotes.id as id
+        from
+          quotes
+        where
+          quotes.organization_id = $1
+          and quotes.archived_at is null
+          and quotes.customer_id = $2
+        order by
+          quotes.updated_at desc nulls last,
+          quotes.id desc nulls last
+        limit
+          100
+      ) page
+    limit
+      $3
+  ) page;
+
 -- quotes.list offset
 -- $1 organizationId, $2 offset, $3 limit
 select
@@ -486,6 +545,17 @@ from
 where
   live_counts.organization_id = $1
   and live_counts.resource = 'quotes';
+
+-- quotes.list_total customerId
+-- $1 organizationId, $2 customerId
+select
+  count(*) as total
+from
+  quotes
+where
+  quotes.organization_id = $1
+  and quotes.archived_at is null
+  and quotes.customer_id = $2;
 
 -- quotes.list_total opportunityId
 -- $1 organizationId, $2 opportunityId

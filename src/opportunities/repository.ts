@@ -8,6 +8,7 @@ import {
   liveOpportunities,
   opportunities,
   pipelineStages,
+  reportedTemperature,
   teamMembers,
 } from '../db/schema/index.ts';
 import { Opportunity, OpportunityListQuery } from './schema.ts';
@@ -19,7 +20,7 @@ export const opportunityView = {
     customerName,
     sellerName: teamMembers.name,
     stage: pipelineStages.key,
-    temperature: sql`coalesce(${opportunities.temperatureOverride}, ${opportunities.temperature})`,
+    temperature: reportedTemperature(opportunities),
   }),
   joins: sql`
     left join ${customers} on ${customers.organizationId} = ${opportunities.organizationId} and ${customers.id} = ${opportunities.customerId}
@@ -31,9 +32,15 @@ export const listOpportunities = defineList(opportunityView, {
   query: OpportunityListQuery,
   order: newestFirst('updatedAt'),
   filters: {
+    customerId: equals('customerId'),
     query: contains('search'),
     salesStage: equals('salesStage'),
+    sellerMemberId: equals('sellerMemberId'),
     stageId: equals('stageId'),
+    temperature: {
+      field: 'temperature',
+      where: (_column, value) => sql`${reportedTemperature(opportunities)} = ${value}`,
+    },
   },
 });
 

@@ -15,7 +15,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         tags,
         summary: 'List opportunities',
         description:
-          'Opportunities that are not archived, most recently updated first. Use it to see what is in the pipeline, by sales stage or column, and to find a lead by its short reference.',
+          'Opportunities that are not archived, most recently updated first. Use it to see what is in the pipeline, by sales stage, column, temperature, seller or customer, and to find a lead by its short reference.',
         querystring: OpportunityListQuery,
         response: responses({
           status: 200,

@@ -102,9 +102,14 @@ export const OpportunityList = page(Opportunity).meta({ id: 'OpportunityList' })
 export const OpportunityListQuery = z
   .object({
     ...pageQuery(),
+    customerId: textFilter('Opportunities of exactly this customer.'),
     query: textFilter('Text in the title, short reference or destination, whatever its case and accents.'),
     salesStage: textFilter('Opportunities of exactly this sales stage.'),
+    sellerMemberId: textFilter('Opportunities that exactly this team member sells.'),
     stageId: textFilter('Id of a pipeline column; only its opportunities are returned.'),
+    temperature: temperature()
+      .optional()
+      .describe('Opportunities of this temperature, as it is reported: what a team member set goes first.'),
   })
   .register(refusals, {
     stage: 'is not a known name (did you mean stageId? It takes the id of a pipeline column, not its key)',

@@ -24,6 +24,7 @@ export const listQuotes = defineList(quoteView, {
   query: QuoteListQuery,
   order: newestFirst('updatedAt'),
   filters: {
+    customerId: equals('customerId'),
     opportunityId: equals('opportunityId'),
     query: contains('search'),
     status: equals('status'),

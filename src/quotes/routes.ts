@@ -17,7 +17,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         tags,
         summary: 'List quotes',
         description:
-          'Quotes that are not archived, most recently updated first. Use it to find the quotes of an opportunity, and to see which of them the customer has opened.',
+          'Quotes that are not archived, most recently updated first. Use it to find the quotes of an opportunity or a customer, and to see which of them the customer has opened.',
         querystring: QuoteListQuery,
         response: responses({ status: 200, schema: QuoteList, description: 'A page of quotes.' }),
       },

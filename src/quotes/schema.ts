@@ -74,6 +74,7 @@ export const QuoteList = page(Quote).meta({ id: 'QuoteList' });
 
 export const QuoteListQuery = z.object({
   ...pageQuery(),
+  customerId: textFilter('Quotes of exactly this customer.'),
   opportunityId: textFilter('Quotes of this opportunity.'),
   query: textFilter('Text in the title or destination, whatever its case and accents.'),
   status: quoteStatus().optional().describe('Quotes in this status.'),

@@ -62,9 +62,9 @@ const RESOURCES: Archivable[] = [
   },
   {
     list: '/v1/opportunities',
-    make: (agency) => opportunity(agency, { title: 'Igual' }),
+    make: (agency) => opportunity(agency, { title: 'Igual', temperature: 'hot' }),
     archive: ({ scope }, id) => archiveOpportunity(scope, id),
-    filters: ['query=igual', 'salesStage=qualified'],
+    filters: ['query=igual', 'salesStage=qualified', 'temperature=hot'],
     byId: [['GET', '']],
   },
   {

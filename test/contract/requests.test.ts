@@ -122,13 +122,16 @@ const FILTERS: [path: string, parameter: string, characters: number][] = [
   ['/v1/catalog/products', 'query', 200],
   ['/v1/customers', 'query', 200],
   ['/v1/customers', 'tag', 200],
+  ['/v1/opportunities', 'customerId', 200],
   ['/v1/opportunities', 'query', 200],
   ['/v1/opportunities', 'salesStage', 200],
+  ['/v1/opportunities', 'sellerMemberId', 200],
   ['/v1/opportunities', 'stageId', 200],
   ['/v1/conversations', 'query', 200],
   ['/v1/conversations', 'activityState', 200],
   ['/v1/conversations', 'channel', 200],
   ['/v1/conversations', 'customerId', 200],
+  ['/v1/quotes', 'customerId', 200],
   ['/v1/quotes', 'query', 200],
   ['/v1/quotes', 'opportunityId', 200],
 ];
@@ -137,6 +140,7 @@ const CLOSED: [path: string, parameter: string, allowed: string][] = [
   ['/v1/catalog/products', 'status', 'active, paused, draft'],
   ['/v1/catalog/products', 'type', 'package, experience, expedition, custom'],
   ['/v1/catalog/products', 'budgetTier', 'economic, mid, premium'],
+  ['/v1/opportunities', 'temperature', 'hot, warm, cold, unknown, discarded'],
   ['/v1/quotes', 'status', 'draft, published, disabled'],
 ];
 

@@ -1,5 +1,15 @@
-import { isNull, sql } from 'drizzle-orm';
-import { foreignKey, index, integer, numeric, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { isNull, type SQL, sql } from 'drizzle-orm';
+import {
+  foreignKey,
+  index,
+  integer,
+  numeric,
+  type PgColumn,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import {
   archivedAt,
   createdAt,
@@ -17,6 +27,10 @@ import { teamMembers } from './team.ts';
 
 /** What `query` finds of an opportunity. */
 export const searchedOpportunityFields = ['title', 'shortRef', 'destination'];
+
+/** The temperature that answers show. */
+export const reportedTemperature = (table: { temperatureOverride: PgColumn; temperature: PgColumn }): SQL =>
+  sql`coalesce(${table.temperatureOverride}, ${table.temperature})`;
 
 export const opportunities = pgTable(
   'opportunities',
@@ -80,6 +94,37 @@ export const opportunities = pgTable(
     // The list filtered by stageId.
     index('opportunities_stage_idx')
       .on(table.organizationId, table.stageId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by customerId.
+    index('opportunities_customer_idx')
+      .on(table.organizationId, table.customerId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
+    // The list filtered by temperature or by sellerMemberId; each with the columns of the other filters, for several at once.
+    // PostgreSQL reads an index alone only where it has the columns of the expression too.
+    index('opportunities_temperature_idx')
+      .on(
+        table.organizationId,
+        reportedTemperature(table),
+        table.updatedAt.desc(),
+        table.id.desc(),
+        table.temperatureOverride,
+        table.temperature,
+        table.salesStage,
+        table.stageId,
+        table.sellerMemberId,
+      )
+      .where(sql`archived_at is null`),
+    index('opportunities_seller_idx')
+      .on(
+        table.organizationId,
+        table.sellerMemberId,
+        table.updatedAt.desc(),
+        table.id.desc(),
+        table.salesStage,
+        table.stageId,
+        table.temperatureOverride,
+        table.temperature,
+      )
       .where(sql`archived_at is null`),
     // The list filtered by query.
     index('opportunities_search_idx')

@@ -81,6 +81,10 @@ export const quotes = pgTable(
     index('quotes_opportunity_idx')
       .on(table.organizationId, table.opportunityId, table.updatedAt.desc(), table.id.desc())
       .where(sql`archived_at is null`),
+    // The list filtered by customerId.
+    index('quotes_customer_idx')
+      .on(table.organizationId, table.customerId, table.updatedAt.desc(), table.id.desc())
+      .where(sql`archived_at is null`),
     // The list filtered by query.
     index('quotes_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
