@@ -5,6 +5,7 @@ import { REFUSALS } from '../errors.ts';
 
 /** The mean over a second: the process does nothing but one long thing after another. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
+const SAMPLE_INTERVAL_MS = 1_000;
 /** Of the memory that there is: past it, V8 does little but collect, and the system may end the process. */
 const MAX_MEMORY = 0.9;
 
@@ -31,8 +32,16 @@ export function pressureLimits(): PressureLimits {
 
 /** Refuses requests while the process itself is not well, whatever the database does. */
 export async function refuseUnderPressure(app: FastifyInstance, limits: PressureLimits): Promise<void> {
+  const { sampleInterval = SAMPLE_INTERVAL_MS } = limits;
+  // The start holds the event loop itself. The look that has seen it counts until the next one, two intervals later.
+  let started = Number.POSITIVE_INFINITY;
+  app.addHook('onReady', async () => {
+    started = performance.now() + 2 * sampleInterval;
+  });
   await app.register(underPressure, {
     ...limits,
-    pressureHandler: () => Promise.reject(REFUSALS.process),
+    sampleInterval,
+    pressureHandler: (_request, _reply, type) =>
+      type === 'eventLoopDelay' && performance.now() < started ? undefined : Promise.reject(REFUSALS.process),
   });
 }

@@ -1,4 +1,5 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
@@ -62,6 +63,26 @@ describe.each(['maxHeapUsedBytes', 'maxRssBytes'] as const)('a process over its 
     for (const url of ['/livez', '/readyz', '/metrics'])
       expect((await app.inject(url)).statusCode, url).toBe(200);
   });
+});
+
+test('a process that has just started refuses nothing, though its start held the event loop', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const { status } = await watched({ maxEventLoopDelay: 30, sampleInterval: 1_000 });
+  const look = async () => {
+    // The histogram has a clock of its own, which goes on.
+    await nextTick();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    await nextTick();
+    vi.advanceTimersByTime(1_000);
+  };
+  expect(await status()).toBe(200);
+  await look();
+  expect(await status()).toBe(200);
+  await look();
+  expect(await status()).toBe(503);
 });
 
 test('a process whose event loop was held is refusing until it runs again', async () => {
