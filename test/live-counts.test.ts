@@ -239,7 +239,7 @@ describe('npm run recount', () => {
     });
     expect(await run('--fix')).toMatchObject({
       failed: false,
-      lines: [{ counted: 4, rows: 1 }, { drifts: 1 }, { bodies: 0 }],
+      lines: [{ counted: 4, rows: 1 }, { drifts: 1 }, { records: 0 }],
     });
   });
 
