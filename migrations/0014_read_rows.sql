@@ -1,4 +1,7 @@
 -- A read of products and customers is one row of one table. Their filters look at that row too.
+-- The records' tables are locked first, as those who write lock them.
+LOCK TABLE "customers", "products" IN SHARE ROW EXCLUSIVE MODE;
+--> statement-breakpoint
 ALTER TABLE "product_bodies" ADD COLUMN "type" text;
 --> statement-breakpoint
 ALTER TABLE "product_bodies" ADD COLUMN "status" text;

@@ -34,7 +34,7 @@ const CHECKSUMS: readonly (readonly [tag: string, sha256: string])[] = [
   ['0011_product_copies_cascade', '10bff6f50b959175ba5e091623fa4a583e664afa0913df397dc8bdacbcb5ca08'],
   ['0012_copies_checked', 'af39a1badb135e6d09c9ef97905c4b760ef19da3c309627babbc418c07704777'],
   ['0013_api_key_access', '11cf415a4e3cbd306ff76bae1be01763c72c5538715356beda0e8fa6d23a58a0'],
-  ['0014_read_rows', '84e2ca938bf680ca26086cdb07e6c62666ce51bff161977c9a88c2e951e45407'],
+  ['0014_read_rows', '025213268ddcc78b0b5c6f5808fdac9ce7409329608be719f3c44f980bbbbe4b'],
   ['0015_read_rows_indexes', 'b7335f98a4f0d2ca286d7bfb9afd756cc54e5c84d551c8683849cb737f973618'],
   ['0016_sales_filters', '5dbaf6bae25b0c5213d4a6a15e2681d108a2b7c572e8b04a5c523b3747a4f0d7'],
 ];
