@@ -1,4 +1,4 @@
--- What the code of 0009 and later sends: it also keeps what searches see.
+-- What the code of 0009 sends: it also keeps what searches see.
 
 -- create product
 insert into products (organization_id, id, title, type, status, pricing_mode, external_reference_code)
