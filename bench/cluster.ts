@@ -16,12 +16,12 @@ import {
   updateCustomer,
 } from '../src/customers/repository.ts';
 import { CustomerCreate } from '../src/customers/schema.ts';
-import { type Database, openDatabase } from '../src/db/client.ts';
-import { distributeDatabase } from '../src/db/distribute.ts';
-import { newId } from '../src/db/ids.ts';
-import { type Json, parseJson } from '../src/db/json.ts';
-import { migrateDatabase } from '../src/db/migrate.ts';
-import { type OrganizationScope, scopeTo } from '../src/db/scope.ts';
+import { type Database, openDatabase } from '../src/db/run/client.ts';
+import { type OrganizationScope, scopeTo } from '../src/db/run/scope.ts';
+import { distributeDatabase } from '../src/db/server/distribute.ts';
+import { migrateDatabase } from '../src/db/server/migrate.ts';
+import { newId } from '../src/db/sql/ids.ts';
+import { type Json, parseJson } from '../src/db/sql/json.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { keepCopies } from '../src/jobs/keep-copies.ts';
 import { loadDataSet, organizationId, TERMS } from './dataset.ts';

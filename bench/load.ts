@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
-import { sendTogether } from '../src/db/trip.ts';
+import { sendTogether } from '../src/db/run/trip.ts';
 import { percentile } from './statistics.ts';
 
 /**

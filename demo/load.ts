@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Database } from '../src/db/client.ts';
-import { parseJson } from '../src/db/json.ts';
+import type { Database } from '../src/db/run/client.ts';
+import { parseJson } from '../src/db/sql/json.ts';
 import { readSecret } from '../src/files/secret.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { hashKey } from '../src/keys/api-key.ts';

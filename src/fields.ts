@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { UUID } from './db/ids.ts';
-import { MAX_LIMIT } from './db/list.ts';
+import { MAX_LIMIT } from './db/define/list.ts';
+import { UUID } from './db/sql/ids.ts';
 
 /** The kinds of field that requests and responses are made of, with the limits that all resources share. */
 

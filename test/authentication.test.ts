@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseJson } from '../src/db/json.ts';
+import { parseJson } from '../src/db/sql/json.ts';
 import { presentedKey } from '../src/http/authentication.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { makeKey } from '../src/keys/api-key.ts';

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { productCopies, purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { customerCopies } from '../src/customers/repository.ts';
 import { restoreCatalogProduct, updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
-import { newId } from '../src/db/ids.ts';
+import { newId } from '../src/db/sql/ids.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { compareCopies, keepCopies } from '../src/jobs/keep-copies.ts';
 import { type Agency, useService } from './support/service.ts';

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadDemo } from '../demo/load.ts';
-import { parseJson } from '../src/db/json.ts';
-import { scopeTo } from '../src/db/scope.ts';
+import { scopeTo } from '../src/db/run/scope.ts';
+import { parseJson } from '../src/db/sql/json.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { documents } from './support/documents.ts';
 import { examplesOf, type Learned, runExample } from './support/examples.ts';

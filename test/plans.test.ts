@@ -11,8 +11,8 @@ import {
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
 import { customerCopies, getCustomer, listCustomers } from '../src/customers/repository.ts';
 import { listArchivedCatalogProducts } from '../src/dashboard/products/repository.ts';
-import { sweepKeys } from '../src/db/idempotency.ts';
-import type { OrganizationScope } from '../src/db/scope.ts';
+import type { OrganizationScope } from '../src/db/run/scope.ts';
+import { sweepKeys } from '../src/idempotency/repository.ts';
 import { getOpportunity, listOpportunities } from '../src/opportunities/repository.ts';
 import { listAttachments, listQuotes } from '../src/quotes/repository.ts';
 import { listTeamMembers } from '../src/team/repository.ts';

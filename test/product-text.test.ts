@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_PRODUCT_TEXT, textFault } from '../src/catalog/product-text.ts';
-import { newId } from '../src/db/ids.ts';
+import { newId } from '../src/db/sql/ids.ts';
 import { useDashboard } from './dashboard/dashboard.ts';
 
 describe('all text of a product', () => {

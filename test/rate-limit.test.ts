@@ -2,7 +2,7 @@ import type { RateLimiterRes } from 'rate-limiter-flexible';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { parseJson } from '../src/db/json.ts';
+import { parseJson } from '../src/db/sql/json.ts';
 import { ownLinks } from '../src/files/links.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Limiter } from '../src/http/rate-limit.ts';

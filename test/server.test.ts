@@ -12,9 +12,9 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { misspeltVariables } from '../src/config.ts';
-import { openDatabase } from '../src/db/client.ts';
-import { parseJson } from '../src/db/json.ts';
-import { scopeTo } from '../src/db/scope.ts';
+import { openDatabase } from '../src/db/run/client.ts';
+import { scopeTo } from '../src/db/run/scope.ts';
+import { parseJson } from '../src/db/sql/json.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import {

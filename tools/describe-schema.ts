@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Migration } from '../src/db/migrate.ts';
+import type { Migration } from '../src/db/server/migrate.ts';
 
 /** All that PostgreSQL knows of a schema: for each kind of thing its sorted lines, one a thing. */
 export type SchemaDescription = Readonly<Record<string, readonly string[]>>;

@@ -4,9 +4,9 @@ import { Environment } from '../src/config.ts';
 import { buildDashboardApp } from '../src/dashboard/app.ts';
 import { sqlDocuments } from './sql-documents.ts';
 // No application loads these statements.
-import '../src/db/recount.ts';
+import '../src/db/copies/recount.ts';
 import { createLogger } from '../src/http/logging.ts';
-import { openApiText, type Publisher } from '../src/http/openapi.ts';
+import { openApiText, type Publisher } from '../src/http/openapi/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */

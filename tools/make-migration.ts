@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
-import { type Migration, MigrationError, migrateDatabase, readMigrations } from '../src/db/migrate.ts';
+import { type Migration, MigrationError, migrateDatabase, readMigrations } from '../src/db/server/migrate.ts';
 import { describeSchema, differences, functionsOf, type SchemaDescription } from './describe-schema.ts';
 import { dangersOf, GENERATED_COLUMN, REWRITE_ACCEPTED } from './migration-rules.ts';
 

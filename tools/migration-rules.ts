@@ -1,4 +1,4 @@
-import type { Migration } from '../src/db/migrate.ts';
+import type { Migration } from '../src/db/server/migrate.ts';
 
 /** What a migration must not do to tables that are in use. docs/changing-it.md says how to do it instead. */
 

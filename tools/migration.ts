@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import config from '../drizzle.config.ts';
-import { databaseUrl, startEmbeddedPostgres } from '../src/db/embedded.ts';
+import { databaseUrl, startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { MigrationRefused, makeMigration } from './make-migration.ts';
 
 const USAGE = 'Usage: npm run migration -- --name what_changes --why "the reason" [--rewrite]';

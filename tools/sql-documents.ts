@@ -2,7 +2,7 @@ import { getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import { format } from 'sql-formatter';
 import * as schema from '../src/db/schema/index.ts';
-import { allStatements, type Statement } from '../src/db/statement.ts';
+import { allStatements, type Statement } from '../src/db/sql/statement.ts';
 
 /** Removes the quotes that a name does not need, for easier reading. Text constants stay as they are. */
 const withoutNeedlessQuotes = (text: string): string =>

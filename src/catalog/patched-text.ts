@@ -1,5 +1,5 @@
-import { parseJson } from '../db/json.ts';
-import { inTransaction, type OrganizationScope } from '../db/scope.ts';
+import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import { parseJson } from '../db/sql/json.ts';
 import { validationFailed } from '../errors.ts';
 import { pathOf } from '../http/validation.ts';
 import { textFault } from './product-text.ts';

@@ -1,20 +1,20 @@
 import { sql } from 'drizzle-orm';
-import { defineArchive } from '../db/archive.ts';
-import { builder, named } from '../db/builder.ts';
-import { defineCopies } from '../db/copies.ts';
-import { columnsOf, fieldsOf } from '../db/fields.ts';
-import { defineKeptGet, defineLockedGet } from '../db/get.ts';
-import { newId } from '../db/ids.ts';
-import { type Json, jsonArray } from '../db/json.ts';
-import { contains, defineList, equals, newestFirst } from '../db/list.ts';
-import { addLive } from '../db/live-count.ts';
-import { defineEnd, definePatch, writeRecord } from '../db/patch.ts';
-import type { Queries } from '../db/queries.ts';
-import { organizationParam, type RecordKey } from '../db/resource.ts';
-import { placeholdersOf, rowValues } from '../db/row.ts';
+import { defineCopies } from '../db/copies/copies.ts';
+import { defineArchive } from '../db/define/archive.ts';
+import { defineKeptGet, defineLockedGet } from '../db/define/get.ts';
+import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { addLive } from '../db/define/live-count.ts';
+import { defineEnd, definePatch, writeRecord } from '../db/define/patch.ts';
+import { organizationParam, type RecordKey } from '../db/define/view.ts';
+import type { Queries } from '../db/run/queries.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
 import { liveProducts, products, productVariants } from '../db/schema/catalog.ts';
-import type { OrganizationScope } from '../db/scope.ts';
-import { type Params, prepared, step, unprepared } from '../db/statement.ts';
+import { builder, named } from '../db/sql/builder.ts';
+import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { newId } from '../db/sql/ids.ts';
+import { type Json, jsonArray } from '../db/sql/json.ts';
+import { placeholdersOf, rowValues } from '../db/sql/row.ts';
+import { type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
 import {
   CatalogProduct,
   type CatalogProductCreate,

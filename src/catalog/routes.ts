@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
-import { once } from '../http/idempotency.ts';
-import { json } from '../http/json.ts';
-import { responses } from '../http/openapi.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi/openapi.ts';
 import { withinTextLimit } from './patched-text.ts';
 import {
   archiveCatalogProduct,
@@ -38,7 +38,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: responses({ status: 200, schema: CatalogProductList, description: 'A page of products.' }),
       },
     },
-    async (request, reply) => json(reply, await listCatalogProducts(request.scope, request.query)),
+    async (request, reply) => answerJson(reply, await listCatalogProducts(request.scope, request.query)),
   );
 
   app.post(
@@ -54,7 +54,8 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }),
       },
     },
-    async (request, reply) => once(request, reply, 201, (scope) => createCatalogProduct(scope, request.body)),
+    async (request, reply) =>
+      idempotently(request, reply, 201, (scope) => createCatalogProduct(scope, request.body)),
   );
 
   app.get(
@@ -73,7 +74,8 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         ),
       },
     },
-    async (request, reply) => json(reply, await getCatalogProduct(request.scope, request.params.productId)),
+    async (request, reply) =>
+      answerJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
   );
 
   app.patch(
@@ -100,7 +102,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
           updateCatalogProduct(within, productId, request.body),
         ),
       );
-      return json(reply, updated);
+      return answerJson(reply, updated);
     },
   );
 
@@ -129,7 +131,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
       const archived = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
         archiveCatalogProduct(scope, productId),
       );
-      return json(reply, archived);
+      return answerJson(reply, archived);
     },
   );
   done();

@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts';
-import { distributeDatabase } from '../db/distribute.ts';
+import { distributeDatabase } from '../db/server/distribute.ts';
 
 /** Spreads the tables over the workers of a Citus cluster. It says what moved, or in one line why nothing did. */
 try {

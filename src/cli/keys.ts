@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import type { Database } from '../db/client.ts';
-import { type Json, parseJson } from '../db/json.ts';
-import { MAX_LIMIT } from '../db/list.ts';
-import { type OrganizationScope, scopeTo } from '../db/scope.ts';
+import { MAX_LIMIT } from '../db/define/list.ts';
+import type { Database } from '../db/run/client.ts';
+import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
+import { type Json, parseJson } from '../db/sql/json.ts';
 import { validate } from '../http/validation.ts';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../keys/repository.ts';
 import { type ApiKey, ApiKeyCreate } from '../keys/schema.ts';
@@ -50,7 +50,7 @@ function required(options: Options, name: keyof Options): string {
 }
 
 /** The organization that the person names. Where several have that name, the person must give the id. */
-async function organizationOf(db: Database, options: Options): Promise<OrganizationScope> {
+async function scopeOf(db: Database, options: Options): Promise<OrganizationScope> {
   const wanted = required(options, 'organization');
   const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
   const [organization] = found;
@@ -100,7 +100,7 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
     console.log(`${id}  ${name}`);
   },
   list: async (db, options) => {
-    const scope = await organizationOf(db, options);
+    const scope = await scopeOf(db, options);
     for (let offset = 0; ; offset += MAX_LIMIT) {
       const { data } = parseJson(await listApiKeys(scope, { limit: MAX_LIMIT, offset }));
       for (const key of data) {
@@ -114,14 +114,14 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   },
   issue: async (db, options) => {
     const input = newKeyInput(options);
-    printNewKey(await issueApiKey(await organizationOf(db, options), input));
+    printNewKey(await issueApiKey(await scopeOf(db, options), input));
   },
   rotate: async (db, options) => {
     const overlap = seconds('overlap', options.overlap ?? '24h');
-    printNewKey(await rotateApiKey(await organizationOf(db, options), required(options, 'id'), overlap));
+    printNewKey(await rotateApiKey(await scopeOf(db, options), required(options, 'id'), overlap));
   },
   revoke: async (db, options) => {
-    const revoked = await revokeApiKey(await organizationOf(db, options), required(options, 'id'));
+    const revoked = await revokeApiKey(await scopeOf(db, options), required(options, 'id'));
     console.log(`Revoked at ${parseJson(revoked).revokedAt}`);
   },
 };

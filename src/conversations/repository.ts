@@ -1,10 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import { fieldsOf } from '../db/fields.ts';
-import { isId } from '../db/ids.ts';
-import { type Fields, isoTime, type Json, jsonRows } from '../db/json.ts';
-import { contains, defineList, equals, newestFirst } from '../db/list.ts';
-import { missing, type RecordKey, rowOf } from '../db/resource.ts';
+import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
 import {
   channelMessages,
   conversations,
@@ -13,8 +11,10 @@ import {
   threads,
   whatsappMessages,
 } from '../db/schema/index.ts';
-import type { OrganizationScope } from '../db/scope.ts';
-import { type Params, prepared } from '../db/statement.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
+import { isId } from '../db/sql/ids.ts';
+import { type Fields, isoTime, type Json, jsonRows } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   Conversation,
   ConversationListQuery,

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { json } from '../http/json.ts';
-import { responses } from '../http/openapi.ts';
+import { answerJson } from '../http/answers.ts';
+import { responses } from '../http/openapi/openapi.ts';
 import { getTranscript, listConversations } from './repository.ts';
 import {
   ConversationList,
@@ -30,7 +30,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         }),
       },
     },
-    async (request, reply) => json(reply, await listConversations(request.scope, request.query)),
+    async (request, reply) => answerJson(reply, await listConversations(request.scope, request.query)),
   );
 
   app.get(
@@ -51,7 +51,10 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
       },
     },
     async (request, reply) =>
-      json(reply, await getTranscript(request.scope, request.params.conversationId, request.query.limit)),
+      answerJson(
+        reply,
+        await getTranscript(request.scope, request.params.conversationId, request.query.limit),
+      ),
   );
   done();
 };

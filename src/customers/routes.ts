@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
-import { once } from '../http/idempotency.ts';
-import { json } from '../http/json.ts';
-import { responses } from '../http/openapi.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi/openapi.ts';
 import {
   archiveCustomer,
   createCustomer,
@@ -37,7 +37,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
       },
     },
-    async (request, reply) => json(reply, await listCustomers(request.scope, request.query)),
+    async (request, reply) => answerJson(reply, await listCustomers(request.scope, request.query)),
   );
 
   app.post(
@@ -56,7 +56,8 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         ),
       },
     },
-    async (request, reply) => once(request, reply, 201, (scope) => createCustomer(scope, request.body)),
+    async (request, reply) =>
+      idempotently(request, reply, 201, (scope) => createCustomer(scope, request.body)),
   );
 
   app.get(
@@ -75,7 +76,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         ),
       },
     },
-    async (request, reply) => json(reply, await getCustomer(request.scope, request.params.customerId)),
+    async (request, reply) => answerJson(reply, await getCustomer(request.scope, request.params.customerId)),
   );
 
   app.patch(
@@ -101,7 +102,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
       const updated = await ifMatch(request, lockCustomer, customerId, (scope) =>
         updateCustomer(scope, customerId, request.body),
       );
-      return json(reply, updated);
+      return answerJson(reply, updated);
     },
   );
 
@@ -130,7 +131,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
       const archived = await ifMatch(request, lockCustomer, customerId, (scope) =>
         archiveCustomer(scope, customerId),
       );
-      return json(reply, archived);
+      return answerJson(reply, archived);
     },
   );
   done();

@@ -1,23 +1,23 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/client.ts';
+import type { Database } from '../db/run/client.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
-import { PATIENCE, type Patience } from '../http/connections.ts';
 import { setCacheControl } from '../http/headers.ts';
 import { type HealthOptions, healthRoutes } from '../http/health.ts';
+import { PATIENCE, type Patience } from '../http/load/connections.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { type DocumentOptions, documentApi, type Publisher } from '../http/openapi.ts';
+import { type DocumentOptions, documentApi, type Publisher } from '../http/openapi/openapi.ts';
 import { createHttpServer } from '../http/server.ts';
 import { referencePage } from '../reference/page.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { authenticateDashboard, openOrganization } from './authentication.ts';
-import { conversationRoutes } from './conversations/routes.ts';
+import { dashboardConversationRoutes } from './conversations/routes.ts';
 import { messageRoutes } from './messages/routes.ts';
-import { opportunityRoutes } from './opportunities/routes.ts';
+import { dashboardOpportunityRoutes } from './opportunities/routes.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { pipelineStageRoutes } from './pipeline-stages/routes.ts';
 import { productRoutes } from './products/routes.ts';
-import { quoteRoutes } from './quotes/routes.ts';
+import { dashboardQuoteRoutes } from './quotes/routes.ts';
 import { teamMemberRoutes } from './team-members/routes.ts';
 
 export type DashboardOptions = {
@@ -101,10 +101,10 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(productRoutes, { now });
           organization.register(pipelineStageRoutes);
           organization.register(teamMemberRoutes);
-          organization.register(opportunityRoutes);
-          organization.register(conversationRoutes);
+          organization.register(dashboardOpportunityRoutes);
+          organization.register(dashboardConversationRoutes);
           organization.register(messageRoutes);
-          organization.register(quoteRoutes, { storage, links, now });
+          organization.register(dashboardQuoteRoutes, { storage, links, now });
           done();
         },
         { prefix: '/organizations/:organizationId' },

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Database } from '../db/client.ts';
+import type { Database } from '../db/run/client.ts';
 import { ApiError } from '../errors.ts';
 import { presentedToken } from '../http/authentication.ts';
 import { callerOf } from '../http/caller.ts';

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import type { Archived } from '../db/archive.ts';
-import type { Json } from '../db/json.ts';
-import type { Put } from '../db/put.ts';
-import type { OrganizationScope } from '../db/scope.ts';
+import type { Archived } from '../db/define/archive.ts';
+import type { Put } from '../db/define/put.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
+import type { Json } from '../db/sql/json.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
+import { answerJson } from '../http/answers.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { json } from '../http/json.ts';
-import { responses } from '../http/openapi.ts';
+import { responses } from '../http/openapi/openapi.ts';
 import { ArchivedRecord, uuidParams } from './params.ts';
 
 /** Routes of a record whose owner makes its id: PUT writes all of it, DELETE archives it. */
@@ -76,7 +76,7 @@ export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
         (scope) => lock(scope, id).catch(orUndefined),
         (scope) => put(scope, id, request.body as z.output<Body>),
       );
-      return json(reply, body, created ? 201 : 200);
+      return answerJson(reply, body, created ? 201 : 200);
     },
   );
 }
@@ -100,7 +100,7 @@ export function archiveRoute(
     },
     async (request, reply) => {
       const id = idIn(request.params, idName);
-      return json(reply, await ifMatch(request, lock, id, (scope) => archive(scope, id)));
+      return answerJson(reply, await ifMatch(request, lock, id, (scope) => archive(scope, id)));
     },
   );
 }

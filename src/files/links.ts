@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { OrganizationScope } from '../db/scope.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
 
 /** What a download link gives access to. */
 export type LinkedFile = { organizationId: string; attachmentId: string };

@@ -4,7 +4,7 @@ import { mkdir, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { UUID } from '../db/ids.ts';
+import { UUID } from '../db/sql/ids.ts';
 import { serviceUnavailable } from '../errors.ts';
 import type { LinkedFile } from './links.ts';
 

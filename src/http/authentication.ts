@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Database } from '../db/client.ts';
-import { type OrganizationScope, scopeTo } from '../db/scope.ts';
+import type { Database } from '../db/run/client.ts';
+import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { ApiError } from '../errors.ts';
 import { isWellFormedKey } from '../keys/api-key.ts';
 import type { KeyCache } from '../keys/cache.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Json } from '../db/json.ts';
-import type { Put } from '../db/put.ts';
-import { inTransaction, type OrganizationScope } from '../db/scope.ts';
+import type { Put } from '../db/define/put.ts';
+import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import type { Json } from '../db/sql/json.ts';
 import { ApiError } from '../errors.ts';
 import { isCacheable } from './headers.ts';
 

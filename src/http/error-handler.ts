@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isCertainlyUndone, isDatabaseFault, isSafeToRepeat } from '../db/faults.ts';
+import { isCertainlyUndone, isDatabaseFault, isSafeToRepeat } from '../db/run/faults.ts';
 import {
   ApiError,
   errorBody,

@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { claimKey, findAnswer, keepAnswer } from '../db/idempotency.ts';
-import type { Json } from '../db/json.ts';
-import { inTransaction, type OrganizationScope } from '../db/scope.ts';
+import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import type { Json } from '../db/sql/json.ts';
 import { ApiError, validationFailed } from '../errors.ts';
+import { claimKey, findAnswer, keepAnswer } from '../idempotency/repository.ts';
+import { answerJson } from './answers.ts';
 import { presentedToken } from './authentication.ts';
-import { json } from './json.ts';
 
 /**
  * Idempotency-Key: the same POST sent again is answered with the first answer, and does nothing. As in the IETF draft
@@ -88,7 +88,7 @@ const headersOf = (reply: FastifyReply): Record<string, string> =>
  * @param bodyHash SHA-256 of a body that the route has read itself; default: that of the JSON body
  * @throws IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, and what `work` throws: then the key is not used up
  */
-export async function once<T>(
+export async function idempotently<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   status: 200 | 201,
@@ -96,7 +96,7 @@ export async function once<T>(
   bodyHash?: Buffer,
 ): Promise<Json<T>> {
   const key = keyOf(request);
-  if (key === undefined) return json(reply, await work(request.scope), status);
+  if (key === undefined) return answerJson(reply, await work(request.scope), status);
   const isSecret = request.routeOptions.config.credential ?? false;
   const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathOf(request)}\n${key}`);
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
@@ -122,5 +122,5 @@ export async function once<T>(
   });
   // Not before the transaction has ended: the answer that it failed would carry them too.
   if (first) reply.headers(first.headers).header('idempotency-replayed', 'true');
-  return json(reply, answer, first?.status ?? status);
+  return answerJson(reply, answer, first?.status ?? status);
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
-import { sqlState, violatedConstraint } from '../db/faults.ts';
-import type { OrganizationScope } from '../db/scope.ts';
+import { sqlState, violatedConstraint } from '../db/run/faults.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
 
 /**
  * What a log line may have of an error. The message of a data error quotes the data, so the code and the constraint

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Database } from '../db/client.ts';
+import type { Database } from '../db/run/client.ts';
 import type { RefusalReason } from '../errors.ts';
 import type { KeyCache } from '../keys/cache.ts';
 

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { LruMap } from 'toad-cache';
 import { ApiError } from '../errors.ts';
-import { type KnownKey, nameOf } from '../keys/repository.ts';
+import { type KnownKey, usageName } from '../keys/repository.ts';
 import { provesCopy } from './conditional.ts';
-import { isInner } from './inner.ts';
+import { isInner } from './load/inner.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -119,14 +119,14 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
       const reset = tell(reply, limit, count);
       done(count.consumedPoints > limit ? exceeded(limit, reset) : undefined);
     };
-    limiter.penalty(nameOf(key)).then(counted, done);
+    limiter.penalty(usageName(key)).then(counted, done);
   });
 
   /** Does not count an answer that nothing changed, unless this key had its share of them. */
   async function takeBack(key: KnownKey, reply: FastifyReply): Promise<void> {
-    const { consumedPoints } = await free.penalty(nameOf(key));
+    const { consumedPoints } = await free.penalty(usageName(key));
     if (consumedPoints > FREE_TIMES * limitOf(key)) return;
-    tell(reply, limitOf(key), await limiter.reward(nameOf(key)));
+    tell(reply, limitOf(key), await limiter.reward(usageName(key)));
   }
 
   app.addHook('onSend', (request, reply, payload, done) => {

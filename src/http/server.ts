@@ -5,7 +5,6 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
 import { answerConditionally } from './conditional.ts';
-import { answerInOrder, endConnections, PATIENCE, type Patience, slowClientLimits } from './connections.ts';
 import {
   answerClientError,
   answerFrameworkError,
@@ -15,10 +14,17 @@ import {
 } from './error-handler.ts';
 import { everyAnswer } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
-import { readJsonBodies } from './json-bodies.ts';
+import {
+  answerInOrder,
+  endConnections,
+  PATIENCE,
+  type Patience,
+  slowClientLimits,
+} from './load/connections.ts';
+import { readJsonBodies } from './load/json-bodies.ts';
+import { boundUnsent } from './load/unsent.ts';
 import { logRequests } from './logging.ts';
 import { type Metrics, observeRequests } from './metrics.ts';
-import { boundUnsent } from './unsent.ts';
 import { validatorCompiler } from './validation.ts';
 
 export type HttpServerOptions = {

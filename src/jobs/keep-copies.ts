@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { productCopies } from '../catalog/repository.ts';
 import { customerCopies } from '../customers/repository.ts';
-import type { Database } from '../db/client.ts';
-import type { Batch, Copies } from '../db/copies.ts';
-import { type OrganizationScope, scopeTo } from '../db/scope.ts';
+import type { Batch, Copies } from '../db/copies/copies.ts';
+import type { Database } from '../db/run/client.ts';
+import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { allOrganizations } from '../organizations/repository.ts';
 
 /** Read rows and search rows, which are kept beside the records. */

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { purgeCatalogProducts } from '../catalog/repository.ts';
 import { retainedSince } from '../catalog/retention.ts';
-import type { Database } from '../db/client.ts';
+import type { Database } from '../db/run/client.ts';
 
 export type PurgeOptions = {
   db: Database;

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/client.ts';
-import { findDrift, mendDrift } from '../db/recount.ts';
-import { scopeTo } from '../db/scope.ts';
+import { findDrift, mendDrift } from '../db/copies/recount.ts';
+import type { Database } from '../db/run/client.ts';
+import { scopeTo } from '../db/run/scope.ts';
 import { allOrganizations } from '../organizations/repository.ts';
 
 export type RecountOptions = {

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/client.ts';
+import type { Database } from '../db/run/client.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { keepCopies } from './keep-copies.ts';
 import { JOB_LOCKS, withJobLock } from './lock.ts';

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/client.ts';
+import type { Database } from '../db/run/client.ts';
 import { type FileStorage, type StoredEntry, storageKey } from '../files/storage.ts';
 import { orphanedFiles } from '../quotes/repository.ts';
 

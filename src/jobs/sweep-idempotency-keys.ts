@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { sweepKeys } from '../db/idempotency.ts';
-import type { Queries } from '../db/queries.ts';
+import type { Queries } from '../db/run/queries.ts';
+import { sweepKeys } from '../idempotency/repository.ts';
 
 export type SweepKeysOptions = {
   db: Queries;

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import pg from 'pg';
 import { LruMap } from 'toad-cache';
-import type { Queries } from '../db/queries.ts';
+import type { Queries } from '../db/run/queries.ts';
 import { REFUSALS } from '../errors.ts';
 import { hashKey } from './api-key.ts';
-import { findKeys, KEY_CHANNEL, type KnownKey, nameOf, saveKeyUsage, sendBeat } from './repository.ts';
+import { findKeys, KEY_CHANNEL, type KnownKey, saveKeyUsage, sendBeat, usageName } from './repository.ts';
 
 /** Answers whose key it is, from memory where that is safe. */
 export type KeyCache = {
@@ -184,12 +184,12 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
       await saveKeyUsage(db, batch);
     } catch (error) {
       logger.warn({ err: error }, 'key usage was not saved; it will be with the next');
-      for (const entry of batch) if (!usage.has(nameOf(entry.key))) usage.set(nameOf(entry.key), entry);
+      for (const entry of batch) if (!usage.has(usageName(entry.key))) usage.set(usageName(entry.key), entry);
     }
   }
 
   function used(key: KnownKey, at: number): KnownKey {
-    usage.set(nameOf(key), { key, at });
+    usage.set(usageName(key), { key, at });
     return key;
   }
 

@@ -1,15 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { builder, named } from '../db/builder.ts';
-import { fieldsOf } from '../db/fields.ts';
-import { defineGet, defineLockedGet, getRecord } from '../db/get.ts';
-import { isId, newId } from '../db/ids.ts';
-import type { Json } from '../db/json.ts';
-import { defineList, newestFirst } from '../db/list.ts';
-import type { Queries } from '../db/queries.ts';
-import { missing, type RecordKey, rowOf } from '../db/resource.ts';
+import { defineGet, defineLockedGet, getRecord } from '../db/define/get.ts';
+import { defineList, newestFirst } from '../db/define/list.ts';
+import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
+import type { Queries } from '../db/run/queries.ts';
+import { inTransaction, type OrganizationId, type OrganizationScope } from '../db/run/scope.ts';
 import { apiKeys, issuedKeys } from '../db/schema/index.ts';
-import { inTransaction, type OrganizationId, type OrganizationScope } from '../db/scope.ts';
-import { type Params, prepared, step } from '../db/statement.ts';
+import { builder, named } from '../db/sql/builder.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
+import { isId, newId } from '../db/sql/ids.ts';
+import type { Json } from '../db/sql/json.ts';
+import { type Params, prepared, step } from '../db/sql/statement.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
@@ -30,7 +30,7 @@ export type KnownKey = {
 };
 
 /** What a key is counted under: two organizations may have the same ids. */
-export const nameOf = ({ organizationId, id }: KnownKey): string => `${organizationId} ${id}`;
+export const usageName = ({ organizationId, id }: KnownKey): string => `${organizationId} ${id}`;
 
 const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 

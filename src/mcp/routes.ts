@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { ApiError, type ErrorBody, errorBody, validationFailed } from '../errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
-import { INNER } from '../http/inner.ts';
+import { INNER } from '../http/load/inner.ts';
 import { type ApiDocument, type OperationTool, toolsOf } from './tools.ts';
 
 /**

@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import { fieldsOf } from '../db/fields.ts';
-import { defineGet } from '../db/get.ts';
-import { contains, defineList, equals, newestFirst } from '../db/list.ts';
+import { defineGet } from '../db/define/get.ts';
+import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
 import {
   customers,
   liveOpportunities,
@@ -11,6 +10,7 @@ import {
   reportedTemperature,
   teamMembers,
 } from '../db/schema/index.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
 import { Opportunity, OpportunityListQuery } from './schema.ts';
 
 /** Names come from the records themselves, also when these are archived. */

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { json } from '../http/json.ts';
-import { responses } from '../http/openapi.ts';
+import { answerJson } from '../http/answers.ts';
+import { responses } from '../http/openapi/openapi.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
 
@@ -24,7 +24,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         }),
       },
     },
-    async (request, reply) => json(reply, await listOpportunities(request.scope, request.query)),
+    async (request, reply) => answerJson(reply, await listOpportunities(request.scope, request.query)),
   );
 
   app.get(
@@ -43,7 +43,8 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         ),
       },
     },
-    async (request, reply) => json(reply, await getOpportunity(request.scope, request.params.opportunityId)),
+    async (request, reply) =>
+      answerJson(reply, await getOpportunity(request.scope, request.params.opportunityId)),
   );
   done();
 };

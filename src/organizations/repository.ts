@@ -1,14 +1,14 @@
 import { eq, sql } from 'drizzle-orm';
-import { builder, named } from '../db/builder.ts';
-import type { Database } from '../db/client.ts';
-import { fieldsOf } from '../db/fields.ts';
-import { isId, newId } from '../db/ids.ts';
-import { type Json, jsonRows } from '../db/json.ts';
-import type { Page } from '../db/list.ts';
-import type { Caller, Queries } from '../db/queries.ts';
+import type { Page } from '../db/define/list.ts';
+import type { Database } from '../db/run/client.ts';
+import type { Caller, Queries } from '../db/run/queries.ts';
+import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { organizations } from '../db/schema/index.ts';
-import { type OrganizationScope, scopeTo } from '../db/scope.ts';
-import { type Params, prepared } from '../db/statement.ts';
+import { builder, named } from '../db/sql/builder.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
+import { isId, newId } from '../db/sql/ids.ts';
+import { type Json, jsonRows } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import { type ApiError, notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
 

@@ -1,14 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import { builder, named } from '../db/builder.ts';
-import { fieldsOf } from '../db/fields.ts';
-import { isId } from '../db/ids.ts';
-import { contains, defineList, equals, newestFirst } from '../db/list.ts';
-import type { Queries } from '../db/queries.ts';
-import { missing, type RecordKey, recordOf } from '../db/resource.ts';
+import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { missing, type RecordKey, recordOf } from '../db/define/view.ts';
+import type { Queries } from '../db/run/queries.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
 import { customers, liveQuotes, organizations, quoteAttachments, quotes } from '../db/schema/index.ts';
-import type { OrganizationScope } from '../db/scope.ts';
-import { type Params, prepared } from '../db/statement.ts';
+import { builder, named } from '../db/sql/builder.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
+import { isId } from '../db/sql/ids.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import type { LinkedFile } from '../files/links.ts';
 import { Quote, QuoteListQuery } from './schema.ts';
 

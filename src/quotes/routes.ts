@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { toJson } from '../db/json.ts';
+import { toJson } from '../db/sql/json.ts';
 import type { FileLinks } from '../files/links.ts';
-import { json } from '../http/json.ts';
-import { responses } from '../http/openapi.ts';
+import { answerJson } from '../http/answers.ts';
+import { responses } from '../http/openapi/openapi.ts';
 import { listAttachments, listQuotes } from './repository.ts';
 import { QuoteAttachmentList, QuoteList, QuoteListQuery, QuoteParams } from './schema.ts';
 
@@ -22,7 +22,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         response: responses({ status: 200, schema: QuoteList, description: 'A page of quotes.' }),
       },
     },
-    async (request, reply) => json(reply, await listQuotes(request.scope, request.query)),
+    async (request, reply) => answerJson(reply, await listQuotes(request.scope, request.query)),
   );
 
   app.get(
@@ -50,7 +50,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
           url: await links.sign(request.scope, attachment),
         })),
       );
-      return json(reply, toJson({ data }));
+      return answerJson(reply, toJson({ data }));
     },
   );
   done();

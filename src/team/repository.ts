@@ -1,6 +1,6 @@
-import { fieldsOf } from '../db/fields.ts';
-import { defineList, oldestFirst } from '../db/list.ts';
+import { defineList, oldestFirst } from '../db/define/list.ts';
 import { activeMembers, teamMembers } from '../db/schema/index.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
 import { TeamMember, TeamMemberListQuery } from './schema.ts';
 
 export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers) };

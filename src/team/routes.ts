@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { json } from '../http/json.ts';
-import { responses } from '../http/openapi.ts';
+import { answerJson } from '../http/answers.ts';
+import { responses } from '../http/openapi/openapi.ts';
 import { listTeamMembers } from './repository.ts';
 import { TeamMemberList, TeamMemberListQuery } from './schema.ts';
 
@@ -18,7 +18,7 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
         response: responses({ status: 200, schema: TeamMemberList, description: 'A page of team members.' }),
       },
     },
-    async (request, reply) => json(reply, await listTeamMembers(request.scope, request.query)),
+    async (request, reply) => answerJson(reply, await listTeamMembers(request.scope, request.query)),
   );
   done();
 };

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Database } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/run/client.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { KeyCache } from '../../src/keys/cache.ts';
 

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { archiveCatalogProduct } from '../../src/catalog/repository.ts';
-import { parseJson } from '../../src/db/json.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import { entityTag } from '../../src/http/conditional.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { buildDashboard, furnish, TOKEN, useDashboard } from '../dashboard/dashboard.ts';

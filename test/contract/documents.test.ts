@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Database } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/run/client.ts';
 import { ApiError, type ErrorCode, errorCodes } from '../../src/errors.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { KeyCache } from '../../src/keys/cache.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { type DatabaseOptions, openDatabase } from '../../src/db/client.ts';
+import { type DatabaseOptions, openDatabase } from '../../src/db/run/client.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';

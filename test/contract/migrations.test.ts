@@ -3,8 +3,13 @@ import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import config from '../../drizzle.config.ts';
-import { latestMigration, type Migration, migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
 import * as schema from '../../src/db/schema/index.ts';
+import {
+  latestMigration,
+  type Migration,
+  migrateDatabase,
+  readMigrations,
+} from '../../src/db/server/migrate.ts';
 import { describeSchema, differences, functionsOf } from '../../tools/describe-schema.ts';
 import { dangersOf, refusedByCluster } from '../../tools/migration-rules.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { listCustomers } from '../../src/customers/repository.ts';
-import { MAX_LIMIT } from '../../src/db/list.ts';
+import { MAX_LIMIT } from '../../src/db/define/list.ts';
 import { operationsOf, readDocument } from '../support/contract.ts';
 import { conversation, customer, member, message, opportunity, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';

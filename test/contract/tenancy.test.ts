@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseJson } from '../../src/db/json.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { makeKey } from '../../src/keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../../src/keys/repository.ts';

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { newId } from '../../src/db/ids.ts';
-import { parseJson } from '../../src/db/json.ts';
-import { migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
-import { scopeTo } from '../../src/db/scope.ts';
+import { scopeTo } from '../../src/db/run/scope.ts';
+import { migrateDatabase, readMigrations } from '../../src/db/server/migrate.ts';
+import { newId } from '../../src/db/sql/ids.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { compareCopies, keepCopies } from '../../src/jobs/keep-copies.ts';
 import { recountLive } from '../../src/jobs/recount.ts';

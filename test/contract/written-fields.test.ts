@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/db/ids.ts';
 import { searchedCustomerFields, searchedProductFields } from '../../src/db/schema/index.ts';
+import { newId } from '../../src/db/sql/ids.ts';
 import { readDocument, type Schema } from '../support/contract.ts';
 import { type Agency, useService } from '../support/service.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard/app.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { openApiText } from '../../src/http/openapi.ts';
+import { openApiText } from '../../src/http/openapi/openapi.ts';
 import { contractOf } from '../support/contract.ts';
 import { type Agency, type Reply, type Service, useService } from '../support/service.ts';
 

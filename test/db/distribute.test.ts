@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vites
 import '../../src/dashboard/app.ts';
 import '../../src/jobs/schedule.ts';
 import '../../src/jobs/recount.ts';
-import { ClusterError, distributeDatabase, distributedTables } from '../../src/db/distribute.ts';
-import { migrateDatabase, readMigrations } from '../../src/db/migrate.ts';
-import { allStatements } from '../../src/db/statement.ts';
+import { ClusterError, distributeDatabase, distributedTables } from '../../src/db/server/distribute.ts';
+import { migrateDatabase, readMigrations } from '../../src/db/server/migrate.ts';
+import { allStatements } from '../../src/db/sql/statement.ts';
 import { refusedByCluster } from '../../tools/migration-rules.ts';
 import { administer, createClusterDatabase, createTestDatabase } from '../support/databases.ts';
 import { useService } from '../support/service.ts';

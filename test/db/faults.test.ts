@@ -6,7 +6,7 @@ import {
   isTransient,
   sqlState,
   violatedConstraint,
-} from '../../src/db/faults.ts';
+} from '../../src/db/run/faults.ts';
 
 const fromServer = (code: string, constraint?: string) =>
   Object.assign(new Error('of PostgreSQL'), { code, severity: 'ERROR', constraint });

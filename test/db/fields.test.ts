@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CatalogProduct, CatalogProductCreate, CatalogProductUpdate } from '../../src/catalog/schema.ts';
 import { Customer, CustomerCreate, CustomerUpdate } from '../../src/customers/schema.ts';
-import { columnsOf, fieldsOf } from '../../src/db/fields.ts';
-import { jsonRows } from '../../src/db/json.ts';
 import { customers, products, teamMembers } from '../../src/db/schema/index.ts';
-import { type Params, prepared } from '../../src/db/statement.ts';
+import { columnsOf, fieldsOf } from '../../src/db/sql/field-columns.ts';
+import { jsonRows } from '../../src/db/sql/json.ts';
+import { type Params, prepared } from '../../src/db/sql/statement.ts';
 import { TeamMember } from '../../src/team/schema.ts';
 
 /** What the compiler refuses stands here as an expected error: `npm run verify` fails when it is refused no more. */

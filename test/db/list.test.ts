@@ -1,11 +1,18 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { listCustomers } from '../../src/customers/repository.ts';
-import { fieldsOf } from '../../src/db/fields.ts';
-import { contains, defineList, equals, hasEntry, newestFirst, oldestFirst } from '../../src/db/list.ts';
-import type { Queries } from '../../src/db/queries.ts';
+import {
+  contains,
+  defineList,
+  equals,
+  hasEntry,
+  newestFirst,
+  oldestFirst,
+} from '../../src/db/define/list.ts';
+import type { Queries } from '../../src/db/run/queries.ts';
 import { activeMembers, customers, liveCustomers, teamMembers } from '../../src/db/schema/index.ts';
-import { type Statement, type Step, step } from '../../src/db/statement.ts';
+import { fieldsOf } from '../../src/db/sql/field-columns.ts';
+import { type Statement, type Step, step } from '../../src/db/sql/statement.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService();

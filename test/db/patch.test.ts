@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newId } from '../../src/db/ids.ts';
-import { allStatements } from '../../src/db/statement.ts';
+import { newId } from '../../src/db/sql/ids.ts';
+import { allStatements } from '../../src/db/sql/statement.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 /** What a PATCH writes. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, inject, test } from 'vitest';
-import { checkPooler } from '../../src/db/pooler.ts';
-import { type Params, prepared, step, unprepared } from '../../src/db/statement.ts';
+import { checkPooler } from '../../src/db/server/pooler.ts';
+import { type Params, prepared, step, unprepared } from '../../src/db/sql/statement.ts';
 import { pooled } from '../support/databases.ts';
 import { useService } from '../support/service.ts';
 

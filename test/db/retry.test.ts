@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Queries } from '../../src/db/queries.ts';
-import { prepared, unprepared } from '../../src/db/statement.ts';
+import type { Queries } from '../../src/db/run/queries.ts';
+import { prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { useService } from '../support/service.ts';
 
 /** What PostgreSQL undoes for the sake of another transaction is run again, and its caller sees only the result. */

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { columnList, columnsFrom, nextUpdatedAt, placeholdersOf, rowValues } from '../../src/db/row.ts';
 import { customers } from '../../src/db/schema/index.ts';
-import { type Params, textOf, unprepared } from '../../src/db/statement.ts';
+import { columnList, columnsFrom, nextUpdatedAt, placeholdersOf, rowValues } from '../../src/db/sql/row.ts';
+import { type Params, textOf, unprepared } from '../../src/db/sql/statement.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService();

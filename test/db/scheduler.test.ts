@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CALM_LINE, createScheduler, FLOOD_LINE, type Scheduler } from '../../src/db/scheduler.ts';
+import { CALM_LINE, createScheduler, FLOOD_LINE, type Scheduler } from '../../src/db/run/scheduler.ts';
 import { REFUSALS } from '../../src/errors.ts';
 
 /** Work whose end the test decides, and the order in which it began. */

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import type pg from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/db/client.ts';
-import { openPool } from '../../src/db/pool.ts';
-import { shareTrips } from '../../src/db/shared-trips.ts';
-import { type Params, prepared, type Statement, step } from '../../src/db/statement.ts';
+import { openDatabase } from '../../src/db/run/client.ts';
+import { openPool } from '../../src/db/run/pool.ts';
+import { shareTrips } from '../../src/db/run/shared-trips.ts';
+import { type Params, prepared, type Statement, step } from '../../src/db/sql/statement.ts';
 import { administer } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
 

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { openDatabase } from '../../src/db/client.ts';
-import { refusalOf } from '../../src/db/faults.ts';
-import type { Queries } from '../../src/db/queries.ts';
-import { type Params, prepared, step } from '../../src/db/statement.ts';
+import { openDatabase } from '../../src/db/run/client.ts';
+import { refusalOf } from '../../src/db/run/faults.ts';
+import type { Queries } from '../../src/db/run/queries.ts';
+import { type Params, prepared, step } from '../../src/db/sql/statement.ts';
 import { useService } from '../support/service.ts';
 
 /** Steps that are written together. */

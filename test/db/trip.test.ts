@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { sendTogether } from '../../src/db/trip.ts';
+import { sendTogether } from '../../src/db/run/trip.ts';
 
 /** Statements that travel together over one connection. */
 

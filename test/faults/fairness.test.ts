@@ -13,9 +13,9 @@ import {
   summed,
   timed,
 } from '../../bench/traffic.ts';
-import { openDatabase } from '../../src/db/client.ts';
-import { parseJson } from '../../src/db/json.ts';
-import { scopeTo } from '../../src/db/scope.ts';
+import { openDatabase } from '../../src/db/run/client.ts';
+import { scopeTo } from '../../src/db/run/scope.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import { makeKey } from '../../src/keys/api-key.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { createTestDatabase, type TestDatabase } from '../support/databases.ts';

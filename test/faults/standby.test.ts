@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { migrateDatabase } from '../../src/db/migrate.ts';
+import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { administer, asService, serviceRole } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
 import { openAgency, openClient, openInstance, type Send, TOKEN } from './instance.ts';

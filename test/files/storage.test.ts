@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../src/db/ids.ts';
+import { newId } from '../../src/db/sql/ids.ts';
 import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
 import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
 

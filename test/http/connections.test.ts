@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import type { onRequestHookHandler } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { listen, PATIENCE, type Patience } from '../../src/http/connections.ts';
+import { listen, PATIENCE, type Patience } from '../../src/http/load/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { latestMigration } from '../../src/db/migrate.ts';
-import { checkDatabase } from '../../src/db/readiness.ts';
+import { latestMigration } from '../../src/db/server/migrate.ts';
+import { checkDatabase } from '../../src/db/server/readiness.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { healthRoutes } from '../../src/http/health.ts';
 import { createLogger } from '../../src/http/logging.ts';

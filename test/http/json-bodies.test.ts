@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CatalogProductCreate } from '../../src/catalog/schema.ts';
-import { excessOf } from '../../src/http/json-bodies.ts';
+import { excessOf } from '../../src/http/load/json-bodies.ts';
 import { validatorCompiler } from '../../src/http/validation.ts';
 import { useService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';

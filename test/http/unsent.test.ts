@@ -2,8 +2,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { handleErrors } from '../../src/http/error-handler.ts';
+import { boundUnsent } from '../../src/http/load/unsent.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { boundUnsent } from '../../src/http/unsent.ts';
 import { exchange, requestBytes } from '../support/socket.ts';
 
 const MIB = 1024 * 1024;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { newId } from '../../src/db/ids.ts';
+import { newId } from '../../src/db/sql/ids.ts';
 import { diskStorage, storageKey } from '../../src/files/storage.ts';
 import { JOB_LOCKS, withJobLock } from '../../src/jobs/lock.ts';
 import { PROGRAM } from '../support/process.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../src/db/ids.ts';
+import { newId } from '../../src/db/sql/ids.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../../src/jobs/sweep-files.ts';

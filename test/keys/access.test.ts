@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { parseJson } from '../../src/db/json.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { operationsOf, readDocument } from '../support/contract.ts';
 import { customer } from '../support/records.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, inject, test, vi } from 'vitest';
-import { parseJson } from '../../src/db/json.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { hashKey } from '../../src/keys/api-key.ts';
 import { openKeyCache } from '../../src/keys/cache.ts';

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/run/client.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';

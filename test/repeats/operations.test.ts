@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { archiveCatalogProduct } from '../../src/catalog/repository.ts';
-import { parseJson } from '../../src/db/json.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { useDashboard } from '../dashboard/dashboard.ts';
 import type { Document } from '../support/contract.ts';

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { distributeDatabase } from '../../src/db/distribute.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
+import { distributeDatabase } from '../../src/db/server/distribute.ts';
+import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
+import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { administer, EMPTY_TEMPLATE, formCluster, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
 
 /**

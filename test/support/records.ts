@@ -12,9 +12,9 @@ import { putQuote, recordAttachment, storeAttachment } from '../../src/dashboard
 import { QuotePut } from '../../src/dashboard/quotes/schema.ts';
 import { putTeamMember } from '../../src/dashboard/team-members/repository.ts';
 import { TeamMemberPut } from '../../src/dashboard/team-members/schema.ts';
-import { newId } from '../../src/db/ids.ts';
-import { parseJson } from '../../src/db/json.ts';
-import type { Put } from '../../src/db/put.ts';
+import type { Put } from '../../src/db/define/put.ts';
+import { newId } from '../../src/db/sql/ids.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import type { FileStorage } from '../../src/files/storage.ts';
 import type { Agency } from './service.ts';
 

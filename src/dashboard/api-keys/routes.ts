@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { answerJson } from '../../http/answers.ts';
 import { ifMatch } from '../../http/conditional.ts';
-import { once } from '../../http/idempotency.ts';
-import { json } from '../../http/json.ts';
-import { responses } from '../../http/openapi.ts';
+import { idempotently } from '../../http/idempotency.ts';
+import { responses } from '../../http/openapi/openapi.ts';
 import { issueApiKey, listApiKeys, lockApiKey, revokeApiKey, rotateApiKey } from '../../keys/repository.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery } from '../../keys/schema.ts';
 import { OrganizationParams } from '../params.ts';
@@ -25,7 +25,8 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: responses({ status: 201, schema: IssuedApiKey, description: 'The key, shown this once.' }),
       },
     },
-    async (request, reply) => once(request, reply, 201, (scope) => issueApiKey(scope, request.body, now())),
+    async (request, reply) =>
+      idempotently(request, reply, 201, (scope) => issueApiKey(scope, request.body, now())),
   );
 
   app.get(
@@ -41,7 +42,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: responses({ status: 200, schema: ApiKeyList, description: 'A page of keys.' }),
       },
     },
-    async (request, reply) => json(reply, await listApiKeys(request.scope, request.query)),
+    async (request, reply) => answerJson(reply, await listApiKeys(request.scope, request.query)),
   );
 
   app.post(
@@ -65,7 +66,9 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     },
     async (request, reply) => {
       const { apiKeyId } = request.params;
-      return once(request, reply, 201, (scope) => rotateApiKey(scope, apiKeyId, request.body.overlapSeconds));
+      return idempotently(request, reply, 201, (scope) =>
+        rotateApiKey(scope, apiKeyId, request.body.overlapSeconds),
+      );
     },
   );
 
@@ -88,7 +91,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     async (request, reply) => {
       const { apiKeyId } = request.params;
       const revoked = await ifMatch(request, lockApiKey, apiKeyId, (scope) => revokeApiKey(scope, apiKeyId));
-      return json(reply, revoked);
+      return answerJson(reply, revoked);
     },
   );
   done();

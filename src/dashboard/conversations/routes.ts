@@ -4,7 +4,7 @@ import { putRoute } from '../record-routes.ts';
 import { lockConversation, putConversation } from './repository.ts';
 import { ConversationPut } from './schema.ts';
 
-export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const dashboardConversationRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   putRoute(app, {
     path: '/conversations',
     idName: 'conversationId',

@@ -1,15 +1,15 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { ConversationMessage } from '../../conversations/schema.ts';
-import { builder, named } from '../../db/builder.ts';
-import { type Columns, columnsOf, fieldsOf } from '../../db/fields.ts';
-import { isId } from '../../db/ids.ts';
-import { type Json, jsonRows } from '../../db/json.ts';
-import type { Put } from '../../db/put.ts';
-import { missing, nameOf, type RecordKey, rowOf } from '../../db/resource.ts';
-import { columnList, columnsFrom, placeholdersOf, rowValues } from '../../db/row.ts';
+import type { Put } from '../../db/define/put.ts';
+import { missing, type RecordKey, rowOf, tableName } from '../../db/define/view.ts';
+import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
 import { channelMessages, conversations, threads, whatsappMessages } from '../../db/schema/index.ts';
-import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
-import { type Params, prepared, step } from '../../db/statement.ts';
+import { builder, named } from '../../db/sql/builder.ts';
+import { type Columns, columnsOf, fieldsOf } from '../../db/sql/field-columns.ts';
+import { isId } from '../../db/sql/ids.ts';
+import { type Json, jsonRows } from '../../db/sql/json.ts';
+import { columnList, columnsFrom, placeholdersOf, rowValues } from '../../db/sql/row.ts';
+import { type Params, prepared, step } from '../../db/sql/statement.ts';
 import { validationFailed } from '../../errors.ts';
 import { ConversationMessageImport, type ConversationMessagePut, type ImportedMessages } from './schema.ts';
 
@@ -31,7 +31,7 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
   const columns: Columns = { ...message, ...delivery };
   const { createdAt, ...others } = message;
   const replaced: Columns = { ...others, ...delivery };
-  const name = nameOf({ table });
+  const name = tableName({ table });
   const ofConversation = ($: Params<{ organizationId: string; conversationId: string }>): SQL =>
     sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
   const sent = ($: Params<MessageValues>): SQL =>

@@ -1,10 +1,10 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { ConversationMessage } from '../../conversations/schema.ts';
-import { toJson } from '../../db/json.ts';
+import { toJson } from '../../db/sql/json.ts';
+import { answerJson } from '../../http/answers.ts';
 import { putIfMatch } from '../../http/conditional.ts';
-import { once } from '../../http/idempotency.ts';
-import { json } from '../../http/json.ts';
-import { responses } from '../../http/openapi.ts';
+import { idempotently } from '../../http/idempotency.ts';
+import { responses } from '../../http/openapi/openapi.ts';
 import { uuidParams } from '../params.ts';
 import { lockMessage, putMessage, putMessages } from './repository.ts';
 import { ConversationMessagePut, ConversationMessagesImport, ImportedMessages } from './schema.ts';
@@ -39,7 +39,7 @@ export const messageRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         (scope) => lockMessage(scope, conversationId, messageId),
         (scope) => putMessage(scope, conversationId, messageId, request.body),
       );
-      return json(reply, body, created ? 201 : 200);
+      return answerJson(reply, body, created ? 201 : 200);
     },
   );
 
@@ -62,7 +62,7 @@ export const messageRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     },
     async (request, reply) => {
       const { conversationId } = request.params;
-      return once(request, reply, 200, async (scope) =>
+      return idempotently(request, reply, 200, async (scope) =>
         toJson(await putMessages(scope, conversationId, request.body.data)),
       );
     },

@@ -1,7 +1,6 @@
-import { defineArchive } from '../../db/archive.ts';
-import { columnsOf } from '../../db/fields.ts';
-import { defineLockedGet } from '../../db/get.ts';
-import { definePut } from '../../db/put.ts';
+import { defineArchive } from '../../db/define/archive.ts';
+import { defineLockedGet } from '../../db/define/get.ts';
+import { definePut } from '../../db/define/put.ts';
 import {
   activeMembers,
   activeStages,
@@ -9,6 +8,7 @@ import {
   liveOpportunities,
   opportunities,
 } from '../../db/schema/index.ts';
+import { columnsOf } from '../../db/sql/field-columns.ts';
 import { getOpportunity, opportunityView } from '../../opportunities/repository.ts';
 import { OpportunityPut } from './schema.ts';
 

@@ -7,7 +7,7 @@ import { OpportunityPut } from './schema.ts';
 const tags = ['Opportunities'];
 const opportunity = { path: '/opportunities', idName: 'opportunityId', noun: 'opportunity' };
 
-export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const dashboardOpportunityRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   putRoute(app, {
     ...opportunity,
     operationId: 'putOpportunity',

@@ -1,9 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import type { Database } from '../../db/client.ts';
-import { toJson } from '../../db/json.ts';
-import { once } from '../../http/idempotency.ts';
-import { json } from '../../http/json.ts';
-import { responses } from '../../http/openapi.ts';
+import type { Database } from '../../db/run/client.ts';
+import { toJson } from '../../db/sql/json.ts';
+import { answerJson } from '../../http/answers.ts';
+import { idempotently } from '../../http/idempotency.ts';
+import { responses } from '../../http/openapi/openapi.ts';
 import {
   createOrganization,
   getOrganization,
@@ -35,7 +35,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
     },
     async (request, reply) => {
       request.scope = serviceScope(db);
-      return once(request, reply, 201, async (scope) =>
+      return idempotently(request, reply, 201, async (scope) =>
         toJson(await createOrganization(scope.db, request.body.name)),
       );
     },
@@ -57,7 +57,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         }),
       },
     },
-    async (request, reply) => json(reply, await listOrganizations(db, request.query)),
+    async (request, reply) => answerJson(reply, await listOrganizations(db, request.query)),
   );
 
   app.get(
@@ -72,7 +72,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         response: responses({ status: 200, schema: Organization, description: 'The organization.' }),
       },
     },
-    async (request, reply) => json(reply, await getOrganization(db, request.params.organizationId)),
+    async (request, reply) => answerJson(reply, await getOrganization(db, request.params.organizationId)),
   );
   done();
 };

@@ -1,8 +1,8 @@
-import { defineArchive } from '../../db/archive.ts';
-import { columnsOf, fieldsOf } from '../../db/fields.ts';
-import { defineGet, defineLockedGet } from '../../db/get.ts';
-import { definePut } from '../../db/put.ts';
+import { defineArchive } from '../../db/define/archive.ts';
+import { defineGet, defineLockedGet } from '../../db/define/get.ts';
+import { definePut } from '../../db/define/put.ts';
 import { activeStages, pipelineStages } from '../../db/schema/index.ts';
+import { columnsOf, fieldsOf } from '../../db/sql/field-columns.ts';
 import { PipelineStage, PipelineStagePut } from './schema.ts';
 
 const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };

@@ -2,10 +2,10 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { withinTextLimit } from '../../catalog/patched-text.ts';
 import { lockCatalogProduct } from '../../catalog/repository.ts';
 import { CatalogProduct } from '../../catalog/schema.ts';
+import { answerJson } from '../../http/answers.ts';
 import { ifMatch } from '../../http/conditional.ts';
-import { once } from '../../http/idempotency.ts';
-import { json } from '../../http/json.ts';
-import { responses } from '../../http/openapi.ts';
+import { idempotently } from '../../http/idempotency.ts';
+import { responses } from '../../http/openapi/openapi.ts';
 import { OrganizationParams } from '../params.ts';
 import {
   listArchivedCatalogProducts,
@@ -41,7 +41,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
     },
     async (request, reply) => {
       const { archived: _, ...query } = request.query;
-      return json(reply, await listArchivedCatalogProducts(request.scope, query, now()));
+      return answerJson(reply, await listArchivedCatalogProducts(request.scope, query, now()));
     },
   );
 
@@ -69,7 +69,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
           updateCatalogProductMedia(within, productId, request.body),
         ),
       );
-      return json(reply, updated);
+      return answerJson(reply, updated);
     },
   );
 
@@ -91,7 +91,9 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
       },
     },
     async (request, reply) =>
-      once(request, reply, 200, (scope) => restoreCatalogProduct(scope, request.params.productId, now())),
+      idempotently(request, reply, 200, (scope) =>
+        restoreCatalogProduct(scope, request.params.productId, now()),
+      ),
   );
   done();
 };

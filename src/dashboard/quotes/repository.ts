@@ -1,13 +1,10 @@
 import type { Readable } from 'node:stream';
 import { sql } from 'drizzle-orm';
-import { defineArchive } from '../../db/archive.ts';
-import { builder, named } from '../../db/builder.ts';
-import { columnsOf } from '../../db/fields.ts';
-import { defineGet, defineLockedGet } from '../../db/get.ts';
-import { isId, newId } from '../../db/ids.ts';
-import { type Json, toJson } from '../../db/json.ts';
-import { definePut } from '../../db/put.ts';
-import { missing, type RecordKey, recordOf, rowOf } from '../../db/resource.ts';
+import { defineArchive } from '../../db/define/archive.ts';
+import { defineGet, defineLockedGet } from '../../db/define/get.ts';
+import { definePut } from '../../db/define/put.ts';
+import { missing, type RecordKey, recordOf, rowOf } from '../../db/define/view.ts';
+import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
 import {
   liveCustomers,
   liveOpportunities,
@@ -16,8 +13,11 @@ import {
   quoteAttachments,
   quotes,
 } from '../../db/schema/index.ts';
-import { inTransaction, type OrganizationScope } from '../../db/scope.ts';
-import { type Params, prepared } from '../../db/statement.ts';
+import { builder, named } from '../../db/sql/builder.ts';
+import { columnsOf } from '../../db/sql/field-columns.ts';
+import { isId, newId } from '../../db/sql/ids.ts';
+import { type Json, toJson } from '../../db/sql/json.ts';
+import { type Params, prepared } from '../../db/sql/statement.ts';
 import { notFound } from '../../errors.ts';
 import type { AttachmentDescription } from '../../files/multipart.ts';
 import type { FileStorage } from '../../files/storage.ts';

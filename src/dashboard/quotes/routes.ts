@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { isCertainlyUndone } from '../../db/faults.ts';
-import { type Json, parseJson, toJson } from '../../db/json.ts';
-import type { OrganizationScope } from '../../db/scope.ts';
+import { isCertainlyUndone } from '../../db/run/faults.ts';
+import type { OrganizationScope } from '../../db/run/scope.ts';
+import { type Json, parseJson, toJson } from '../../db/sql/json.ts';
 import type { FileLinks } from '../../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../../files/multipart.ts';
 import { type FileStorage, storageKey } from '../../files/storage.ts';
+import { answerJson } from '../../http/answers.ts';
 import { ifMatch } from '../../http/conditional.ts';
-import { once } from '../../http/idempotency.ts';
-import { json } from '../../http/json.ts';
-import { responses } from '../../http/openapi.ts';
+import { idempotently } from '../../http/idempotency.ts';
+import { responses } from '../../http/openapi/openapi.ts';
 import { validatorCompiler } from '../../http/validation.ts';
 import type { StoredAttachment } from '../../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../../quotes/schema.ts';
@@ -36,7 +36,7 @@ const quote = { path: '/quotes', idName: 'quoteId', noun: 'quote' };
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
 
-export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
+export const dashboardQuoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
   const { storage, now } = options;
 
   putRoute(app, {
@@ -82,7 +82,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
     },
     async (request, reply) => {
       const openedAt = request.body.openedAt ?? new Date(now()).toISOString();
-      return once(request, reply, 200, (scope) => openQuote(scope, request.params.quoteId, openedAt));
+      return idempotently(request, reply, 200, (scope) => openQuote(scope, request.params.quoteId, openedAt));
     },
   );
 
@@ -112,7 +112,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, o
         deleteAttachment(scope, quoteId, attachmentId),
       );
       await storage.remove(storageKey(request.scope.organizationId, deleted.id));
-      return json(reply, toJson(deleted));
+      return answerJson(reply, toJson(deleted));
     },
   );
 
@@ -171,7 +171,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         const attachment = await recordAttachment(within, params.quoteId, stored, description);
         return toJson({ ...attachment, url: await links.sign(within, attachment) });
       };
-      const answer = await once(request, reply, 201, record, bodyHashOf(description, stored)).catch(
+      const answer = await idempotently(request, reply, 201, record, bodyHashOf(description, stored)).catch(
         async (error) => {
           if (isCertainlyUndone(error)) await discard(stored);
           throw error;

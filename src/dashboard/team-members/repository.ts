@@ -1,8 +1,8 @@
-import { defineArchive } from '../../db/archive.ts';
-import { columnsOf } from '../../db/fields.ts';
-import { defineGet, defineLockedGet } from '../../db/get.ts';
-import { definePut } from '../../db/put.ts';
+import { defineArchive } from '../../db/define/archive.ts';
+import { defineGet, defineLockedGet } from '../../db/define/get.ts';
+import { definePut } from '../../db/define/put.ts';
 import { activeMembers, teamMembers } from '../../db/schema/index.ts';
+import { columnsOf } from '../../db/sql/field-columns.ts';
 import { memberView } from '../../team/repository.ts';
 import { TeamMemberPut } from './schema.ts';
 

@@ -82,7 +82,7 @@ export const products = pgTable(
   ],
 );
 
-/** Read rows of products; see db/read-row.ts. The release before fills the copies only when it commits (migration 0014). */
+/** Read rows of products; see db/define/read-row.ts. The release before fills the copies only when it commits (migration 0014). */
 export const productBodies = pgTable(
   'product_bodies',
   {
@@ -131,7 +131,7 @@ export const productBodies = pgTable(
   ],
 );
 
-/** Products as a search sees them; see db/search-row.ts. */
+/** Products as a search sees them; see db/define/search-row.ts. */
 export const searchableProducts = pgTable(
   'searchable_products',
   {

@@ -13,7 +13,7 @@ export const updatedAt = () => moment().notNull().default(sql`now()`);
 /** Set when the record leaves lists and lookups; null on live records. */
 export const archivedAt = () => moment();
 
-/** The columns of a read row, beside its copies for filters; see db/read-row.ts. */
+/** The columns of a read row, beside its copies for filters; see db/define/read-row.ts. */
 export const readRowColumns = () => ({
   organizationId: organizationId(),
   id: uuid().notNull(),

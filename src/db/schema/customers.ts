@@ -63,7 +63,7 @@ export const customers = pgTable(
   ],
 );
 
-/** Read rows of customers; see db/read-row.ts. */
+/** Read rows of customers; see db/define/read-row.ts. */
 export const customerBodies = pgTable('customer_bodies', readRowColumns(), (table) => [
   primaryKey({ name: 'customer_bodies_pkey', columns: [table.organizationId, table.id] }),
   foreignKey({
@@ -75,7 +75,7 @@ export const customerBodies = pgTable('customer_bodies', readRowColumns(), (tabl
   index('customer_bodies_live_idx').on(table.organizationId, table.updatedAt.desc(), table.id.desc()),
 ]);
 
-/** Customers as a search sees them; see db/search-row.ts. */
+/** Customers as a search sees them; see db/define/search-row.ts. */
 export const searchableCustomers = pgTable(
   'searchable_customers',
   {

@@ -14,9 +14,9 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   readonly missing: { readonly code: ErrorCode; readonly noun: string };
   /** True when `live_counts` keeps the number of visible rows. */
   readonly isCounted: boolean;
-  /** Where reads look; without it, records are rendered while reading. See db/read-row.ts. */
+  /** Where reads look; without it, records are rendered while reading. See db/define/read-row.ts. */
   readonly readRow?: ReadRow | undefined;
-  /** Where searches look; without it, in the table itself. See db/search-row.ts. */
+  /** Where searches look; without it, in the table itself. See db/define/search-row.ts. */
   readonly searchRow?: SearchRow | undefined;
 };
 

@@ -1,0 +1,176 @@
+import { and, eq, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import { type ApiError, validationFailed } from '../../errors.ts';
+import { LostRace } from '../run/faults.ts';
+import { inTransaction, type OrganizationScope } from '../run/scope.ts';
+import type { Resource, TenantTable } from '../schema/resource.ts';
+import { builder, named } from '../sql/builder.ts';
+import type { Columns } from '../sql/field-columns.ts';
+import type { Json } from '../sql/json.ts';
+import { nextUpdatedAt, placeholdersOf, rowValues } from '../sql/row.ts';
+import { type Params, prepared } from '../sql/statement.ts';
+import { addToLiveCount } from './live-count.ts';
+import { type RecordKey, rowOf, tableName, type View } from './view.ts';
+
+/** Records whose owner makes their ids, and writes all of their fields at once. */
+
+export type Put<T> = { created: boolean; body: Json<T> };
+
+type PutTable = TenantTable & { updatedAt: PgColumn; archivedAt?: PgColumn };
+
+type PutOptions<Name extends string> = {
+  /** What a PUT replaces. */
+  columns: Columns<Name>;
+  /** What is written once, when the record is created. */
+  insertOnly?: Columns;
+  /** The fields that hold the id of another record, each with the resource that the id must belong to. */
+  references?: { readonly [Field in Name]?: Resource };
+};
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** A record when it was locked: whether it is archived, and the ids that its references hold. */
+type Stored = { isArchived: boolean } & Record<string, unknown>;
+
+export const referenceRefused = (fields: readonly string[]): ApiError =>
+  validationFailed(
+    fields.map((field) => ({
+      path: `body.${field}`,
+      message: 'is no record of this organization, or an archived one',
+    })),
+  );
+
+/** The steps of a PUT. Each is one statement; together they are one transaction. */
+export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
+  const { insertOnly = {} } = options;
+  const columns: Columns = options.columns;
+  const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
+  const { table } = view;
+  const name = tableName(view);
+  const isArchived = table.archivedAt ? sql<boolean>`${table.archivedAt} is not null` : sql<boolean>`false`;
+  const referenceColumns = Object.fromEntries(
+    Object.keys(references).map((field) => [field, columns[field] as PgColumn]),
+  );
+
+  const lockStatement = prepared(`${name}.put_lock`, ($: Params<RecordKey>) =>
+    builder
+      .select({ isArchived: isArchived.as('isArchived'), ...named(referenceColumns) })
+      .from(table)
+      .where(rowOf(view, $))
+      .for('update'),
+  );
+
+  const found = (resource: Resource, id: Placeholder): SQL =>
+    sql`exists (select from ${resource.table} where ${eq(resource.table.organizationId, sql.placeholder('organizationId'))}
+      and ${eq(resource.table.id, id)} and ${resource.visible})`;
+
+  const referencesStatement = prepared(
+    `${name}.put_references`,
+    ($: Params<Record<string, unknown>>) =>
+      sql<Record<string, boolean>>`select ${sql.join(
+        Object.entries(references).map(
+          ([field, resource]) => sql`${found(resource, $[field] as Placeholder)} as ${sql.identifier(field)}`,
+        ),
+        sql`, `,
+      )}`,
+  );
+
+  const insertStatement = prepared(`${name}.put_insert`, ($: Params<Record<string, unknown>>) =>
+    builder
+      .insert(table)
+      .values({
+        organizationId: $.organizationId,
+        id: $.id,
+        ...placeholdersOf($, { ...columns, ...insertOnly }),
+      } as never)
+      .onConflictDoNothing()
+      .returning(named({ id: table.id })),
+  );
+
+  const replaceStatement = prepared(`${name}.put_replace`, ($: Params<Record<string, unknown>>) => {
+    const values = placeholdersOf($, columns);
+    return builder
+      .update(table)
+      .set({
+        ...values,
+        ...(table.archivedAt && { archivedAt: sql`null` }),
+        updatedAt: nextUpdatedAt(table.updatedAt),
+      } as never)
+      .where(
+        and(
+          rowOf(view, $ as unknown as Params<RecordKey>),
+          or(
+            isArchived,
+            sql`row(${sql.join(Object.values(columns), sql`, `)}) is distinct from row(${sql.join(Object.values(values), sql`, `)})`,
+          ),
+        ),
+      );
+  });
+
+  return {
+    /** Locks the record until the transaction ends. Undefined when it does not exist. */
+    async lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
+      const [stored] = await db.write(lockStatement, { organizationId, id });
+      return stored as Stored | undefined;
+    },
+
+    /**
+     * A reference must lead to a visible record of the organization, unless it is the stored one: that stays good
+     * when its target is archived later.
+     * @throws VALIDATION_FAILED naming the fields
+     */
+    async checkReferences(
+      { db, organizationId }: OrganizationScope,
+      input: Input,
+      stored: Stored | undefined,
+    ): Promise<void> {
+      const sent = Object.keys(references).filter(
+        (field) => input[field] != null && String(input[field]).toLowerCase() !== stored?.[field],
+      );
+      if (sent.length === 0) return;
+      const ids = rowValues(referenceColumns, input);
+      const [exists] = await db.read(referencesStatement, { organizationId, ...ids });
+      const refused = sent.filter((field) => !exists?.[field]);
+      if (refused.length > 0) throw referenceRefused(refused);
+    },
+
+    /** @throws LostRace when somebody else has just created the record; the next attempt finds it */
+    async insert({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
+      const values = rowValues({ ...columns, ...insertOnly }, input);
+      const [created] = await db.write(insertStatement, { organizationId, id, ...values });
+      if (!created) throw new LostRace('The record was created by somebody else.');
+    },
+
+    /** Writes the record only when it differs or was archived. */
+    async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
+      await db.write(replaceStatement, { organizationId, id, ...rowValues(columns, input) });
+    },
+  };
+}
+
+/**
+ * Makes the function that creates the record with this id, or replaces all of it. It answers with the record as /v1
+ * shows it. Values equal to the stored ones change nothing. An archived record comes back.
+ * @param read reads the record back
+ */
+export function definePut<T, Name extends string>(
+  view: View<T, PutTable>,
+  read: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
+  options: PutOptions<Name> & {
+    /** Adds what the request left out, and what is made when the record is created. */
+    complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
+  },
+) {
+  const steps = putSteps(view, options);
+
+  return (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Put<T>> =>
+    inTransaction(scope, async (within) => {
+      const stored = await steps.lock(within, id);
+      await steps.checkReferences(within, input, stored);
+      const record = (await options.complete?.(within, input)) ?? input;
+      if (stored) await steps.replace(within, id, record);
+      else await steps.insert(within, id, record);
+      await addToLiveCount(within, view, !stored || stored.isArchived ? 1 : 0);
+      return { created: !stored, body: await read(within, id) };
+    });
+}

@@ -1,0 +1,197 @@
+import type pg from 'pg';
+import type { QueryConfig } from 'pg';
+import { REFUSALS, type Refusal } from '../../errors.ts';
+import { type Statement, type Step, step } from '../sql/statement.ts';
+import { DatabaseTimeout, refusalOf } from './faults.ts';
+import { type Limit, openPool, type PoolOptions } from './pool.ts';
+import type { Answers, Caller, Queries, Scopes } from './queries.ts';
+import { retryRead, retryWrite } from './retry.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+import { shareTrips } from './shared-trips.ts';
+import { sendTogether } from './trip.ts';
+
+/**
+ * The database. Its own verbs are the service's: for keys, jobs and commands, over a few connections of their own. What is
+ * done for an organization goes through `for`, which gives it a fair share of the others.
+ */
+export type Database = Queries &
+  Scopes & {
+    /** Why a request of the organization would be refused now, if it would: before anything is done for it. */
+    refusal: (organizationId: string, kind: 'reads' | 'writes') => Refusal | undefined;
+    stats: () => { total: number; idle: number } & ReturnType<Scheduler['stats']>;
+    close: () => Promise<void>;
+  };
+
+export type DatabaseOptions = PoolOptions & {
+  /** Requests that may wait for a connection, of all organizations together. */
+  maxWaiting: number;
+};
+
+/** More than keys and jobs use at once: none of them waits for another. */
+const OWN_CONNECTIONS = 4;
+/** Of the service itself, which may have much to do in one. */
+const OWN_TRANSACTION_MS = 60_000;
+
+const BEGIN = { name: 'begin', text: 'begin' };
+const COMMIT = { name: 'commit', text: 'commit' };
+const SAVEPOINT = { name: 'savepoint', text: 'savepoint steps' };
+const RELEASE = { name: 'release', text: 'release savepoint steps' };
+
+const isShort = (steps: readonly Step[]): boolean => steps.every(({ statement }) => statement.isShort);
+
+/** What an answer that is being read is asked for its room. */
+type Refuse = Caller['refusal'];
+
+async function run<const Steps extends readonly Step[]>(
+  client: pg.Client,
+  steps: Steps,
+  refuse?: Refuse,
+): Promise<Answers<Steps>> {
+  const queries = steps.map(({ query }) => query);
+  return (await sendTogether(client, queries, refuse)) as unknown as Answers<Steps>;
+}
+
+/** The same between two statements that have no answer. */
+async function runBetween<const Steps extends readonly Step[]>(
+  client: pg.Client,
+  first: QueryConfig,
+  steps: Steps,
+  last: QueryConfig,
+): Promise<Answers<Steps>> {
+  const queries = steps.map(({ query }) => query);
+  const answers = await sendTogether(client, [first, ...queries, last]);
+  return answers.slice(1, -1) as unknown as Answers<Steps>;
+}
+
+/** The verbs for one statement, made of those for several. */
+const alone = ({ readTogether, writeTogether }: Pick<Queries, 'readTogether' | 'writeTogether'>) => ({
+  read: async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> =>
+    (await readTogether([step(statement, values)]))[0],
+  write: async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> =>
+    (await writeTogether([step(statement, values)]))[0],
+});
+
+/** The verbs on the connection of a transaction. */
+function within(client: pg.Client): Queries {
+  const readTogether: Queries['readTogether'] = (steps) => run(client, steps);
+  // What several steps refuse undoes these steps alone: the transaction can go on.
+  const writeTogether: Queries['writeTogether'] = async (steps) => {
+    if (steps.length === 1) return run(client, steps);
+    try {
+      return await runBetween(client, SAVEPOINT, steps, RELEASE);
+    } catch (error) {
+      if (refusalOf(error)) await client.query('rollback to savepoint steps');
+      throw error;
+    }
+  };
+  const queries: Queries = {
+    readTogether,
+    writeTogether,
+    ...alone({ readTogether, writeTogether }),
+    transaction: (work) => work(queries),
+  };
+  return queries;
+}
+
+/**
+ * Gives work so many milliseconds in all, and ends it earlier when its caller has gone.
+ * @param canEnd false for writes, which once begun are not ended because nobody listens
+ */
+function limited<Result>(
+  milliseconds: number,
+  { caller, canEnd }: { caller: Caller | undefined; canEnd: boolean },
+  work: (limit: Limit) => Promise<Result>,
+): Promise<Result> {
+  return new Promise((done, fail) => {
+    const limit: Limit = {};
+    const giveUp = (error: Error, refusal: Error): void => {
+      limit.over = error;
+      if (limit.leave) limit.leave(refusal);
+      else {
+        limit.cancel?.();
+        fail(error);
+      }
+    };
+    const timer = setTimeout(() => giveUp(new DatabaseTimeout(milliseconds), REFUSALS.waited), milliseconds);
+    const signal = caller?.signal;
+    const gone = (): void => {
+      if (canEnd || limit.leave) giveUp(REFUSALS.gone, REFUSALS.gone);
+    };
+    signal?.addEventListener('abort', gone);
+    const ended = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', gone);
+    };
+    work(limit).finally(ended).then(done, fail);
+  });
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const { poolSize, maxWaiting, statementTimeout } = options;
+  const shared = openPool(options);
+  const own = openPool({ ...options, poolSize: OWN_CONNECTIONS });
+  const scheduler = createScheduler({ capacity: poolSize, places: maxWaiting });
+  const readShort = shareTrips();
+
+  type Pool = typeof shared;
+  type Turn = <Result>(flow: string, work: () => Promise<Result>, limit: Limit) => Promise<Result>;
+
+  function verbs(pool: Pool, turn: Turn, transactionMs: number, name: string, caller?: Caller): Queries {
+    // An organization whose writes wait for a lock goes on reading: they are two flows.
+    const [reads, writes] = [`${name} reads`, `${name} writes`];
+
+    const inTurn: Turn = (flow, work, limit) =>
+      turn(
+        flow,
+        async () => {
+          const refusal = caller?.refusal();
+          if (refusal) throw refusal;
+          return work();
+        },
+        limit,
+      );
+
+    const readTogether: Queries['readTogether'] = (steps) =>
+      limited(statementTimeout, { caller: isShort(steps) ? undefined : caller, canEnd: true }, (limit) => {
+        const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+          inTurn(reads, () => pool.withClient(work, limit), limit);
+        const [only, ...others] = steps;
+        const once = async (): Promise<Answers<typeof steps>> =>
+          only?.statement.isShort && others.length === 0
+            ? ([await readShort({ step: only, flow: reads, withClient })] as never)
+            : withClient((client) => run(client, steps, caller?.refusal));
+        return retryRead(once, limit);
+      });
+
+    const writeTogether: Queries['writeTogether'] = (steps) =>
+      limited(statementTimeout, { caller, canEnd: false }, (limit) => {
+        // One statement is a transaction by itself.
+        const once = () =>
+          steps.length === 1
+            ? pool.withClient((client) => run(client, steps), limit)
+            : pool.withRollback((client) => runBetween(client, BEGIN, steps, COMMIT), limit);
+        return retryWrite(() => inTurn(writes, once, limit), limit);
+      });
+
+    return {
+      readTogether,
+      writeTogether,
+      ...alone({ readTogether, writeTogether }),
+      transaction: (work) =>
+        limited(transactionMs, { caller, canEnd: false }, (limit) => {
+          const once = () => pool.withTransaction((client) => work(within(client)), limit);
+          return retryWrite(() => inTurn(writes, once, limit), limit);
+        }),
+    };
+  }
+
+  return {
+    ...verbs(own, (_flow, work) => work(), OWN_TRANSACTION_MS, 'service'),
+    for: (organizationId, caller) => verbs(shared, scheduler.run, statementTimeout, organizationId, caller),
+    refusal: (organizationId, kind) => scheduler.refusal(`${organizationId} ${kind}`),
+    stats: () => ({ ...shared.stats(), ...scheduler.stats() }),
+    close: async () => {
+      await Promise.all([shared.close(), own.close()]);
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { ApiError } from '../../errors.ts';
+
+/** Reads from an error of pg what went wrong in the database. */
+
+const field = (error: unknown, name: string): unknown =>
+  typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined;
+
+const text = (error: unknown, name: string): string | undefined => {
+  const value = field(error, name);
+  return typeof value === 'string' ? value : undefined;
+};
+
+/** PostgreSQL's error code of five characters. Undefined for a fault of the connection and for all other errors. */
+export function sqlState(error: unknown): string | undefined {
+  const code = text(error, 'code');
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && text(error, 'severity') !== undefined
+    ? code
+    : undefined;
+}
+
+/** SQLSTATE of the function `refuse_unless`; its message says what is refused. */
+const REFUSED = 'TC001';
+
+/** What a step of a write refused. Undefined for any other error. */
+export const refusalOf = (error: unknown): string | undefined =>
+  sqlState(error) === REFUSED ? text(error, 'message') : undefined;
+
+/** The constraint or unique index that a write ran against; for a column that must not be null, `table.column`. */
+export function violatedConstraint(error: unknown): string | undefined {
+  const state = sqlState(error);
+  if (!state?.startsWith('23')) return undefined;
+  const message = text(error, 'message') ?? '';
+  // A Citus cluster names the shard's, and only in the message.
+  if (state !== '23502') return text(error, 'constraint') ?? / constraint "(\w+?)_\d{6,}"/.exec(message)?.[1];
+  const [, column, table] = / column "(\w+)" of relation "(\w+?)_\d{6,}"/.exec(message) ?? [];
+  return `${text(error, 'table')?.replace(/_\d{6,}$/, '') ?? table}.${text(error, 'column') ?? column}`;
+}
+
+/** Work was given up after its time; the server may be silent, or have had too much to do. */
+export class DatabaseTimeout extends Error {
+  constructor(milliseconds: number) {
+    super(`The database took longer than ${milliseconds} ms.`);
+  }
+}
+
+const CONNECTION_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+const CONNECTION_MESSAGE = /terminated|not queryable|connection.*(closed|ended|timeout)|timeout.*connect/i;
+const NOT_ACCEPTING = new Set(['57P03', '53300']);
+const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
+
+const isConnectionFault = (error: unknown): boolean =>
+  CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? '');
+
+/** True when the same statement can succeed a moment later: the server restarts, or the connection broke. */
+export function isTransient(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined ? isConnectionFault(error) : GOING_AWAY.test(state);
+}
+
+/** Somebody else was faster, and nothing was written. When the work starts again, it finds what they wrote. */
+export class LostRace extends Error {}
+
+/** A prepared statement is gone, its result has another form than the connection knew, or the server only reads. */
+const STALE = new Set(['26000', '0A000', '25006']);
+
+/** True when the connection must not be used again: it broke, or what it remembers no longer holds. */
+export const spoilsConnection = (error: unknown): boolean =>
+  STALE.has(sqlState(error) ?? '') || isTransient(error);
+
+/** True when the failure proves that nothing was written: the server took no connection, refused or undid the work itself. */
+export function isSafeToRepeat(error: unknown): boolean {
+  if (error instanceof LostRace) return true;
+  const state = sqlState(error);
+  if (state === '40001' || state === '40P01') return true;
+  // A Citus cluster just moved the shard.
+  if (state === 'XX000') return /could not find valid entry for shard/.test(text(error, 'message') ?? '');
+  if (state !== undefined) return NOT_ACCEPTING.has(state) || STALE.has(state);
+  return text(error, 'syscall') === 'connect';
+}
+
+/** True when the failure proves that the write is undone. After a broken connection nobody knows. */
+export const isCertainlyUndone = (error: unknown): boolean =>
+  error instanceof ApiError || (sqlState(error) !== undefined && !isTransient(error));
+
+/**
+ * True for a fault of the database, not of the request: it is out of reach, closed to us, read-only, locked, too slow,
+ * or out of connections or disk. The answer is 503.
+ */
+export function isDatabaseFault(error: unknown): boolean {
+  if (error instanceof LostRace) return true;
+  const state = sqlState(error);
+  if (state === undefined) return isConnectionFault(error) || error instanceof DatabaseTimeout;
+  return /^(08|26|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
+}
+
+/** True when a lock was not free within `lock_timeout`. */
+export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03';

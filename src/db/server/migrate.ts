@@ -1,0 +1,238 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { isLockTimeout, sqlState } from '../run/faults.ts';
+import { distributeNewTable } from './distributed-table.ts';
+
+/**
+ * Applies the migrations of the folder that drizzle-kit writes, and records them in its table. Drizzle's own migrator
+ * runs everything in one transaction; here each file has its own, or none where it builds indexes concurrently.
+ */
+
+export type Migration = {
+  /** The file's name without its ending. */
+  tag: string;
+  /** When it was made, in milliseconds since 1970; the table knows a migration by this. */
+  when: number;
+  /** SHA-256 of the file, in hexadecimal digits. */
+  hash: string;
+  statements: readonly string[];
+};
+
+type Applied = { when: number; hash: string };
+
+/**
+ * Migrations that rows can make fail: they are recorded and not run. A released file never changes, so a later one does
+ * its work.
+ */
+const REPLACED: Readonly<Record<string, string>> = {
+  '0009_searchable_records_keys_checked': '0012_copies_checked',
+};
+
+const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
+
+export function readMigrations(folder = FOLDER): Migration[] {
+  const journal = JSON.parse(readFileSync(`${folder}/meta/_journal.json`, 'utf8')) as {
+    entries: { when: number; tag: string }[];
+  };
+  return journal.entries.map(({ when, tag }) => {
+    const text = readFileSync(`${folder}/${tag}.sql`, 'utf8');
+    const statements = tag in REPLACED ? [] : text.split('--> statement-breakpoint');
+    return { tag, when, hash: hash('sha256', text), statements };
+  });
+}
+
+/** When the newest migration of this version was made; a database is up to date when it has applied that one. */
+export const latestMigration: number = Math.max(...readMigrations().map(({ when }) => when));
+
+/** Any number, as long as no other application takes the same lock in this database. */
+const MIGRATION_LOCK = 7_210_455_317;
+
+/** A start that cannot go on; the message is one line that says what to do. */
+export class MigrationError extends Error {}
+
+/**
+ * Brings the database to the schema of this version. Safe however many instances start at once: one migrates, the
+ * others wait for it. A database that is up to date is only read, so that a role without rights to the schema can start.
+ * @param url a direct connection: a session lock means nothing behind a transaction pooler
+ * @throws MigrationError
+ */
+export async function migrateDatabase(url: string, migrations = readMigrations()): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'travel-agency-crm-api migrations',
+  });
+  // A connection that breaks rejects the query that waits on it; without a listener it would end the process as well.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await checkServer(client);
+    if ((await pendingOf(client, migrations)).length === 0) return;
+    await client.query('set statement_timeout = 0');
+    // On a Citus cluster, keys between distributed tables can only be made so. Elsewhere it is a name without meaning.
+    await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
+    await takeLock(client);
+    const [first, ...others] = await pendingOf(client, migrations);
+    if (!first) return;
+    await explained(first, async () => {
+      await client.query('create schema if not exists drizzle');
+      await client.query(
+        'create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)',
+      );
+    });
+    for (const migration of [first, ...others]) await explained(migration, () => apply(client, migration));
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Works while no instance migrates.
+ * @param work gets the migrations that the database lacks
+ */
+export async function withMigrationLock<Result>(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  work: (pending: readonly Migration[]) => Promise<Result>,
+): Promise<Result> {
+  await takeLock(client);
+  try {
+    return await work(await pendingOf(client, migrations));
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
+  }
+}
+
+/** What the schema relies on and no migration can make. */
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
+  );
+  const [{ version, encoding }] = rows as [{ version: number; encoding: string }];
+  if (version < 150_000) throw new MigrationError('The database must be PostgreSQL 15 or later.');
+  if (encoding !== 'UTF8')
+    throw new MigrationError(`The database must have the encoding UTF8, not ${encoding}.`);
+}
+
+/** What the database lacks. It may have more than this version knows, and nothing else in its place. */
+async function pendingOf(client: pg.Client, migrations: readonly Migration[]): Promise<Migration[]> {
+  const applied = await readApplied(client);
+  const latest = Math.max(...migrations.map(({ when }) => when));
+  for (const { when, hash } of applied) {
+    if (when > latest) continue;
+    const known = migrations.find((migration) => migration.when === when);
+    if (known?.hash === hash) continue;
+    const what = known ? `another form of ${known.tag}` : `one of ${new Date(when).toISOString()}`;
+    throw new MigrationError(
+      `The database has migrations that this version does not have (${what}). Nothing was changed: use the version of the service that made it, or an empty database.`,
+    );
+  }
+  const done = new Set(applied.map(({ when }) => when));
+  return migrations.filter(({ when }) => !done.has(when));
+}
+
+async function readApplied(client: pg.Client): Promise<Applied[]> {
+  const { rows: tables } = await client.query(
+    `select from pg_tables where schemaname = 'drizzle' and tablename = '__drizzle_migrations'`,
+  );
+  if (tables.length === 0) return [];
+  const { rows } = await client.query<{ when: string; hash: string }>(
+    'select created_at as when, hash from drizzle.__drizzle_migrations order by created_at',
+  );
+  return rows.map(({ when, hash }) => ({ when: Number(when), hash }));
+}
+
+/** Asks again and again: a session that waits inside of a query would keep a concurrent index from being finished. */
+async function takeLock(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [MIGRATION_LOCK]);
+    if (rows[0]?.taken) return;
+    await pause(100);
+  }
+}
+
+const CONCURRENT_INDEX =
+  /^(?:\s|--.*$)*(?:create (?:unique )?|drop )index concurrently (?:if (?:not )?exists )?"?(\w+)"?/im;
+
+const isConcurrent = ({ statements }: Migration): boolean =>
+  statements.some((statement) => CONCURRENT_INDEX.test(statement));
+
+const record = (client: pg.Client, { hash, when }: Migration) =>
+  client.query('insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)', [hash, when]);
+
+const apply = (client: pg.Client, migration: Migration): Promise<void> =>
+  isConcurrent(migration) ? applyConcurrently(client, migration) : applyAtOnce(client, migration);
+
+/** Statement by statement, each of which does nothing where it was done before. */
+async function applyConcurrently(client: pg.Client, migration: Migration): Promise<void> {
+  // To build an index beside running transactions is to wait for them, as long as they take. Nobody waits behind it.
+  await client.query('set lock_timeout = 0');
+  for (const statement of migration.statements) {
+    await dropInvalid(client, CONCURRENT_INDEX.exec(statement)?.[1]);
+    await client.query(statement);
+  }
+  await record(client, migration);
+}
+
+/** A concurrent build that was interrupted leaves an index that is written and never read. */
+async function dropInvalid(client: pg.Client, index: string | undefined): Promise<void> {
+  if (index === undefined) return;
+  const { rows } = await client.query<{ name: string }>(
+    'select indexrelid::regclass::text as name from pg_index where indexrelid = to_regclass($1) and not indisvalid',
+    [index],
+  );
+  for (const { name } of rows) await client.query(`drop index concurrently ${name}`);
+}
+
+/** Whoever wants a table that a migration waits for waits behind it: it gives up soon, and tries again. */
+const LOCK_TIMEOUT_MS = 300;
+const LOCK_ATTEMPTS = 60;
+const LOCK_PAUSE_MS = 700;
+
+async function applyAtOnce(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await client.query('begin');
+      for (const statement of migration.statements) {
+        await client.query(statement);
+        await distributeNewTable(client, statement);
+      }
+      await record(client, migration);
+      await client.query('commit');
+      return;
+    } catch (error) {
+      await client.query('rollback').catch(() => undefined);
+      if (!isLockTimeout(error) || attempt === LOCK_ATTEMPTS) throw error;
+      await pause(LOCK_PAUSE_MS);
+    }
+  }
+}
+
+async function explained(migration: Migration, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    const { message } = cause as Error;
+    const state = sqlState(cause);
+    const said = state === undefined ? message : `PostgreSQL says: ${message} (${state})`;
+    throw new MigrationError(
+      `Migration ${migration.tag} was not applied. ${said}. ${advice(migration, cause)}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function advice(migration: Migration, error: unknown): string {
+  if (sqlState(error) === '42501')
+    return 'Migrations need the owner of the schema: set DATABASE_DIRECT_URL to a URL of that role.';
+  if (isLockTimeout(error))
+    return 'Another session holds one of its tables: end long transactions, and start again.';
+  const kept = isConcurrent(migration) ? 'What it built is kept' : 'Nothing of it is kept';
+  return `${kept}: put that right, and start again.`;
+}

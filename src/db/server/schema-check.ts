@@ -1,0 +1,35 @@
+import { getTableColumns, getTableName, is } from 'drizzle-orm';
+import { PgTable } from 'drizzle-orm/pg-core';
+import pg from 'pg';
+import * as schema from '../schema/index.ts';
+import { columnName } from '../sql/statement.ts';
+import { MigrationError } from './migrate.ts';
+
+/**
+ * The tables of the code have a column that no migration made: every statement that names it would fail.
+ * @throws MigrationError
+ */
+export async function checkSchema(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `select relname || '.' || attname as name from pg_attribute join pg_class c on c.oid = attrelid
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and attnum > 0 and not attisdropped`,
+    );
+    const present = new Set(rows.map(({ name }) => name));
+    const missing = Object.values(schema)
+      .filter((value) => is(value, PgTable))
+      .flatMap((table) =>
+        Object.values(getTableColumns(table)).map((column) => `${getTableName(table)}.${columnName(column)}`),
+      )
+      .filter((name) => !present.has(name));
+    if (missing.length > 0)
+      throw new MigrationError(
+        `The database lacks ${missing.join(', ')}, which no migration makes. Write one with npm run migration, and start again.`,
+      );
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { REFUSALS } from '../../errors.ts';
+import { isRead } from './admission.ts';
+import { createRoom, ownerOf } from './room.ts';
+
+/**
+ * Answers that wait until their clients take them: counted from the moment that an answer is made until the operating
+ * system has all of it.
+ */
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** False while too much waits for clients to make this answer. With the size of the answer, room is kept for it. */
+    hasRoomFor: (reply: FastifyReply, bytes?: number) => boolean;
+  }
+  interface FastifyReply {
+    /** Bytes of it that are counted as unsent. */
+    unsentBytes: number;
+  }
+}
+
+const MIB = 1024 * 1024;
+
+/** A page of products can take 25 MiB: two organizations may have one each. */
+const SIZE = 80 * MIB;
+
+/** A smaller answer costs no more than the connection that waits for it, which has one at a time. */
+const SMALL = 16 * 1024;
+
+/** A client that neither takes nor sends anything for so long, in milliseconds, is cut off. */
+const IDLE_LIMIT = 30_000;
+
+/**
+ * Refuses (503) the requests of an owner while too much waits for its clients. It looks before any work is done, and at
+ * the turn in the database. For a read it looks again when PostgreSQL says how long a large answer is, and when the answer
+ * is made; what a write answers is only counted. Streams do not count: they are read as they are taken.
+ */
+export function boundUnsent(app: FastifyInstance, size = SIZE): void {
+  const room = createRoom(size);
+  /** How large the last answer was that was made while others of its owner waited, by owner and route. */
+  const last = new Map<string, Map<string | undefined, number>>();
+
+  function giveBack(reply: FastifyReply): void {
+    const owner = ownerOf(reply.request);
+    room.add(owner, -reply.unsentBytes);
+    if (room.of(owner) === 0) last.delete(owner);
+  }
+
+  function add(reply: FastifyReply, bytes: number): void {
+    if (reply.unsentBytes === 0) reply.raw.once('close', () => giveBack(reply));
+    room.add(ownerOf(reply.request), bytes - reply.unsentBytes);
+    reply.unsentBytes = bytes;
+  }
+
+  /** Keeps room for the answer of a read, if there is any. */
+  function reserve(reply: FastifyReply, bytes: number): boolean {
+    const owner = ownerOf(reply.request);
+    const hasRoom = room.has(owner, bytes, reply.unsentBytes);
+    if (hasRoom) add(reply, bytes);
+    if (room.of(owner) > 0) {
+      const ofOwner = last.get(owner) ?? new Map<string | undefined, number>();
+      last.set(owner, ofOwner.set(reply.request.routeOptions.url, bytes));
+    }
+    return hasRoom;
+  }
+
+  const isCounted = (reply: FastifyReply, bytes: number): boolean =>
+    bytes > SMALL && !reply.request.raw.socket.destroyed;
+
+  app.server.setTimeout(IDLE_LIMIT);
+  app.decorateReply('unsentBytes', 0);
+  app.decorate('hasRoomFor', (reply, bytes) => {
+    if (bytes !== undefined) return !isCounted(reply, bytes) || reserve(reply, bytes);
+    // Taken to be as large as the last of its route: so none is made in vain.
+    const owner = ownerOf(reply.request);
+    return room.has(owner, last.get(owner)?.get(reply.request.routeOptions.url) ?? 0);
+  });
+  app.addHook('preParsing', (_request, reply, payload, done) => {
+    if (app.hasRoomFor(reply)) done(null, payload);
+    else done(REFUSALS.unsent);
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
+    if (!isCounted(reply, bytes)) return done(null, payload);
+    if (reply.statusCode >= 400 || !isRead(request)) add(reply, bytes);
+    else if (!reserve(reply, bytes)) {
+      // The tag was of what is not sent.
+      reply.removeHeader('etag');
+      return done(REFUSALS.unsent);
+    }
+    done(null, payload);
+  });
+}

@@ -1,0 +1,214 @@
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { z } from 'zod';
+import {
+  ApiError,
+  type ErrorBody,
+  type ErrorCode,
+  type ErrorDetail,
+  errorBody,
+  errorCodes,
+  statusOf,
+  validationFailed,
+} from '../../errors.ts';
+
+/** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
+
+type Operation = { method: string; url: string };
+
+const isPublic = ({ url }: Operation): boolean => url.startsWith('/v1/');
+
+/** Codes that no route names, because all operations or a whole class of them can answer them. */
+const OF_CLASSES: { codes: readonly ErrorCode[]; among: (operation: Operation) => boolean }[] = [
+  {
+    codes: ['VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+    among: () => true,
+  },
+  { codes: ['RATE_LIMIT_EXCEEDED'], among: isPublic },
+  {
+    codes: ['KEY_READ_ONLY'],
+    among: (operation) => isPublic(operation) && operation.method !== 'GET',
+  },
+  { codes: ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'], among: ({ method }) => method === 'POST' },
+  {
+    codes: ['PRECONDITION_FAILED'],
+    among: ({ method }) => method === 'PUT' || method === 'PATCH' || method === 'DELETE',
+  },
+  // A DELETE may have a body, and that is read too.
+  { codes: ['PAYLOAD_TOO_LARGE'], among: ({ method }) => method !== 'GET' },
+  { codes: ['ORGANIZATION_NOT_FOUND'], among: ({ url }) => url.includes('/:organizationId') },
+];
+
+/** The contract declares these on every operation of /v1. */
+const OF_THE_CONTRACT = [400, 401, 404, 409, 429] as const;
+
+const ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
+type Documented = { meaning: string; message: string; details?: readonly ErrorDetail[] };
+
+const missing = (what: string, meaning: string): Documented => ({
+  meaning,
+  message: `The ${what} "${ID}" does not exist.`,
+});
+
+const ofRecord = (what: string): Documented =>
+  missing(what, `The ${what} does not exist in this organization.`);
+
+const FAULTS = [{ path: 'query.limit', message: 'must be an integer from 1 to 100, in decimal digits' }];
+
+const CODES: Record<ErrorCode, Documented> = {
+  VALIDATION_FAILED: {
+    meaning: 'The request is not valid; nothing was changed. `details` names every fault.',
+    message: validationFailed(FAULTS).message,
+    details: FAULTS,
+  },
+  UNAUTHORIZED: {
+    meaning: 'The key or token is missing or not valid.',
+    message: 'The API key does not work: it is unknown, expired or revoked.',
+  },
+  KEY_READ_ONLY: {
+    meaning: 'The key can only read.',
+    message: 'This key can only read; ask for one with the access "write".',
+  },
+  FILE_LINK_INVALID: {
+    meaning: 'The signed link has expired or was changed.',
+    message: 'The link has expired or is not valid; ask for the attachments again.',
+  },
+  ROUTE_NOT_FOUND: {
+    meaning: 'There is no such operation.',
+    message: 'There is no such operation; see /docs.',
+  },
+  CATALOG_PRODUCT_NOT_FOUND: ofRecord('catalog product'),
+  CUSTOMER_NOT_FOUND: ofRecord('customer'),
+  OPPORTUNITY_NOT_FOUND: ofRecord('opportunity'),
+  CONVERSATION_NOT_FOUND: ofRecord('conversation'),
+  QUOTE_NOT_FOUND: ofRecord('quote'),
+  ORGANIZATION_NOT_FOUND: missing('organization', 'The organization does not exist.'),
+  API_KEY_NOT_FOUND: ofRecord('API key'),
+  TEAM_MEMBER_NOT_FOUND: ofRecord('team member'),
+  PIPELINE_STAGE_NOT_FOUND: ofRecord('pipeline stage'),
+  QUOTE_ATTACHMENT_NOT_FOUND: ofRecord('quote attachment'),
+  CUSTOMER_CONTACT_CONFLICT: {
+    meaning: 'A contact belongs to another customer; `details` names that customer.',
+    message: `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,
+    details: [{ path: 'body.contacts[0]', customerId: ID }],
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    meaning: 'The idempotency key came with another body before.',
+    message: 'This idempotency key came with another body before.',
+  },
+  IDEMPOTENCY_IN_PROGRESS: {
+    meaning: 'The first request with this idempotency key is still running.',
+    message: 'The first request with this idempotency key is still running; retry in 1 s.',
+  },
+  API_KEY_INACTIVE: {
+    meaning: 'The key is revoked, has expired, or was rotated already.',
+    message: 'The key is revoked; issue a new one.',
+  },
+  CATALOG_PRODUCT_NOT_ARCHIVED: {
+    meaning: 'The product is not archived.',
+    message: 'The catalog product is not archived.',
+  },
+  PRECONDITION_FAILED: {
+    meaning: 'The record is no longer the one that If-Match names.',
+    message: 'The record is no longer the one that If-Match names.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    meaning: 'The body is too large.',
+    message: 'The body is larger than this operation takes.',
+  },
+  RANGE_NOT_SATISFIABLE: {
+    meaning: 'The range begins past the end of the file, whose size is in Content-Range.',
+    message: 'The range is not within the file; Content-Range has its size.',
+  },
+  RATE_LIMIT_EXCEEDED: {
+    meaning: 'The API key exceeded its request limit; retry after Retry-After seconds.',
+    message: 'This key may make 6000 requests a minute; retry in 12 s.',
+  },
+  INTERNAL_ERROR: {
+    meaning: 'A fault of the service; the request id finds it in the log.',
+    message: 'Something went wrong here; the request id finds it in the log.',
+  },
+  SERVICE_UNAVAILABLE: {
+    meaning: 'The service cannot answer right now; retry after Retry-After seconds.',
+    message: 'The service cannot answer right now; retry shortly.',
+  },
+};
+
+/** The answer with this code that the document shows. */
+export function exampleOfError(code: ErrorCode): ErrorBody {
+  const { message, details } = CODES[code];
+  return errorBody(new ApiError(code, message, details && { details }));
+}
+
+const DetailSchema = z.object({
+  path: z.string().describe('Where it is: `body.contacts[0].identifierValue`, `query.limit`.'),
+  message: z.string().optional().describe('What is wrong there (VALIDATION_FAILED).'),
+  customerId: z
+    .string()
+    .optional()
+    .describe('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
+});
+
+const ApiErrorBody = z
+  .object({
+    error: z
+      .object({
+        code: z
+          .enum(errorCodes)
+          .describe('Stable: branch on this. Each status of an operation says which of these it can have.'),
+        message: z.string().describe('For people; may change.'),
+        details: z.array(DetailSchema).optional().describe('Every fault of the request, at most 20.'),
+      })
+      .describe('What went wrong.'),
+  })
+  .meta({
+    id: 'ApiError',
+    description: 'The body of every answer other than success.',
+    examples: [exampleOfError('VALIDATION_FAILED')],
+  });
+
+/** One response of a route beside its successes: the codes of one status. */
+export type OwnErrors = { codes: ErrorCode[] };
+
+const byStatus = (codes: readonly ErrorCode[]): Map<number, ErrorCode[]> =>
+  Map.groupBy(new Set(codes), statusOf);
+
+/** The codes that a route can answer, by their status, as its schema keeps them. */
+export const ownErrors = (codes: readonly ErrorCode[]): Record<string, OwnErrors> =>
+  Object.fromEntries([...byStatus(codes)].map(([status, codes]) => [status, { codes }]));
+
+const json = (description: string, schema: z.ZodType) => ({
+  description,
+  content: { 'application/json': { schema } },
+});
+
+function response(status: number, codes: ErrorCode[]) {
+  if (codes.length === 0) {
+    return json(
+      `This operation has no code of its own for ${status} and does not answer it; the status is declared on every operation of /v1.`,
+      ApiErrorBody,
+    );
+  }
+  const meanings = codes.map((code) => `\`${code}\`: ${CODES[code].meaning}`);
+  const only = z.object({ error: z.object({ code: z.enum(codes) }) });
+  return json(meanings.join('\n\n'), z.intersection(ApiErrorBody, only));
+}
+
+/** The schema of a route with every error that its operation declares, for the document. */
+export function withDeclaredErrors(schema: FastifySchema, url: string, route: RouteOptions): FastifySchema {
+  if (schema.response === undefined) return schema;
+  const operation = { method: String(route.method), url };
+  const given = Object.entries(schema.response as Record<string, object>);
+  const successes = given.filter(([, response]) => !('codes' in response));
+  const own = given.flatMap(([, response]) => ('codes' in response ? (response as OwnErrors).codes : []));
+  const ofClasses = OF_CLASSES.filter(({ among }) => among(operation)).flatMap(({ codes }) => codes);
+  const errors = byStatus([...ofClasses, ...own]);
+  if (isPublic(operation)) for (const status of OF_THE_CONTRACT) errors.set(status, errors.get(status) ?? []);
+  return {
+    ...schema,
+    response: Object.fromEntries([
+      ...successes,
+      ...[...errors].map(([status, codes]) => [status, response(status, codes)]),
+    ]),
+  };
+}

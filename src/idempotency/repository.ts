@@ -1,0 +1,125 @@
+import { sql } from 'drizzle-orm';
+import { LostRace } from '../db/run/faults.ts';
+import type { Queries } from '../db/run/queries.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
+import { idempotencyKeys } from '../db/schema/index.ts';
+import { builder, named } from '../db/sql/builder.ts';
+import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
+
+/** The first answers of requests with an Idempotency-Key, written in the transaction of what they answer. */
+
+const KEPT_HOURS = 24;
+
+export type KeptAnswer = {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+  bodyHash: Buffer;
+};
+
+type Key = { organizationId: string; fingerprint: Buffer };
+
+/** By the fingerprint's first eight bytes. Of two requests that share them by chance, the second one is told to retry. */
+const lockStatement = prepared(
+  'idempotency_keys.lock',
+  ($: Params<{ lock: string }>) =>
+    sql<{ isLocked: boolean }>`select pg_try_advisory_xact_lock(${$.lock}::bigint) as "isLocked"`,
+);
+
+const isKept = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(KEPT_HOURS))} hours'`;
+
+const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) =>
+  builder
+    .select(
+      named({
+        status: idempotencyKeys.status,
+        headers: idempotencyKeys.headers,
+        body: idempotencyKeys.body,
+        bodyHash: idempotencyKeys.bodyHash,
+      }),
+    )
+    .from(idempotencyKeys)
+    .where(
+      sql`${idempotencyKeys.organizationId} = ${$.organizationId} and ${idempotencyKeys.fingerprint} = ${$.fingerprint}
+        and ${isKept}`,
+    ),
+);
+
+/** One that is past its day, and not swept yet, gives way. */
+const keepStatement = prepared(
+  'idempotency_keys.keep',
+  ($: Params<Key & Omit<KeptAnswer, 'headers'> & { headers: string }>) => sql<{ kept: boolean }>`
+    insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body)
+    values (${$.organizationId}::uuid, ${$.fingerprint}::bytea, ${$.bodyHash}::bytea, ${$.status}::smallint,
+      ${$.headers}::jsonb, ${$.body}::bytea)
+    on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash,
+      status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at
+    where ${idempotencyKeys.createdAt} at time zone 'UTC' <= excluded.created_at at time zone 'UTC' - interval '${sql.raw(String(KEPT_HOURS))} hours'
+    returning true as kept`,
+);
+
+/**
+ * Claims the key until the transaction ends.
+ * @returns false while another transaction has it: on any instance
+ */
+export async function claimKey({ db }: OrganizationScope, fingerprint: Buffer): Promise<boolean> {
+  const [row] = await db.write(lockStatement, { lock: String(fingerprint.readBigInt64BE()) });
+  return row?.isLocked ?? false;
+}
+
+/** The answer that was kept under this key; undefined when there is none. */
+export async function findAnswer(
+  { db, organizationId }: OrganizationScope,
+  fingerprint: Buffer,
+): Promise<KeptAnswer | undefined> {
+  const [row] = await db.read(findStatement, { organizationId, fingerprint });
+  return row;
+}
+
+/** Keeps the answer, in the transaction that made it. */
+export async function keepAnswer(
+  { db, organizationId }: OrganizationScope,
+  fingerprint: Buffer,
+  { headers, ...answer }: KeptAnswer,
+): Promise<void> {
+  const values = { ...answer, organizationId, fingerprint, headers: JSON.stringify(headers) };
+  const [row] = await db.write(keepStatement, values);
+  if (!row) throw new LostRace('The idempotency key was used at the same moment.');
+}
+
+const dueStatement = unprepared('idempotency_keys.due_for_sweep', ($: Params<{ limit: number }>) =>
+  builder
+    .select(
+      named({
+        organizationId: idempotencyKeys.organizationId,
+        fingerprint: idempotencyKeys.fingerprint,
+      }),
+    )
+    .from(idempotencyKeys)
+    .where(sql`not (${isKept})`)
+    .orderBy(idempotencyKeys.createdAt)
+    .limit($.limit),
+);
+
+const sweepStatement = prepared(
+  'idempotency_keys.sweep',
+  ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) => sql<{ swept: boolean }>`
+    delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
+      and ${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[]) and not (${isKept})
+    returning true as swept`,
+);
+
+/**
+ * Removes keys that are past their day by the clock of the database, oldest first.
+ * @param limit keys at most
+ * @returns how many were found, and how many of them were removed: one that was used anew meanwhile stays
+ */
+export async function sweepKeys(db: Queries, limit: number): Promise<{ found: number; removed: number }> {
+  const due = await db.read(dueStatement, { limit });
+  let removed = 0;
+  for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
+    const fingerprints = rows.map(({ fingerprint }) => fingerprint);
+    removed += (await db.write(sweepStatement, { organizationId, fingerprints })).length;
+  }
+  return { found: due.length, removed };
+}
