@@ -8,6 +8,7 @@ import '../src/db/copies/recount.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { openApiText, type Publisher } from '../src/http/openapi/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
+import { tablesDiagram } from './tables-diagram.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
 export type GeneratedDocument = {
@@ -126,6 +127,7 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     ...markdownDocuments({
       operations: operationsTable(document.paths),
       configuration: configurationTable(),
+      tables: tablesDiagram(),
     }),
   ];
 }

@@ -1,9 +1,9 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- api_keys.beat
 -- $1 beat
 select
-  pg_notify ('api_keys_changed'::text, $1)::text as sent;
+  pg_notify ('api_keys_changed'::text, $beat)::text as sent;
 
 -- api_keys.find
 -- $1 hashes
@@ -23,7 +23,7 @@ select
 from
   api_keys
 where
-  api_keys.hash = any ($1::bytea[])
+  api_keys.hash = any ($hashes::bytea[])
   and api_keys.revoked_at is null
   and (
     api_keys.expires_at is null
@@ -51,8 +51,8 @@ from
     from
       api_keys
     where
-      api_keys.organization_id = $1
-      and api_keys.id = $2
+      api_keys.organization_id = $organizationId
+      and api_keys.id = $id
       and true
   ) item;
 
@@ -61,33 +61,14 @@ from
 insert into
   api_keys (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
 values
-  ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8, $9::timestamptz);
+  ($organizationId, $id, $name, decode($hash, 'hex'), $start, $last4, $access, $requestsPerMinute, $expiresAt::timestamptz);
 
 -- api_keys.list
 -- $1 organizationId, $2 limit
 select
   page.id,
   (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          api_keys.id as id,
-          api_keys.name as name,
-          api_keys.start as start,
-          api_keys.last4 as last4,
-          api_keys.access as access,
-          api_keys.requests_per_minute as "requestsPerMinute",
-          to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
-          to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
-          to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
-          api_keys.replaced_by as "replacedBy"
-        from
-          api_keys
-        where
-          api_keys.organization_id = $1
+    -- … 20 lines as in api_keys.get
           and api_keys.id = page.id
       ) item
   ) as body
@@ -102,7 +83,7 @@ from
         from
           api_keys
         where
-          api_keys.organization_id = $1
+          api_keys.organization_id = $organizationId
           and true
         order by
           api_keys.created_at desc nulls last,
@@ -111,61 +92,15 @@ from
           100
       ) page
     limit
-      $2
+      $limit
   ) page;
 
 -- api_keys.list offset
 -- $1 organizationId, $2 offset, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          api_keys.id as id,
-          api_keys.name as name,
-          api_keys.start as start,
-          api_keys.last4 as last4,
-          api_keys.access as access,
-          api_keys.requests_per_minute as "requestsPerMinute",
-          to_char(api_keys.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(api_keys.last_used_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastUsedAt",
-          to_char(api_keys.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
-          to_char(api_keys.revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
-          api_keys.replaced_by as "replacedBy"
-        from
-          api_keys
-        where
-          api_keys.organization_id = $1
-          and api_keys.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          api_keys.id as id
-        from
-          api_keys
-        where
-          api_keys.organization_id = $1
-          and true
-        order by
-          api_keys.created_at desc nulls last,
-          api_keys.id desc nulls last
-        limit
-          100
-        offset
-          $2
-      ) page
-    limit
-      $3
-  ) page;
+-- as api_keys.list, but
+--     100
+-- + offset
+-- +   $offset
 
 -- api_keys.list_total
 -- $1 organizationId
@@ -174,7 +109,7 @@ select
 from
   api_keys
 where
-  api_keys.organization_id = $1
+  api_keys.organization_id = $organizationId
   and true;
 
 -- api_keys.lock
@@ -183,8 +118,8 @@ select
 from
   api_keys
 where
-  api_keys.organization_id = $1
-  and api_keys.id = $2
+  api_keys.organization_id = $organizationId
+  and api_keys.id = $id
 for update;
 
 -- api_keys.lock_settings
@@ -205,24 +140,24 @@ select
 from
   api_keys
 where
-  api_keys.organization_id = $1
-  and api_keys.id = $2
+  api_keys.organization_id = $organizationId
+  and api_keys.id = $id
 for update;
 
 -- api_keys.notify
 -- $1 hash
 select
-  pg_notify ('api_keys_changed', $1)::text as told;
+  pg_notify ('api_keys_changed', $hash)::text as told;
 
 -- api_keys.replace
 -- $1 overlapSeconds, $2 replacedBy, $3 organizationId, $4 id
 update api_keys
 set
-  expires_at = least(api_keys.expires_at, now() + make_interval(secs => $1)),
-  replaced_by = $2
+  expires_at = least(api_keys.expires_at, now() + make_interval(secs => $overlapSeconds)),
+  replaced_by = $replacedBy
 where
-  api_keys.organization_id = $3
-  and api_keys.id = $4;
+  api_keys.organization_id = $organizationId
+  and api_keys.id = $id;
 
 -- api_keys.revoke
 -- $1 organizationId, $2 id
@@ -230,8 +165,8 @@ update api_keys
 set
   revoked_at = now()
 where
-  api_keys.organization_id = $1
-  and api_keys.id = $2;
+  api_keys.organization_id = $organizationId
+  and api_keys.id = $id;
 
 -- api_keys.save_usage
 -- $1 usage
@@ -239,7 +174,7 @@ update api_keys
 set
   last_used_at = used.at
 from
-  jsonb_to_recordset($1::jsonb) as used (organization_id uuid, id uuid, at timestamptz, minute timestamptz)
+  jsonb_to_recordset($usage::jsonb) as used (organization_id uuid, id uuid, at timestamptz, minute timestamptz)
 where
   api_keys.organization_id = used.organization_id
   and api_keys.id = used.id

@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- channel_messages.get
 -- $1 organizationId, $2 conversationId, $3 id
@@ -17,9 +17,9 @@ from
     from
       channel_messages
     where
-      channel_messages.organization_id = $1
-      and channel_messages.conversation_id = $2
-      and channel_messages.id = $3
+      channel_messages.organization_id = $organizationId
+      and channel_messages.conversation_id = $conversationId
+      and channel_messages.id = $id
   ) item;
 
 -- channel_messages.insert
@@ -39,7 +39,7 @@ insert into
     created_at
   )
 values
-  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11::timestamptz, now()))
+  ($organizationId, $conversationId, $id, $content, $direction, $messageType, $senderName, $providerName, $externalId, $subject, coalesce($createdAt::timestamptz, now()))
 returning
   created_at as "createdAt";
 
@@ -50,19 +50,19 @@ select
 from
   channel_messages
 where
-  channel_messages.organization_id = $1
-  and channel_messages.conversation_id = $2
-  and channel_messages.id = any ($3::uuid[]);
+  channel_messages.organization_id = $organizationId
+  and channel_messages.conversation_id = $conversationId
+  and channel_messages.id = any ($ids::uuid[]);
 
 -- channel_messages.update
 -- $1 id, $2 content, $3 direction, $4 messageType, $5 senderName, $6 providerName, $7 externalId, $8 subject, $9 createdAt, $10 organizationId, $11 conversationId
 update channel_messages
 set
-  (id, content, direction, message_type, sender_name, provider_name, external_id, subject, created_at) = row ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::timestamptz, channel_messages.created_at))
+  (id, content, direction, message_type, sender_name, provider_name, external_id, subject, created_at) = row ($id, $content, $direction, $messageType, $senderName, $providerName, $externalId, $subject, coalesce($createdAt::timestamptz, channel_messages.created_at))
 where
-  channel_messages.organization_id = $10
-  and channel_messages.conversation_id = $11
-  and channel_messages.id = $1
+  channel_messages.organization_id = $organizationId
+  and channel_messages.conversation_id = $conversationId
+  and channel_messages.id = $id
   and row (
     channel_messages.id,
     channel_messages.content,
@@ -73,6 +73,6 @@ where
     channel_messages.external_id,
     channel_messages.subject,
     channel_messages.created_at
-  ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::timestamptz, channel_messages.created_at))
+  ) is distinct from row ($id, $content, $direction, $messageType, $senderName, $providerName, $externalId, $subject, coalesce($createdAt::timestamptz, channel_messages.created_at))
 returning
   channel_messages.created_at as "createdAt";

@@ -1,15 +1,15 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- conversations.add_messages
 -- $1 inserted, $2 latest, $3 organizationId, $4 id
 update conversations
 set
-  message_count = conversations.message_count + $1::integer,
-  last_message_at = greatest(conversations.last_message_at, $2::timestamptz)
+  message_count = conversations.message_count + $inserted::integer,
+  last_message_at = greatest(conversations.last_message_at, $latest::timestamptz)
 where
   (
-    conversations.organization_id = $3
-    and conversations.id = $4
+    conversations.organization_id = $organizationId
+    and conversations.id = $id
   );
 
 -- conversations.chain
@@ -25,8 +25,8 @@ from
   conversations
 where
   (
-    conversations.organization_id = $1
-    and conversations.chain_id = $2
+    conversations.organization_id = $organizationId
+    and conversations.chain_id = $chainId
   );
 
 -- conversations.get
@@ -52,8 +52,8 @@ from
       left join customers on customers.organization_id = conversations.organization_id
       and customers.id = conversations.customer_id
     where
-      conversations.organization_id = $1
-      and conversations.id = $2
+      conversations.organization_id = $organizationId
+      and conversations.id = $id
       and true
   ) item;
 
@@ -62,28 +62,7 @@ from
 select
   page.id,
   (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          conversations.id as id,
-          conversations.channel as channel,
-          conversations.contact as contact,
-          conversations.contact_name as "contactName",
-          conversations.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          conversations.activity_state as "activityState",
-          conversations.controlled_by as "controlledBy",
-          conversations.language as language,
-          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-        from
-          conversations
-          left join customers on customers.organization_id = conversations.organization_id
-          and customers.id = conversations.customer_id
-        where
-          conversations.organization_id = $1
+    -- … 22 lines as in conversations.get
           and conversations.id = page.id
       ) item
   ) as body
@@ -98,7 +77,7 @@ from
         from
           conversations
         where
-          conversations.organization_id = $1
+          conversations.organization_id = $organizationId
           and conversations.continued_by is null
         order by
           conversations.last_message_at desc nulls last,
@@ -107,280 +86,40 @@ from
           100
       ) page
     limit
-      $2
+      $limit
   ) page;
 
 -- conversations.list activityState
 -- $1 organizationId, $2 activityState, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          conversations.id as id,
-          conversations.channel as channel,
-          conversations.contact as contact,
-          conversations.contact_name as "contactName",
-          conversations.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          conversations.activity_state as "activityState",
-          conversations.controlled_by as "controlledBy",
-          conversations.language as language,
-          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-        from
-          conversations
-          left join customers on customers.organization_id = conversations.organization_id
-          and customers.id = conversations.customer_id
-        where
-          conversations.organization_id = $1
-          and conversations.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          conversations.id as id
-        from
-          conversations
-        where
-          conversations.organization_id = $1
-          and conversations.continued_by is null
-          and conversations.activity_state = $2
-        order by
-          conversations.last_message_at desc nulls last,
-          conversations.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as conversations.list, but
+--   and conversations.continued_by is null
+-- + and conversations.activity_state = $activityState
 
 -- conversations.list channel
 -- $1 organizationId, $2 channel, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          conversations.id as id,
-          conversations.channel as channel,
-          conversations.contact as contact,
-          conversations.contact_name as "contactName",
-          conversations.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          conversations.activity_state as "activityState",
-          conversations.controlled_by as "controlledBy",
-          conversations.language as language,
-          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-        from
-          conversations
-          left join customers on customers.organization_id = conversations.organization_id
-          and customers.id = conversations.customer_id
-        where
-          conversations.organization_id = $1
-          and conversations.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          conversations.id as id
-        from
-          conversations
-        where
-          conversations.organization_id = $1
-          and conversations.continued_by is null
-          and conversations.channel = $2
-        order by
-          conversations.last_message_at desc nulls last,
-          conversations.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as conversations.list, but
+--   and conversations.continued_by is null
+-- + and conversations.channel = $channel
 
 -- conversations.list customerId
 -- $1 organizationId, $2 customerId, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          conversations.id as id,
-          conversations.channel as channel,
-          conversations.contact as contact,
-          conversations.contact_name as "contactName",
-          conversations.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          conversations.activity_state as "activityState",
-          conversations.controlled_by as "controlledBy",
-          conversations.language as language,
-          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-        from
-          conversations
-          left join customers on customers.organization_id = conversations.organization_id
-          and customers.id = conversations.customer_id
-        where
-          conversations.organization_id = $1
-          and conversations.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          conversations.id as id
-        from
-          conversations
-        where
-          conversations.organization_id = $1
-          and conversations.continued_by is null
-          and conversations.customer_id = $2
-        order by
-          conversations.last_message_at desc nulls last,
-          conversations.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as conversations.list, but
+--   and conversations.continued_by is null
+-- + and conversations.customer_id = $customerId
 
 -- conversations.list offset
 -- $1 organizationId, $2 offset, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          conversations.id as id,
-          conversations.channel as channel,
-          conversations.contact as contact,
-          conversations.contact_name as "contactName",
-          conversations.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          conversations.activity_state as "activityState",
-          conversations.controlled_by as "controlledBy",
-          conversations.language as language,
-          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-        from
-          conversations
-          left join customers on customers.organization_id = conversations.organization_id
-          and customers.id = conversations.customer_id
-        where
-          conversations.organization_id = $1
-          and conversations.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          conversations.id as id
-        from
-          conversations
-        where
-          conversations.organization_id = $1
-          and conversations.continued_by is null
-        order by
-          conversations.last_message_at desc nulls last,
-          conversations.id desc nulls last
-        limit
-          100
-        offset
-          $2
-      ) page
-    limit
-      $3
-  ) page;
+-- as conversations.list, but
+--     100
+-- + offset
+-- +   $offset
 
 -- conversations.list query
 -- $1 organizationId, $2 query, $3 limit
 -- a custom plan at each run
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          conversations.id as id,
-          conversations.channel as channel,
-          conversations.contact as contact,
-          conversations.contact_name as "contactName",
-          conversations.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          conversations.activity_state as "activityState",
-          conversations.controlled_by as "controlledBy",
-          conversations.language as language,
-          to_char(conversations.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt",
-          to_char(conversations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-        from
-          conversations
-          left join customers on customers.organization_id = conversations.organization_id
-          and customers.id = conversations.customer_id
-        where
-          conversations.organization_id = $1
-          and conversations.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          conversations.id as id
-        from
-          conversations
-        where
-          conversations.organization_id = $1
-          and conversations.continued_by is null
-          and conversations.search like contains_pattern ($2)
-        order by
-          conversations.last_message_at desc nulls last,
-          conversations.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as conversations.list, but
+--   and conversations.continued_by is null
+-- + and conversations.search like contains_pattern ($query)
 
 -- conversations.list_total
 -- $1 organizationId
@@ -389,7 +128,7 @@ select
 from
   live_counts
 where
-  live_counts.organization_id = $1
+  live_counts.organization_id = $organizationId
   and live_counts.resource = 'conversations';
 
 -- conversations.list_total activityState
@@ -399,43 +138,31 @@ select
 from
   conversations
 where
-  conversations.organization_id = $1
+  conversations.organization_id = $organizationId
   and conversations.continued_by is null
-  and conversations.activity_state = $2;
+  and conversations.activity_state = $activityState;
 
 -- conversations.list_total channel
 -- $1 organizationId, $2 channel
-select
-  count(*) as total
-from
-  conversations
-where
-  conversations.organization_id = $1
-  and conversations.continued_by is null
-  and conversations.channel = $2;
+-- as conversations.list_total activityState, but
+--   and conversations.continued_by is null
+-- - and conversations.activity_state = $activityState;
+-- + and conversations.channel = $channel;
 
 -- conversations.list_total customerId
 -- $1 organizationId, $2 customerId
-select
-  count(*) as total
-from
-  conversations
-where
-  conversations.organization_id = $1
-  and conversations.continued_by is null
-  and conversations.customer_id = $2;
+-- as conversations.list_total activityState, but
+--   and conversations.continued_by is null
+-- - and conversations.activity_state = $activityState;
+-- + and conversations.customer_id = $customerId;
 
 -- conversations.list_total query
 -- $1 organizationId, $2 query
 -- a custom plan at each run
-select
-  count(*) as total
-from
-  conversations
-where
-  conversations.organization_id = $1
-  and conversations.continued_by is null
-  and conversations.search like contains_pattern ($2);
+-- as conversations.list_total activityState, but
+--   and conversations.continued_by is null
+-- - and conversations.activity_state = $activityState;
+-- + and conversations.search like contains_pattern ($query);
 
 -- conversations.lock
 -- $1 organizationId, $2 id
@@ -443,14 +170,14 @@ select
 from
   conversations
 where
-  conversations.organization_id = $1
-  and conversations.id = $2
+  conversations.organization_id = $organizationId
+  and conversations.id = $id
 for update;
 
 -- conversations.lock_chains
 -- $1 organizationId
 select
-  pg_advisory_xact_lock(hashtextextended (concat('conversation chains ', $1::text), 0))::text as locked;
+  pg_advisory_xact_lock(hashtextextended (concat('conversation chains ', $organizationId::text), 0))::text as locked;
 
 -- conversations.lock_channel
 -- $1 organizationId, $2 id
@@ -459,8 +186,8 @@ select
 from
   conversations
 where
-  conversations.organization_id = $1
-  and conversations.id = $2
+  conversations.organization_id = $organizationId
+  and conversations.id = $id
 for no key update;
 
 -- conversations.put_insert
@@ -485,7 +212,7 @@ insert into
     updated_at
   )
 values
-  ($1, $2, $3, $4, $5, $6, $7, $8, $9, default, default, $10, default, default, default, default)
+  ($organizationId, $id, $channel, $contact, $contactName, $customerId, $activityState, $controlledBy, $language, default, default, $chainId, default, default, default, default)
 on conflict do nothing
 returning
   id as id;
@@ -498,8 +225,8 @@ select
 from
   conversations
 where
-  conversations.organization_id = $1
-  and conversations.id = $2
+  conversations.organization_id = $organizationId
+  and conversations.id = $id
 for update;
 
 -- conversations.put_references
@@ -510,8 +237,8 @@ select
     from
       customers
     where
-      customers.organization_id = $1
-      and customers.id = $2
+      customers.organization_id = $organizationId
+      and customers.id = $customerId
       and customers.archived_at is null
   ) as "customerId";
 
@@ -519,18 +246,18 @@ select
 -- $1 channel, $2 contact, $3 contactName, $4 customerId, $5 activityState, $6 controlledBy, $7 language, $8 organizationId, $9 id
 update conversations
 set
-  channel = $1,
-  contact = $2,
-  contact_name = $3,
-  customer_id = $4,
-  activity_state = $5,
-  controlled_by = $6,
-  language = $7,
+  channel = $channel,
+  contact = $contact,
+  contact_name = $contactName,
+  customer_id = $customerId,
+  activity_state = $activityState,
+  controlled_by = $controlledBy,
+  language = $language,
   updated_at = greatest(now(), (conversations.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
 where
   (
-    conversations.organization_id = $8
-    and conversations.id = $9
+    conversations.organization_id = $organizationId
+    and conversations.id = $id
     and (
       false
       or row (
@@ -541,7 +268,7 @@ where
         conversations.activity_state,
         conversations.controlled_by,
         conversations.language
-      ) is distinct from row ($1, $2, $3, $4, $5, $6, $7)
+      ) is distinct from row ($channel, $contact, $contactName, $customerId, $activityState, $controlledBy, $language)
     )
   );
 
@@ -549,31 +276,31 @@ where
 -- $1 chainId, $2 organizationId, $3 ids
 update conversations
 set
-  chain_id = $1
+  chain_id = $chainId
 where
   (
-    conversations.organization_id = $2
-    and conversations.id = any ($3::uuid[])
+    conversations.organization_id = $organizationId
+    and conversations.id = any ($ids::uuid[])
   );
 
 -- conversations.set_continued_by
 -- $1 continuedBy, $2 organizationId, $3 id
 update conversations
 set
-  continued_by = $1
+  continued_by = $continuedBy
 where
-  conversations.organization_id = $2
-  and conversations.id = $3;
+  conversations.organization_id = $organizationId
+  and conversations.id = $id;
 
 -- conversations.set_rotated_from
 -- $1 rotatedFrom, $2 organizationId, $3 id
 update conversations
 set
-  rotated_from = $1,
+  rotated_from = $rotatedFrom,
   updated_at = greatest(now(), (conversations.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
 where
-  conversations.organization_id = $2
-  and conversations.id = $3;
+  conversations.organization_id = $organizationId
+  and conversations.id = $id;
 
 -- conversations.thread
 -- $1 organizationId, $2 id
@@ -587,8 +314,8 @@ select
 from
   conversations
 where
-  conversations.organization_id = $1
-  and conversations.id = $2;
+  conversations.organization_id = $organizationId
+  and conversations.id = $id;
 
 -- conversations.transcript
 -- $1 organizationId, $2 id, $3 limit
@@ -600,15 +327,15 @@ with
     from
       conversations
     where
-      conversations.organization_id = $1
+      conversations.organization_id = $organizationId
       and conversations.chain_id = (
         select
           conversations.chain_id
         from
           conversations
         where
-          conversations.organization_id = $1
-          and conversations.id = $2
+          conversations.organization_id = $organizationId
+          and conversations.id = $id
       )
   ),
   newest as (
@@ -629,13 +356,13 @@ with
           from
             whatsapp_messages
           where
-            whatsapp_messages.organization_id = $1
+            whatsapp_messages.organization_id = $organizationId
             and whatsapp_messages.conversation_id = threads.id
           order by
             whatsapp_messages.created_at desc nulls last,
             whatsapp_messages.id desc nulls last
           limit
-            $3
+            $limit
         )
         union all
         (
@@ -650,20 +377,20 @@ with
           from
             channel_messages
           where
-            channel_messages.organization_id = $1
+            channel_messages.organization_id = $organizationId
             and channel_messages.conversation_id = threads.id
           order by
             channel_messages.created_at desc nulls last,
             channel_messages.id desc nulls last
           limit
-            $3
+            $limit
         )
       ) message
     order by
       message.created_at desc,
       message.id desc
     limit
-      $3
+      $limit
   )
 select
   concat(

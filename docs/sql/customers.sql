@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- customers.add_contact
 -- $1 organizationId, $2 id, $3 customerId, $4 position, $5 identifierType, $6 identifierValue, $7 contactKey, $8 phoneNumber
@@ -16,7 +16,7 @@ insert into
     archived_at
   )
 values
-  ($1, $2, $3, $4, $5, $6, $7, $8, default, default)
+  ($organizationId, $id, $customerId, $position, $identifierType, $identifierValue, $contactKey, $phoneNumber, default, default)
 on conflict do nothing;
 
 -- customers.archive
@@ -27,8 +27,8 @@ with
     set
       archived_at = now()
     where
-      customers.organization_id = $1
-      and customers.id = $2
+      customers.organization_id = $organizationId
+      and customers.id = $id
       and customers.archived_at is null
     returning
       customers.id,
@@ -41,7 +41,7 @@ with
     from
       gone
     where
-      live_counts.organization_id = $1
+      live_counts.organization_id = $organizationId
       and live_counts.resource = 'customers'
       and live_counts.slot = (
         select
@@ -49,7 +49,7 @@ with
         from
           live_counts
         where
-          live_counts.organization_id = $1
+          live_counts.organization_id = $organizationId
           and live_counts.resource = 'customers'
       )
   )
@@ -72,12 +72,12 @@ select
   customer_contacts.customer_id as "customerId"
 from
   customer_contacts
-  inner join unnest($1::text[], $2::text[]) sent (type, key) on customer_contacts.identifier_type = sent.type
+  inner join unnest($types::text[], $keys::text[]) sent (type, key) on customer_contacts.identifier_type = sent.type
   and customer_contacts.contact_key = sent.key
 where
-  customer_contacts.organization_id = $3
+  customer_contacts.organization_id = $organizationId
   and customer_contacts.archived_at is null
-  and customer_contacts.customer_id <> $4;
+  and customer_contacts.customer_id <> $id;
 
 -- customers.contacts_change
 -- $1 organizationId, $2 id, $3 contacts
@@ -85,8 +85,8 @@ update customers
 set
   updated_at = greatest(now(), (customers.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
 where
-  customers.organization_id = $1
-  and customers.id = $2
+  customers.organization_id = $organizationId
+  and customers.id = $id
   and customers.archived_at is null
   and array(
     select
@@ -94,11 +94,11 @@ where
     from
       customer_contacts
     where
-      customer_contacts.organization_id = $1
-      and customer_contacts.customer_id = $2
+      customer_contacts.organization_id = $organizationId
+      and customer_contacts.customer_id = $id
     order by
       customer_contacts.position
-  ) <> $3::text[];
+  ) <> $contacts::text[];
 
 -- customers.create
 -- $1 organizationId, $2 id, $3 firstName, $4 lastName, $5 city, $6 country, $7 preferredLanguage, $8 summary, $9 tags, $10 contactSearch
@@ -119,21 +119,21 @@ insert into
     archived_at
   )
 values
-  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, default, default, default);
+  ($organizationId, $id, $firstName, $lastName, $city, $country, $preferredLanguage, $summary, $tags, $contactSearch, default, default, default);
 
 -- customers.drop_read_row
 -- $1 organizationId, $2 id
 delete from customer_bodies
 where
-  customer_bodies.organization_id = $1
-  and customer_bodies.id = $2;
+  customer_bodies.organization_id = $organizationId
+  and customer_bodies.id = $id;
 
 -- customers.drop_search_row
 -- $1 organizationId, $2 id
 delete from searchable_customers
 where
-  searchable_customers.organization_id = $1
-  and searchable_customers.id = $2;
+  searchable_customers.organization_id = $organizationId
+  and searchable_customers.id = $id;
 
 -- customers.forget_body
 -- $1 organizationId, $2 id
@@ -141,8 +141,8 @@ update customer_bodies
 set
   rendering = 0
 where
-  customer_bodies.organization_id = $1
-  and customer_bodies.id = $2
+  customer_bodies.organization_id = $organizationId
+  and customer_bodies.id = $id
   and rendering = 147573592;
 
 -- customers.get
@@ -152,23 +152,23 @@ select
 from
   customer_bodies
 where
-  customer_bodies.organization_id = $1
-  and customer_bodies.id = $2
+  customer_bodies.organization_id = $organizationId
+  and customer_bodies.id = $id
   and customer_bodies.rendering = 147573592;
 
 -- customers.keep_contact
 -- $1 position, $2 identifierValue, $3 phoneNumber, $4 organizationId, $5 customerId, $6 identifierType, $7 contactKey
 update customer_contacts
 set
-  position = $1,
-  identifier_value = $2,
-  phone_number = $3
+  position = $position,
+  identifier_value = $identifierValue,
+  phone_number = $phoneNumber
 where
-  customer_contacts.organization_id = $4
-  and customer_contacts.customer_id = $5
-  and customer_contacts.identifier_type = $6
-  and customer_contacts.contact_key = $7
-  and (customer_contacts.position, customer_contacts.identifier_value) is distinct from ($1, $2);
+  customer_contacts.organization_id = $organizationId
+  and customer_contacts.customer_id = $customerId
+  and customer_contacts.identifier_type = $identifierType
+  and customer_contacts.contact_key = $contactKey
+  and (customer_contacts.position, customer_contacts.identifier_value) is distinct from ($position, $identifierValue);
 
 -- customers.list
 -- $1 organizationId, $2 limit
@@ -188,7 +188,7 @@ from
         from
           customer_bodies
         where
-          customer_bodies.organization_id = $1
+          customer_bodies.organization_id = $organizationId
         order by
           customer_bodies.updated_at desc nulls last,
           customer_bodies.id desc nulls last
@@ -196,10 +196,10 @@ from
           100
       ) page
     limit
-      $2
+      $limit
   ) page
 limit
-  $2;
+  $limit;
 
 -- customers.list offset
 -- $1 organizationId, $2 offset, $3 limit
@@ -211,7 +211,7 @@ select
 from
   customer_bodies
 where
-  customer_bodies.organization_id = $1
+  customer_bodies.organization_id = $organizationId
   and customer_bodies.id = any (
     array(
       select
@@ -227,17 +227,17 @@ where
               from
                 customer_bodies
               where
-                customer_bodies.organization_id = $1
+                customer_bodies.organization_id = $organizationId
               order by
                 customer_bodies.updated_at desc nulls last,
                 customer_bodies.id desc nulls last
               limit
                 100
               offset
-                $2
+                $offset
             ) page
           limit
-            $3
+            $limit
         ) ids
     )
   )
@@ -248,108 +248,40 @@ order by
 -- customers.list query
 -- $1 organizationId, $2 query, $3 limit
 -- a custom plan at each run
-select
-  customer_bodies.id,
-  case
-    when customer_bodies.rendering = 147573592 then customer_bodies.body
-  end as body
-from
-  customer_bodies
-where
-  customer_bodies.organization_id = $1
-  and customer_bodies.id = any (
-    array(
-      select
-        id
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                customer_bodies.id as id
-              from
-                customer_bodies
-              where
-                customer_bodies.organization_id = $1
-                and customer_bodies.id in (
-                  select
-                    searchable_customers.id
-                  from
-                    searchable_customers
-                  where
-                    searchable_customers.organization_id = $1
-                    and searchable_customers.archived_at is null
-                    and searchable_customers.search like contains_pattern ($2)
-                )
-              order by
-                customer_bodies.updated_at desc nulls last,
-                customer_bodies.id desc nulls last
-              limit
-                100
-            ) page
-          limit
-            $3
-        ) ids
-    )
-  )
-order by
-  customer_bodies.updated_at desc nulls last,
-  customer_bodies.id desc nulls last;
+-- as customers.list offset, but
+--     customer_bodies.organization_id = $organizationId
+-- +   and customer_bodies.id in (
+-- +     select
+-- +       searchable_customers.id
+-- +     from
+-- +       searchable_customers
+-- +     where
+-- +       searchable_customers.organization_id = $organizationId
+-- +       and searchable_customers.archived_at is null
+-- +       and searchable_customers.search like contains_pattern ($query)
+-- +   )
+--     100
+-- - offset
+-- -   $offset
 
 -- customers.list tag
 -- $1 organizationId, $2 tag, $3 limit
 -- a custom plan at each run
-select
-  customer_bodies.id,
-  case
-    when customer_bodies.rendering = 147573592 then customer_bodies.body
-  end as body
-from
-  customer_bodies
-where
-  customer_bodies.organization_id = $1
-  and customer_bodies.id = any (
-    array(
-      select
-        id
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                customer_bodies.id as id
-              from
-                customer_bodies
-              where
-                customer_bodies.organization_id = $1
-                and customer_bodies.id in (
-                  select
-                    searchable_customers.id
-                  from
-                    searchable_customers
-                  where
-                    searchable_customers.organization_id = $1
-                    and searchable_customers.archived_at is null
-                    and searchable_customers.tags @> array[$2]::text[]
-                )
-              order by
-                customer_bodies.updated_at desc nulls last,
-                customer_bodies.id desc nulls last
-              limit
-                100
-            ) page
-          limit
-            $3
-        ) ids
-    )
-  )
-order by
-  customer_bodies.updated_at desc nulls last,
-  customer_bodies.id desc nulls last;
+-- as customers.list offset, but
+--     customer_bodies.organization_id = $organizationId
+-- +   and customer_bodies.id in (
+-- +     select
+-- +       searchable_customers.id
+-- +     from
+-- +       searchable_customers
+-- +     where
+-- +       searchable_customers.organization_id = $organizationId
+-- +       and searchable_customers.archived_at is null
+-- +       and searchable_customers.tags @> array[$tag]::text[]
+-- +   )
+--     100
+-- - offset
+-- -   $offset
 
 -- customers.list_total
 -- $1 organizationId
@@ -358,7 +290,7 @@ select
 from
   live_counts
 where
-  live_counts.organization_id = $1
+  live_counts.organization_id = $organizationId
   and live_counts.resource = 'customers';
 
 -- customers.list_total query
@@ -369,21 +301,17 @@ select
 from
   searchable_customers
 where
-  searchable_customers.organization_id = $1
+  searchable_customers.organization_id = $organizationId
   and searchable_customers.archived_at is null
-  and searchable_customers.search like contains_pattern ($2);
+  and searchable_customers.search like contains_pattern ($query);
 
 -- customers.list_total tag
 -- $1 organizationId, $2 tag
 -- a custom plan at each run
-select
-  count(*) as total
-from
-  searchable_customers
-where
-  searchable_customers.organization_id = $1
-  and searchable_customers.archived_at is null
-  and searchable_customers.tags @> array[$2]::text[];
+-- as customers.list_total query, but
+--   and searchable_customers.archived_at is null
+-- - and searchable_customers.search like contains_pattern ($query);
+-- + and searchable_customers.tags @> array[$tag]::text[];
 
 -- customers.lock
 -- $1 organizationId, $2 id
@@ -391,8 +319,8 @@ select
 from
   customers
 where
-  customers.organization_id = $1
-  and customers.id = $2
+  customers.organization_id = $organizationId
+  and customers.id = $id
 for update;
 
 -- customers.put_search_row
@@ -408,8 +336,8 @@ select
 from
   customers
 where
-  customers.organization_id = $1
-  and customers.id = $2
+  customers.organization_id = $organizationId
+  and customers.id = $id
   and customers.archived_at is null
 on conflict (organization_id, id) do update
 set
@@ -426,58 +354,21 @@ select
   customers.id,
   customers.updated_at,
   147573592,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          customers.id as id,
-          customers.first_name as "firstName",
-          customers.last_name as "lastName",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-          customers.city as city,
-          customers.country as country,
-          customers.preferred_language as "preferredLanguage",
-          customers.summary as summary,
-          customers.tags as tags,
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  customer_contacts.id as id,
-                  customer_contacts.identifier_type as "identifierType",
-                  customer_contacts.identifier_value as "identifierValue",
-                  customer_contacts.display_name as "displayName",
-                  customer_contacts.phone_number as "phoneNumber"
-                from
-                  customer_contacts
-                where
-                  customer_contacts.organization_id = $1
-                  and customer_contacts.customer_id = customers.id
-                order by
-                  customer_contacts.position
-              ) item
-          ) as contacts,
-          to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-      ) item
+  -- … 38 lines as in customers.render
   )
 from
   customers
 where
-  customers.organization_id = $1
-  and customers.id = $2
+  customers.organization_id = $organizationId
+  and customers.id = $id
   and customers.archived_at is null
   and not exists (
     select
     from
       customer_bodies kept
     where
-      kept.organization_id = $1
-      and kept.id = $2
+      kept.organization_id = $organizationId
+      and kept.id = $id
       and kept.updated_at = customers.updated_at
       and kept.rendering = 147573592
   )
@@ -492,19 +383,19 @@ select
 from
   customers
 where
-  customers.organization_id = $1
-  and customers.id = $2
+  customers.organization_id = $organizationId
+  and customers.id = $id
   and customers.archived_at is null;
 
 -- customers.refuse_taken_contacts
 -- $1 contacts, $2 organizationId, $3 id
 select
-  refuse_unless (count(*) = $1::integer, 'CUSTOMER_CONTACT_CONFLICT')
+  refuse_unless (count(*) = $contacts::integer, 'CUSTOMER_CONTACT_CONFLICT')
 from
   customer_contacts
 where
-  customer_contacts.organization_id = $2
-  and customer_contacts.customer_id = $3;
+  customer_contacts.organization_id = $organizationId
+  and customer_contacts.customer_id = $id;
 
 -- customers.release_contacts
 -- $1 organizationId, $2 id
@@ -512,22 +403,22 @@ update customer_contacts
 set
   archived_at = now()
 where
-  customer_contacts.organization_id = $1
-  and customer_contacts.customer_id = $2
+  customer_contacts.organization_id = $organizationId
+  and customer_contacts.customer_id = $id
   and customer_contacts.archived_at is null;
 
 -- customers.remove_contacts
 -- $1 organizationId, $2 id, $3 types, $4 keys
 delete from customer_contacts
 where
-  customer_contacts.organization_id = $1
-  and customer_contacts.customer_id = $2
+  customer_contacts.organization_id = $organizationId
+  and customer_contacts.customer_id = $id
   and (customer_contacts.identifier_type, customer_contacts.contact_key) not in (
     select
       sent.type,
       sent.key
     from
-      unnest($3::text[], $4::text[]) sent (type, key)
+      unnest($types::text[], $keys::text[]) sent (type, key)
   );
 
 -- customers.render
@@ -564,7 +455,7 @@ select
                 from
                   customer_contacts
                 where
-                  customer_contacts.organization_id = $1
+                  customer_contacts.organization_id = $organizationId
                   and customer_contacts.customer_id = customers.id
                 order by
                   customer_contacts.position
@@ -577,8 +468,8 @@ select
 from
   customers
 where
-  customers.organization_id = $1
-  and customers.id = any ($2::uuid[])
+  customers.organization_id = $organizationId
+  and customers.id = any ($ids::uuid[])
   and customers.archived_at is null;
 
 -- customers.stale_copies
@@ -600,36 +491,36 @@ select
   end as "isFound"
 from
   customers
-  left join customer_bodies kept on kept.organization_id = $1
+  left join customer_bodies kept on kept.organization_id = $organizationId
   and kept.id = customers.id
-  and kept.id > $2
-  left join searchable_customers searched on searched.organization_id = $1
+  and kept.id > $after
+  left join searchable_customers searched on searched.organization_id = $organizationId
   and searched.id = customers.id
-  and searched.id > $2
+  and searched.id > $after
 where
-  customers.organization_id = $1
-  and customers.id > $2
+  customers.organization_id = $organizationId
+  and customers.id > $after
 order by
   customers.id
 limit
-  $3;
+  $limit;
 
 -- customers.update
 -- $1 firstName, $2 lastName, $3 city, $4 country, $5 preferredLanguage, $6 summary, $7 tags, $8 contactSearch, $9 organizationId, $10 id
 update customers
 set
-  first_name = $1,
-  last_name = $2,
-  city = $3,
-  country = $4,
-  preferred_language = $5,
-  summary = $6,
-  tags = $7,
-  contact_search = $8,
+  first_name = $firstName,
+  last_name = $lastName,
+  city = $city,
+  country = $country,
+  preferred_language = $preferredLanguage,
+  summary = $summary,
+  tags = $tags,
+  contact_search = $contactSearch,
   updated_at = greatest(now(), (customers.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
 where
-  customers.organization_id = $9
-  and customers.id = $10
+  customers.organization_id = $organizationId
+  and customers.id = $id
   and customers.archived_at is null
   and row (
     customers.first_name,
@@ -640,7 +531,7 @@ where
     customers.summary,
     customers.tags,
     customers.contact_search
-  ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8);
+  ) is distinct from row ($firstName, $lastName, $city, $country, $preferredLanguage, $summary, $tags, $contactSearch);
 
 -- customers.wrong_copies
 -- $1 organizationId, $2 after, $3 limit
@@ -655,43 +546,7 @@ select
     or (
       kept.rendering = 147573592
       and kept.body <> (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              customers.id as id,
-              customers.first_name as "firstName",
-              customers.last_name as "lastName",
-              nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "displayName",
-              customers.city as city,
-              customers.country as country,
-              customers.preferred_language as "preferredLanguage",
-              customers.summary as summary,
-              customers.tags as tags,
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      customer_contacts.id as id,
-                      customer_contacts.identifier_type as "identifierType",
-                      customer_contacts.identifier_value as "identifierValue",
-                      customer_contacts.display_name as "displayName",
-                      customer_contacts.phone_number as "phoneNumber"
-                    from
-                      customer_contacts
-                    where
-                      customer_contacts.organization_id = $1
-                      and customer_contacts.customer_id = customers.id
-                    order by
-                      customer_contacts.position
-                  ) item
-              ) as contacts,
-              to_char(customers.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(customers.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
+        -- … 37 lines as in customers.render
       )
     )
     else kept.id is not null
@@ -702,16 +557,16 @@ select
   end as "isFound"
 from
   customers
-  left join customer_bodies kept on kept.organization_id = $1
+  left join customer_bodies kept on kept.organization_id = $organizationId
   and kept.id = customers.id
-  and kept.id > $2
-  left join searchable_customers searched on searched.organization_id = $1
+  and kept.id > $after
+  left join searchable_customers searched on searched.organization_id = $organizationId
   and searched.id = customers.id
-  and searched.id > $2
+  and searched.id > $after
 where
-  customers.organization_id = $1
-  and customers.id > $2
+  customers.organization_id = $organizationId
+  and customers.id > $after
 order by
   customers.id
 limit
-  $3;
+  $limit;

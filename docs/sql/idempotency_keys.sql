@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- idempotency_keys.due_for_sweep
 -- $1 limit
@@ -13,7 +13,7 @@ where
 order by
   idempotency_keys.created_at
 limit
-  $1;
+  $limit;
 
 -- idempotency_keys.find
 -- $1 organizationId, $2 fingerprint
@@ -25,8 +25,8 @@ select
 from
   idempotency_keys
 where
-  idempotency_keys.organization_id = $1
-  and idempotency_keys.fingerprint = $2
+  idempotency_keys.organization_id = $organizationId
+  and idempotency_keys.fingerprint = $fingerprint
   and idempotency_keys.created_at > now() - interval '24 hours';
 
 -- idempotency_keys.keep
@@ -34,7 +34,7 @@ where
 insert into
   idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
 values
-  ($1::uuid, $2::bytea, $3::bytea, $4::smallint, $5::jsonb, $6::bytea)
+  ($organizationId::uuid, $fingerprint::bytea, $bodyHash::bytea, $status::smallint, $headers::jsonb, $body::bytea)
 on conflict (organization_id, fingerprint) do update
 set
   body_hash = excluded.body_hash,
@@ -50,14 +50,14 @@ returning
 -- idempotency_keys.lock
 -- $1 lock
 select
-  pg_try_advisory_xact_lock($1::bigint) as "isLocked";
+  pg_try_advisory_xact_lock($lock::bigint) as "isLocked";
 
 -- idempotency_keys.sweep
 -- $1 organizationId, $2 fingerprints
 delete from idempotency_keys
 where
-  idempotency_keys.organization_id = $1
-  and idempotency_keys.fingerprint = any ($2::bytea[])
+  idempotency_keys.organization_id = $organizationId
+  and idempotency_keys.fingerprint = any ($fingerprints::bytea[])
   and not (idempotency_keys.created_at > now() - interval '24 hours')
 returning
   true as swept;

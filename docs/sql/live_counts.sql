@@ -1,11 +1,11 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- live_counts.add
 -- $1 organizationId, $2 resource, $3 amount
 insert into
   live_counts (organization_id, resource, slot, live)
 values
-  ($1::uuid, $2, pg_backend_pid() % 16, $3::bigint)
+  ($organizationId::uuid, $resource, pg_backend_pid() % 16, $amount::bigint)
 on conflict (organization_id, resource, slot) do update
 set
   live = live_counts.live + excluded.live;
@@ -26,7 +26,7 @@ with
         from
           products
         where
-          products.organization_id = $1
+          products.organization_id = $organizationId
           and products.archived_at is null
         union all
         select
@@ -35,7 +35,7 @@ with
         from
           customers
         where
-          customers.organization_id = $1
+          customers.organization_id = $organizationId
           and customers.archived_at is null
         union all
         select
@@ -44,7 +44,7 @@ with
         from
           opportunities
         where
-          opportunities.organization_id = $1
+          opportunities.organization_id = $organizationId
           and opportunities.archived_at is null
         union all
         select
@@ -53,7 +53,7 @@ with
         from
           conversations
         where
-          conversations.organization_id = $1
+          conversations.organization_id = $organizationId
           and conversations.continued_by is null
         union all
         select
@@ -62,7 +62,7 @@ with
         from
           quotes
         where
-          quotes.organization_id = $1
+          quotes.organization_id = $organizationId
           and quotes.archived_at is null
       ) counted_rows
       left join (
@@ -72,7 +72,7 @@ with
         from
           live_counts
         where
-          live_counts.organization_id = $1
+          live_counts.organization_id = $organizationId
         group by
           live_counts.resource
       ) counts using (resource)
@@ -104,7 +104,7 @@ with
         from
           products
         where
-          products.organization_id = $1
+          products.organization_id = $organizationId
           and products.archived_at is null
         union all
         select
@@ -113,7 +113,7 @@ with
         from
           customers
         where
-          customers.organization_id = $1
+          customers.organization_id = $organizationId
           and customers.archived_at is null
         union all
         select
@@ -122,7 +122,7 @@ with
         from
           opportunities
         where
-          opportunities.organization_id = $1
+          opportunities.organization_id = $organizationId
           and opportunities.archived_at is null
         union all
         select
@@ -131,7 +131,7 @@ with
         from
           conversations
         where
-          conversations.organization_id = $1
+          conversations.organization_id = $organizationId
           and conversations.continued_by is null
         union all
         select
@@ -140,7 +140,7 @@ with
         from
           quotes
         where
-          quotes.organization_id = $1
+          quotes.organization_id = $organizationId
           and quotes.archived_at is null
       ) counted_rows
       left join (
@@ -150,7 +150,7 @@ with
         from
           live_counts
         where
-          live_counts.organization_id = $1
+          live_counts.organization_id = $organizationId
         group by
           live_counts.resource
       ) counts using (resource)
@@ -161,7 +161,7 @@ with
     insert into
       live_counts (organization_id, resource, slot, live)
     select
-      $1::uuid,
+      $organizationId::uuid,
       resource,
       0,
       rows - counted

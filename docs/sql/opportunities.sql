@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- opportunities.archive
 -- $1 organizationId, $2 id
@@ -8,8 +8,8 @@ with
     set
       archived_at = now()
     where
-      opportunities.organization_id = $1
-      and opportunities.id = $2
+      opportunities.organization_id = $organizationId
+      and opportunities.id = $id
       and opportunities.archived_at is null
     returning
       opportunities.id,
@@ -22,7 +22,7 @@ with
     from
       gone
     where
-      live_counts.organization_id = $1
+      live_counts.organization_id = $organizationId
       and live_counts.resource = 'opportunities'
       and live_counts.slot = (
         select
@@ -30,7 +30,7 @@ with
         from
           live_counts
         where
-          live_counts.organization_id = $1
+          live_counts.organization_id = $organizationId
           and live_counts.resource = 'opportunities'
       )
   )
@@ -52,8 +52,8 @@ select
 from
   opportunities
 where
-  opportunities.organization_id = $1
-  and opportunities.id = $2;
+  opportunities.organization_id = $organizationId
+  and opportunities.id = $id;
 
 -- opportunities.get
 -- $1 organizationId, $2 id
@@ -93,8 +93,8 @@ from
       left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
       and pipeline_stages.id = opportunities.stage_id
     where
-      opportunities.organization_id = $1
-      and opportunities.id = $2
+      opportunities.organization_id = $organizationId
+      and opportunities.id = $id
       and opportunities.archived_at is null
   ) item;
 
@@ -103,43 +103,7 @@ from
 select
   page.id,
   (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          opportunities.id as id,
-          opportunities.title as title,
-          opportunities.short_ref as "shortRef",
-          opportunities.destination as destination,
-          opportunities.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          opportunities.seller_member_id as "sellerMemberId",
-          team_members.name as "sellerName",
-          opportunities.budget_min as "budgetMin",
-          opportunities.budget_max as "budgetMax",
-          opportunities.budget_currency as "budgetCurrency",
-          opportunities.check_in_date as "checkInDate",
-          opportunities.nights as nights,
-          opportunities.passenger_count as "passengerCount",
-          opportunities.sales_stage as "salesStage",
-          pipeline_stages.key as stage,
-          opportunities.stage_id as "stageId",
-          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          opportunities
-          left join customers on customers.organization_id = opportunities.organization_id
-          and customers.id = opportunities.customer_id
-          left join team_members on team_members.organization_id = opportunities.organization_id
-          and team_members.id = opportunities.seller_member_id
-          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-          and pipeline_stages.id = opportunities.stage_id
-        where
-          opportunities.organization_id = $1
+    -- … 37 lines as in opportunities.get
           and opportunities.id = page.id
       ) item
   ) as body
@@ -154,7 +118,7 @@ from
         from
           opportunities
         where
-          opportunities.organization_id = $1
+          opportunities.organization_id = $organizationId
           and opportunities.archived_at is null
         order by
           opportunities.updated_at desc nulls last,
@@ -163,493 +127,52 @@ from
           100
       ) page
     limit
-      $2
+      $limit
   ) page;
 
 -- opportunities.list customerId
 -- $1 organizationId, $2 customerId, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          opportunities.id as id,
-          opportunities.title as title,
-          opportunities.short_ref as "shortRef",
-          opportunities.destination as destination,
-          opportunities.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          opportunities.seller_member_id as "sellerMemberId",
-          team_members.name as "sellerName",
-          opportunities.budget_min as "budgetMin",
-          opportunities.budget_max as "budgetMax",
-          opportunities.budget_currency as "budgetCurrency",
-          opportunities.check_in_date as "checkInDate",
-          opportunities.nights as nights,
-          opportunities.passenger_count as "passengerCount",
-          opportunities.sales_stage as "salesStage",
-          pipeline_stages.key as stage,
-          opportunities.stage_id as "stageId",
-          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          opportunities
-          left join customers on customers.organization_id = opportunities.organization_id
-          and customers.id = opportunities.customer_id
-          left join team_members on team_members.organization_id = opportunities.organization_id
-          and team_members.id = opportunities.seller_member_id
-          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-          and pipeline_stages.id = opportunities.stage_id
-        where
-          opportunities.organization_id = $1
-          and opportunities.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          opportunities.id as id
-        from
-          opportunities
-        where
-          opportunities.organization_id = $1
-          and opportunities.archived_at is null
-          and opportunities.customer_id = $2
-        order by
-          opportunities.updated_at desc nulls last,
-          opportunities.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as opportunities.list, but
+--   and opportunities.archived_at is null
+-- + and opportunities.customer_id = $customerId
 
 -- opportunities.list offset
 -- $1 organizationId, $2 offset, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          opportunities.id as id,
-          opportunities.title as title,
-          opportunities.short_ref as "shortRef",
-          opportunities.destination as destination,
-          opportunities.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          opportunities.seller_member_id as "sellerMemberId",
-          team_members.name as "sellerName",
-          opportunities.budget_min as "budgetMin",
-          opportunities.budget_max as "budgetMax",
-          opportunities.budget_currency as "budgetCurrency",
-          opportunities.check_in_date as "checkInDate",
-          opportunities.nights as nights,
-          opportunities.passenger_count as "passengerCount",
-          opportunities.sales_stage as "salesStage",
-          pipeline_stages.key as stage,
-          opportunities.stage_id as "stageId",
-          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          opportunities
-          left join customers on customers.organization_id = opportunities.organization_id
-          and customers.id = opportunities.customer_id
-          left join team_members on team_members.organization_id = opportunities.organization_id
-          and team_members.id = opportunities.seller_member_id
-          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-          and pipeline_stages.id = opportunities.stage_id
-        where
-          opportunities.organization_id = $1
-          and opportunities.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          opportunities.id as id
-        from
-          opportunities
-        where
-          opportunities.organization_id = $1
-          and opportunities.archived_at is null
-        order by
-          opportunities.updated_at desc nulls last,
-          opportunities.id desc nulls last
-        limit
-          100
-        offset
-          $2
-      ) page
-    limit
-      $3
-  ) page;
+-- as opportunities.list, but
+--     100
+-- + offset
+-- +   $offset
 
 -- opportunities.list query
 -- $1 organizationId, $2 query, $3 limit
 -- a custom plan at each run
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          opportunities.id as id,
-          opportunities.title as title,
-          opportunities.short_ref as "shortRef",
-          opportunities.destination as destination,
-          opportunities.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          opportunities.seller_member_id as "sellerMemberId",
-          team_members.name as "sellerName",
-          opportunities.budget_min as "budgetMin",
-          opportunities.budget_max as "budgetMax",
-          opportunities.budget_currency as "budgetCurrency",
-          opportunities.check_in_date as "checkInDate",
-          opportunities.nights as nights,
-          opportunities.passenger_count as "passengerCount",
-          opportunities.sales_stage as "salesStage",
-          pipeline_stages.key as stage,
-          opportunities.stage_id as "stageId",
-          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          opportunities
-          left join customers on customers.organization_id = opportunities.organization_id
-          and customers.id = opportunities.customer_id
-          left join team_members on team_members.organization_id = opportunities.organization_id
-          and team_members.id = opportunities.seller_member_id
-          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-          and pipeline_stages.id = opportunities.stage_id
-        where
-          opportunities.organization_id = $1
-          and opportunities.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          opportunities.id as id
-        from
-          opportunities
-        where
-          opportunities.organization_id = $1
-          and opportunities.archived_at is null
-          and opportunities.search like contains_pattern ($2)
-        order by
-          opportunities.updated_at desc nulls last,
-          opportunities.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as opportunities.list, but
+--   and opportunities.archived_at is null
+-- + and opportunities.search like contains_pattern ($query)
 
 -- opportunities.list salesStage
 -- $1 organizationId, $2 salesStage, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          opportunities.id as id,
-          opportunities.title as title,
-          opportunities.short_ref as "shortRef",
-          opportunities.destination as destination,
-          opportunities.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          opportunities.seller_member_id as "sellerMemberId",
-          team_members.name as "sellerName",
-          opportunities.budget_min as "budgetMin",
-          opportunities.budget_max as "budgetMax",
-          opportunities.budget_currency as "budgetCurrency",
-          opportunities.check_in_date as "checkInDate",
-          opportunities.nights as nights,
-          opportunities.passenger_count as "passengerCount",
-          opportunities.sales_stage as "salesStage",
-          pipeline_stages.key as stage,
-          opportunities.stage_id as "stageId",
-          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          opportunities
-          left join customers on customers.organization_id = opportunities.organization_id
-          and customers.id = opportunities.customer_id
-          left join team_members on team_members.organization_id = opportunities.organization_id
-          and team_members.id = opportunities.seller_member_id
-          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-          and pipeline_stages.id = opportunities.stage_id
-        where
-          opportunities.organization_id = $1
-          and opportunities.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          opportunities.id as id
-        from
-          opportunities
-        where
-          opportunities.organization_id = $1
-          and opportunities.archived_at is null
-          and opportunities.sales_stage = $2
-        order by
-          opportunities.updated_at desc nulls last,
-          opportunities.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as opportunities.list, but
+--   and opportunities.archived_at is null
+-- + and opportunities.sales_stage = $salesStage
 
 -- opportunities.list sellerMemberId
 -- $1 organizationId, $2 sellerMemberId, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          opportunities.id as id,
-          opportunities.title as title,
-          opportunities.short_ref as "shortRef",
-          opportunities.destination as destination,
-          opportunities.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          opportunities.seller_member_id as "sellerMemberId",
-          team_members.name as "sellerName",
-          opportunities.budget_min as "budgetMin",
-          opportunities.budget_max as "budgetMax",
-          opportunities.budget_currency as "budgetCurrency",
-          opportunities.check_in_date as "checkInDate",
-          opportunities.nights as nights,
-          opportunities.passenger_count as "passengerCount",
-          opportunities.sales_stage as "salesStage",
-          pipeline_stages.key as stage,
-          opportunities.stage_id as "stageId",
-          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          opportunities
-          left join customers on customers.organization_id = opportunities.organization_id
-          and customers.id = opportunities.customer_id
-          left join team_members on team_members.organization_id = opportunities.organization_id
-          and team_members.id = opportunities.seller_member_id
-          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-          and pipeline_stages.id = opportunities.stage_id
-        where
-          opportunities.organization_id = $1
-          and opportunities.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          opportunities.id as id
-        from
-          opportunities
-        where
-          opportunities.organization_id = $1
-          and opportunities.archived_at is null
-          and opportunities.seller_member_id = $2
-        order by
-          opportunities.updated_at desc nulls last,
-          opportunities.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as opportunities.list, but
+--   and opportunities.archived_at is null
+-- + and opportunities.seller_member_id = $sellerMemberId
 
 -- opportunities.list stageId
 -- $1 organizationId, $2 stageId, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          opportunities.id as id,
-          opportunities.title as title,
-          opportunities.short_ref as "shortRef",
-          opportunities.destination as destination,
-          opportunities.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          opportunities.seller_member_id as "sellerMemberId",
-          team_members.name as "sellerName",
-          opportunities.budget_min as "budgetMin",
-          opportunities.budget_max as "budgetMax",
-          opportunities.budget_currency as "budgetCurrency",
-          opportunities.check_in_date as "checkInDate",
-          opportunities.nights as nights,
-          opportunities.passenger_count as "passengerCount",
-          opportunities.sales_stage as "salesStage",
-          pipeline_stages.key as stage,
-          opportunities.stage_id as "stageId",
-          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          opportunities
-          left join customers on customers.organization_id = opportunities.organization_id
-          and customers.id = opportunities.customer_id
-          left join team_members on team_members.organization_id = opportunities.organization_id
-          and team_members.id = opportunities.seller_member_id
-          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-          and pipeline_stages.id = opportunities.stage_id
-        where
-          opportunities.organization_id = $1
-          and opportunities.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          opportunities.id as id
-        from
-          opportunities
-        where
-          opportunities.organization_id = $1
-          and opportunities.archived_at is null
-          and opportunities.stage_id = $2
-        order by
-          opportunities.updated_at desc nulls last,
-          opportunities.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as opportunities.list, but
+--   and opportunities.archived_at is null
+-- + and opportunities.stage_id = $stageId
 
 -- opportunities.list temperature
 -- $1 organizationId, $2 temperature, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          opportunities.id as id,
-          opportunities.title as title,
-          opportunities.short_ref as "shortRef",
-          opportunities.destination as destination,
-          opportunities.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          opportunities.seller_member_id as "sellerMemberId",
-          team_members.name as "sellerName",
-          opportunities.budget_min as "budgetMin",
-          opportunities.budget_max as "budgetMax",
-          opportunities.budget_currency as "budgetCurrency",
-          opportunities.check_in_date as "checkInDate",
-          opportunities.nights as nights,
-          opportunities.passenger_count as "passengerCount",
-          opportunities.sales_stage as "salesStage",
-          pipeline_stages.key as stage,
-          opportunities.stage_id as "stageId",
-          coalesce(opportunities.temperature_override, opportunities.temperature) as temperature,
-          to_char(opportunities.qualified_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "qualifiedAt",
-          to_char(opportunities.last_activity_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastActivityAt",
-          to_char(opportunities.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(opportunities.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          opportunities
-          left join customers on customers.organization_id = opportunities.organization_id
-          and customers.id = opportunities.customer_id
-          left join team_members on team_members.organization_id = opportunities.organization_id
-          and team_members.id = opportunities.seller_member_id
-          left join pipeline_stages on pipeline_stages.organization_id = opportunities.organization_id
-          and pipeline_stages.id = opportunities.stage_id
-        where
-          opportunities.organization_id = $1
-          and opportunities.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          opportunities.id as id
-        from
-          opportunities
-        where
-          opportunities.organization_id = $1
-          and opportunities.archived_at is null
-          and coalesce(opportunities.temperature_override, opportunities.temperature) = $2
-        order by
-          opportunities.updated_at desc nulls last,
-          opportunities.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as opportunities.list, but
+--   and opportunities.archived_at is null
+-- + and coalesce(opportunities.temperature_override, opportunities.temperature) = $temperature
 
 -- opportunities.list_total
 -- $1 organizationId
@@ -658,7 +181,7 @@ select
 from
   live_counts
 where
-  live_counts.organization_id = $1
+  live_counts.organization_id = $organizationId
   and live_counts.resource = 'opportunities';
 
 -- opportunities.list_total customerId
@@ -668,65 +191,45 @@ select
 from
   opportunities
 where
-  opportunities.organization_id = $1
+  opportunities.organization_id = $organizationId
   and opportunities.archived_at is null
-  and opportunities.customer_id = $2;
+  and opportunities.customer_id = $customerId;
 
 -- opportunities.list_total query
 -- $1 organizationId, $2 query
 -- a custom plan at each run
-select
-  count(*) as total
-from
-  opportunities
-where
-  opportunities.organization_id = $1
-  and opportunities.archived_at is null
-  and opportunities.search like contains_pattern ($2);
+-- as opportunities.list_total customerId, but
+--   and opportunities.archived_at is null
+-- - and opportunities.customer_id = $customerId;
+-- + and opportunities.search like contains_pattern ($query);
 
 -- opportunities.list_total salesStage
 -- $1 organizationId, $2 salesStage
-select
-  count(*) as total
-from
-  opportunities
-where
-  opportunities.organization_id = $1
-  and opportunities.archived_at is null
-  and opportunities.sales_stage = $2;
+-- as opportunities.list_total customerId, but
+--   and opportunities.archived_at is null
+-- - and opportunities.customer_id = $customerId;
+-- + and opportunities.sales_stage = $salesStage;
 
 -- opportunities.list_total sellerMemberId
 -- $1 organizationId, $2 sellerMemberId
-select
-  count(*) as total
-from
-  opportunities
-where
-  opportunities.organization_id = $1
-  and opportunities.archived_at is null
-  and opportunities.seller_member_id = $2;
+-- as opportunities.list_total customerId, but
+--   and opportunities.archived_at is null
+-- - and opportunities.customer_id = $customerId;
+-- + and opportunities.seller_member_id = $sellerMemberId;
 
 -- opportunities.list_total stageId
 -- $1 organizationId, $2 stageId
-select
-  count(*) as total
-from
-  opportunities
-where
-  opportunities.organization_id = $1
-  and opportunities.archived_at is null
-  and opportunities.stage_id = $2;
+-- as opportunities.list_total customerId, but
+--   and opportunities.archived_at is null
+-- - and opportunities.customer_id = $customerId;
+-- + and opportunities.stage_id = $stageId;
 
 -- opportunities.list_total temperature
 -- $1 organizationId, $2 temperature
-select
-  count(*) as total
-from
-  opportunities
-where
-  opportunities.organization_id = $1
-  and opportunities.archived_at is null
-  and coalesce(opportunities.temperature_override, opportunities.temperature) = $2;
+-- as opportunities.list_total customerId, but
+--   and opportunities.archived_at is null
+-- - and opportunities.customer_id = $customerId;
+-- + and coalesce(opportunities.temperature_override, opportunities.temperature) = $temperature;
 
 -- opportunities.lock
 -- $1 organizationId, $2 id
@@ -734,8 +237,8 @@ select
 from
   opportunities
 where
-  opportunities.organization_id = $1
-  and opportunities.id = $2
+  opportunities.organization_id = $organizationId
+  and opportunities.id = $id
 for update;
 
 -- opportunities.put_insert
@@ -767,25 +270,25 @@ insert into
   )
 values
   (
-    $1,
-    $2,
-    $3,
-    $4,
-    $5,
-    $6,
-    $7,
-    $8,
-    $9,
-    $10,
-    $11,
-    $12,
-    $13,
-    $14,
-    $15,
-    $16,
-    $17,
-    $18,
-    $19,
+    $organizationId,
+    $id,
+    $title,
+    $shortRef,
+    $destination,
+    $customerId,
+    $sellerMemberId,
+    $budgetMin,
+    $budgetMax,
+    $budgetCurrency,
+    $checkInDate,
+    $nights,
+    $passengerCount,
+    $salesStage,
+    $stageId,
+    $temperature,
+    $temperatureOverride,
+    $qualifiedAt,
+    $lastActivityAt,
     default,
     default,
     default
@@ -804,8 +307,8 @@ select
 from
   opportunities
 where
-  opportunities.organization_id = $1
-  and opportunities.id = $2
+  opportunities.organization_id = $organizationId
+  and opportunities.id = $id
 for update;
 
 -- opportunities.put_references
@@ -816,8 +319,8 @@ select
     from
       customers
     where
-      customers.organization_id = $1
-      and customers.id = $2
+      customers.organization_id = $organizationId
+      and customers.id = $customerId
       and customers.archived_at is null
   ) as "customerId",
   exists (
@@ -825,8 +328,8 @@ select
     from
       team_members
     where
-      team_members.organization_id = $1
-      and team_members.id = $3
+      team_members.organization_id = $organizationId
+      and team_members.id = $sellerMemberId
       and team_members.archived_at is null
   ) as "sellerMemberId",
   exists (
@@ -834,8 +337,8 @@ select
     from
       pipeline_stages
     where
-      pipeline_stages.organization_id = $1
-      and pipeline_stages.id = $4
+      pipeline_stages.organization_id = $organizationId
+      and pipeline_stages.id = $stageId
       and pipeline_stages.archived_at is null
   ) as "stageId";
 
@@ -843,29 +346,29 @@ select
 -- $1 title, $2 shortRef, $3 destination, $4 customerId, $5 sellerMemberId, $6 budgetMin, $7 budgetMax, $8 budgetCurrency, $9 checkInDate, $10 nights, $11 passengerCount, $12 salesStage, $13 stageId, $14 temperature, $15 temperatureOverride, $16 qualifiedAt, $17 lastActivityAt, $18 organizationId, $19 id
 update opportunities
 set
-  title = $1,
-  short_ref = $2,
-  destination = $3,
-  customer_id = $4,
-  seller_member_id = $5,
-  budget_min = $6,
-  budget_max = $7,
-  budget_currency = $8,
-  check_in_date = $9,
-  nights = $10,
-  passenger_count = $11,
-  sales_stage = $12,
-  stage_id = $13,
-  temperature = $14,
-  temperature_override = $15,
-  qualified_at = $16,
-  last_activity_at = $17,
+  title = $title,
+  short_ref = $shortRef,
+  destination = $destination,
+  customer_id = $customerId,
+  seller_member_id = $sellerMemberId,
+  budget_min = $budgetMin,
+  budget_max = $budgetMax,
+  budget_currency = $budgetCurrency,
+  check_in_date = $checkInDate,
+  nights = $nights,
+  passenger_count = $passengerCount,
+  sales_stage = $salesStage,
+  stage_id = $stageId,
+  temperature = $temperature,
+  temperature_override = $temperatureOverride,
+  qualified_at = $qualifiedAt,
+  last_activity_at = $lastActivityAt,
   updated_at = greatest(now(), (opportunities.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
   archived_at = null
 where
   (
-    opportunities.organization_id = $18
-    and opportunities.id = $19
+    opportunities.organization_id = $organizationId
+    and opportunities.id = $id
     and (
       opportunities.archived_at is not null
       or row (
@@ -886,6 +389,6 @@ where
         opportunities.temperature_override,
         opportunities.qualified_at,
         opportunities.last_activity_at
-      ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+      ) is distinct from row ($title, $shortRef, $destination, $customerId, $sellerMemberId, $budgetMin, $budgetMax, $budgetCurrency, $checkInDate, $nights, $passengerCount, $salesStage, $stageId, $temperature, $temperatureOverride, $qualifiedAt, $lastActivityAt)
     )
   );

@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- organizations.all
 select
@@ -16,7 +16,7 @@ order by
 insert into
   organizations (id, name, created_at)
 values
-  ($1, $2, default)
+  ($id, $name, default)
 returning
   created_at as "createdAt";
 
@@ -27,7 +27,7 @@ select
 from
   organizations
 where
-  organizations.id = $1;
+  organizations.id = $id;
 
 -- organizations.get
 -- $1 id
@@ -42,7 +42,7 @@ from
     from
       organizations
     where
-      organizations.id = $1
+      organizations.id = $id
   ) item;
 
 -- organizations.list
@@ -55,30 +55,21 @@ select
         string_agg(organization.body, ',')
       from
         (
-          select
-            row_to_json(item)::text as body
-          from
-            (
-              select
-                organizations.id as id,
-                organizations.name as name,
-                to_char(organizations.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-              from
-                organizations
+          -- … 10 lines as in organizations.get
               order by
                 organizations.created_at,
                 organizations.id
               limit
-                $1
+                $limit
               offset
-                $2
+                $offset
             ) item
         ) organization
     ),
     '],"pagination":{"limit":',
-    $1::int,
+    $limit::int,
     ',"offset":',
-    $2::int,
+    $offset::int,
     ',"total":',
     (
       select

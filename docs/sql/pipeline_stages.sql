@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- pipeline_stages.archive
 -- $1 organizationId, $2 id
@@ -8,8 +8,8 @@ with
     set
       archived_at = now()
     where
-      pipeline_stages.organization_id = $1
-      and pipeline_stages.id = $2
+      pipeline_stages.organization_id = $organizationId
+      and pipeline_stages.id = $id
       and pipeline_stages.archived_at is null
     returning
       pipeline_stages.id,
@@ -40,8 +40,8 @@ from
     from
       pipeline_stages
     where
-      pipeline_stages.organization_id = $1
-      and pipeline_stages.id = $2
+      pipeline_stages.organization_id = $organizationId
+      and pipeline_stages.id = $id
       and pipeline_stages.archived_at is null
   ) item;
 
@@ -51,8 +51,8 @@ select
 from
   pipeline_stages
 where
-  pipeline_stages.organization_id = $1
-  and pipeline_stages.id = $2
+  pipeline_stages.organization_id = $organizationId
+  and pipeline_stages.id = $id
 for update;
 
 -- pipeline_stages.put_insert
@@ -60,7 +60,7 @@ for update;
 insert into
   pipeline_stages (organization_id, id, key, name, position, created_at, updated_at, archived_at)
 values
-  ($1, $2, $3, $4, $5, default, default, default)
+  ($organizationId, $id, $key, $name, $position, default, default, default)
 on conflict do nothing
 returning
   id as id;
@@ -72,8 +72,8 @@ select
 from
   pipeline_stages
 where
-  pipeline_stages.organization_id = $1
-  and pipeline_stages.id = $2
+  pipeline_stages.organization_id = $organizationId
+  and pipeline_stages.id = $id
 for update;
 
 -- pipeline_stages.put_references
@@ -83,9 +83,9 @@ select;
 -- $1 key, $2 name, $3 position, $4 organizationId, $5 id
 update pipeline_stages
 set
-  key = $1,
-  name = $2,
-  position = $3,
+  key = $key,
+  name = $name,
+  position = $position,
   updated_at = greatest(
     now(),
     (pipeline_stages.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'
@@ -93,10 +93,10 @@ set
   archived_at = null
 where
   (
-    pipeline_stages.organization_id = $4
-    and pipeline_stages.id = $5
+    pipeline_stages.organization_id = $organizationId
+    and pipeline_stages.id = $id
     and (
       pipeline_stages.archived_at is not null
-      or row (pipeline_stages.key, pipeline_stages.name, pipeline_stages.position) is distinct from row ($1, $2, $3)
+      or row (pipeline_stages.key, pipeline_stages.name, pipeline_stages.position) is distinct from row ($key, $name, $position)
     )
   );

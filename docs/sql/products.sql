@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- products.archive
 -- $1 organizationId, $2 id
@@ -8,8 +8,8 @@ with
     set
       archived_at = now()
     where
-      products.organization_id = $1
-      and products.id = $2
+      products.organization_id = $organizationId
+      and products.id = $id
       and products.archived_at is null
     returning
       products.id,
@@ -22,7 +22,7 @@ with
     from
       gone
     where
-      live_counts.organization_id = $1
+      live_counts.organization_id = $organizationId
       and live_counts.resource = 'products'
       and live_counts.slot = (
         select
@@ -30,7 +30,7 @@ with
         from
           live_counts
         where
-          live_counts.organization_id = $1
+          live_counts.organization_id = $organizationId
           and live_counts.resource = 'products'
       )
   )
@@ -82,33 +82,33 @@ insert into
   )
 values
   (
-    $1,
-    $2,
-    $3,
-    $4,
-    $5,
-    $6,
-    $7,
-    $8,
-    $9,
+    $organizationId,
+    $id,
+    $title,
+    $type,
+    $status,
+    $pricingMode,
+    $budgetTier,
+    $capacityMin,
+    $capacityMax,
     default,
-    $10,
-    $11,
-    $12,
-    $13,
+    $currency,
+    $description,
+    $shortDescription,
+    $specialConditions,
     default,
-    $14,
-    $15,
-    $16,
-    $17,
+    $durationDays,
+    $durationHours,
+    $includes,
+    $excludes,
     default,
-    $18,
-    $19,
-    $20,
-    $21,
-    $22,
-    $23,
-    $24,
+    $externalReferenceCode,
+    $fromPrice,
+    $priceMax,
+    $operator,
+    $priceBasis,
+    $validFrom,
+    $validUntil,
     default,
     default,
     default
@@ -137,21 +137,21 @@ insert into
     price_max
   )
 values
-  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, default, $13, $14, $15, $16);
+  ($organizationId, $id, $productId, $label, $position, $status, $capacityMin, $capacityMax, $currency, $description, $shortDescription, $durationDays, default, $includes, $excludes, $fromPrice, $priceMax);
 
 -- products.drop_read_row
 -- $1 organizationId, $2 id
 delete from product_bodies
 where
-  product_bodies.organization_id = $1
-  and product_bodies.id = $2;
+  product_bodies.organization_id = $organizationId
+  and product_bodies.id = $id;
 
 -- products.drop_search_row
 -- $1 organizationId, $2 id
 delete from searchable_products
 where
-  searchable_products.organization_id = $1
-  and searchable_products.id = $2;
+  searchable_products.organization_id = $organizationId
+  and searchable_products.id = $id;
 
 -- products.due_for_purge
 -- $1 before, $2 limit
@@ -163,11 +163,11 @@ from
   products
 where
   products.archived_at is not null
-  and products.archived_at < $1::timestamptz
+  and products.archived_at < $before::timestamptz
 order by
   products.archived_at
 limit
-  $2;
+  $limit;
 
 -- products.forget_body
 -- $1 organizationId, $2 id
@@ -175,8 +175,8 @@ update product_bodies
 set
   rendering = 0
 where
-  product_bodies.organization_id = $1
-  and product_bodies.id = $2
+  product_bodies.organization_id = $organizationId
+  and product_bodies.id = $id
   and rendering = 44438628;
 
 -- products.get
@@ -186,8 +186,8 @@ select
 from
   product_bodies
 where
-  product_bodies.organization_id = $1
-  and product_bodies.id = $2
+  product_bodies.organization_id = $organizationId
+  and product_bodies.id = $id
   and product_bodies.rendering = 44438628;
 
 -- products.list
@@ -208,7 +208,7 @@ from
         from
           product_bodies
         where
-          product_bodies.organization_id = $1
+          product_bodies.organization_id = $organizationId
         order by
           product_bodies.updated_at desc nulls last,
           product_bodies.id desc nulls last
@@ -216,74 +216,22 @@ from
           100
       ) page
     limit
-      $2
+      $limit
   ) page
 limit
-  $2;
+  $limit;
 
 -- products.list budgetTier
 -- $1 organizationId, $2 budgetTier, $3 limit
-select
-  *
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          product_bodies.id,
-          case
-            when product_bodies.rendering = 44438628 then product_bodies.body
-          end as body
-        from
-          product_bodies
-        where
-          product_bodies.organization_id = $1
-          and product_bodies.budget_tier = $2
-        order by
-          product_bodies.updated_at desc nulls last,
-          product_bodies.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page
-limit
-  $3;
+-- as products.list, but
+--   product_bodies.organization_id = $organizationId
+-- + and product_bodies.budget_tier = $budgetTier
 
 -- products.list externalReferenceCode
 -- $1 organizationId, $2 externalReferenceCode, $3 limit
-select
-  *
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          product_bodies.id,
-          case
-            when product_bodies.rendering = 44438628 then product_bodies.body
-          end as body
-        from
-          product_bodies
-        where
-          product_bodies.organization_id = $1
-          and product_bodies.external_reference_code = $2
-        order by
-          product_bodies.updated_at desc nulls last,
-          product_bodies.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page
-limit
-  $3;
+-- as products.list, but
+--   product_bodies.organization_id = $organizationId
+-- + and product_bodies.external_reference_code = $externalReferenceCode
 
 -- products.list offset
 -- $1 organizationId, $2 offset, $3 limit
@@ -295,7 +243,7 @@ select
 from
   product_bodies
 where
-  product_bodies.organization_id = $1
+  product_bodies.organization_id = $organizationId
   and product_bodies.id = any (
     array(
       select
@@ -311,17 +259,17 @@ where
               from
                 product_bodies
               where
-                product_bodies.organization_id = $1
+                product_bodies.organization_id = $organizationId
               order by
                 product_bodies.updated_at desc nulls last,
                 product_bodies.id desc nulls last
               limit
                 100
               offset
-                $2
+                $offset
             ) page
           limit
-            $3
+            $limit
         ) ids
     )
   )
@@ -332,194 +280,46 @@ order by
 -- products.list query
 -- $1 organizationId, $2 query, $3 limit
 -- a custom plan at each run
-select
-  product_bodies.id,
-  case
-    when product_bodies.rendering = 44438628 then product_bodies.body
-  end as body
-from
-  product_bodies
-where
-  product_bodies.organization_id = $1
-  and product_bodies.id = any (
-    array(
-      select
-        id
-      from
-        (
-          select
-            *
-          from
-            (
-              select
-                product_bodies.id as id
-              from
-                product_bodies
-              where
-                product_bodies.organization_id = $1
-                and product_bodies.id in (
-                  select
-                    searchable_products.id
-                  from
-                    searchable_products
-                  where
-                    searchable_products.organization_id = $1
-                    and searchable_products.archived_at is null
-                    and searchable_products.search like contains_pattern ($2)
-                )
-              order by
-                product_bodies.updated_at desc nulls last,
-                product_bodies.id desc nulls last
-              limit
-                100
-            ) page
-          limit
-            $3
-        ) ids
-    )
-  )
-order by
-  product_bodies.updated_at desc nulls last,
-  product_bodies.id desc nulls last;
+-- as products.list offset, but
+--     product_bodies.organization_id = $organizationId
+-- +   and product_bodies.id in (
+-- +     select
+-- +       searchable_products.id
+-- +     from
+-- +       searchable_products
+-- +     where
+-- +       searchable_products.organization_id = $organizationId
+-- +       and searchable_products.archived_at is null
+-- +       and searchable_products.search like contains_pattern ($query)
+-- +   )
+--     100
+-- - offset
+-- -   $offset
 
 -- products.list status
 -- $1 organizationId, $2 status, $3 limit
-select
-  *
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          product_bodies.id,
-          case
-            when product_bodies.rendering = 44438628 then product_bodies.body
-          end as body
-        from
-          product_bodies
-        where
-          product_bodies.organization_id = $1
-          and product_bodies.status = $2
-        order by
-          product_bodies.updated_at desc nulls last,
-          product_bodies.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page
-limit
-  $3;
+-- as products.list, but
+--   product_bodies.organization_id = $organizationId
+-- + and product_bodies.status = $status
 
 -- products.list type
 -- $1 organizationId, $2 type, $3 limit
-select
-  *
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          product_bodies.id,
-          case
-            when product_bodies.rendering = 44438628 then product_bodies.body
-          end as body
-        from
-          product_bodies
-        where
-          product_bodies.organization_id = $1
-          and product_bodies.type = $2
-        order by
-          product_bodies.updated_at desc nulls last,
-          product_bodies.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page
-limit
-  $3;
+-- as products.list, but
+--   product_bodies.organization_id = $organizationId
+-- + and product_bodies.type = $type
 
 -- products.list_archived
 -- $1 organizationId, $2 limit
 select
   page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+  -- … 63 lines as in products.render
           to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
           to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
           to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
         from
           products
         where
-          products.organization_id = $1
+          products.organization_id = $organizationId
           and products.id = page.id
       ) item
   ) as body
@@ -534,7 +334,7 @@ from
         from
           products
         where
-          products.organization_id = $1
+          products.organization_id = $organizationId
           and products.archived_at is not null
         order by
           products.archived_at desc nulls last,
@@ -543,717 +343,52 @@ from
           100
       ) page
     limit
-      $2
+      $limit
   ) page;
 
 -- products.list_archived budgetTier
 -- $1 organizationId, $2 budgetTier, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          products.id as id
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.archived_at is not null
-          and products.budget_tier = $2
-        order by
-          products.archived_at desc nulls last,
-          products.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as products.list_archived, but
+--   and products.archived_at is not null
+-- + and products.budget_tier = $budgetTier
 
 -- products.list_archived externalReferenceCode
 -- $1 organizationId, $2 externalReferenceCode, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          products.id as id
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.archived_at is not null
-          and products.external_reference_code = $2
-        order by
-          products.archived_at desc nulls last,
-          products.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as products.list_archived, but
+--   and products.archived_at is not null
+-- + and products.external_reference_code = $externalReferenceCode
 
 -- products.list_archived offset
 -- $1 organizationId, $2 offset, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          products.id as id
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.archived_at is not null
-        order by
-          products.archived_at desc nulls last,
-          products.id desc nulls last
-        limit
-          100
-        offset
-          $2
-      ) page
-    limit
-      $3
-  ) page;
+-- as products.list_archived, but
+--     100
+-- + offset
+-- +   $offset
 
 -- products.list_archived query
 -- $1 organizationId, $2 query, $3 limit
 -- a custom plan at each run
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          products.id as id
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.archived_at is not null
-          and products.search like contains_pattern ($2)
-        order by
-          products.archived_at desc nulls last,
-          products.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as products.list_archived, but
+--   and products.archived_at is not null
+-- + and products.search like contains_pattern ($query)
 
 -- products.list_archived since
 -- $1 organizationId, $2 since, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          products.id as id
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.archived_at is not null
-          and products.archived_at >= $2::timestamptz
-        order by
-          products.archived_at desc nulls last,
-          products.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as products.list_archived, but
+--   and products.archived_at is not null
+-- + and products.archived_at >= $since::timestamptz
 
 -- products.list_archived status
 -- $1 organizationId, $2 status, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          products.id as id
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.archived_at is not null
-          and products.status = $2
-        order by
-          products.archived_at desc nulls last,
-          products.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as products.list_archived, but
+--   and products.archived_at is not null
+-- + and products.status = $status
 
 -- products.list_archived type
 -- $1 organizationId, $2 type, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-          to_char(products.archived_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "archivedAt",
-          to_char((products.archived_at + interval '720 hours') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "purgeAt"
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          products.id as id
-        from
-          products
-        where
-          products.organization_id = $1
-          and products.archived_at is not null
-          and products.type = $2
-        order by
-          products.archived_at desc nulls last,
-          products.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as products.list_archived, but
+--   and products.archived_at is not null
+-- + and products.type = $type
 
 -- products.list_archived_total
 -- $1 organizationId
@@ -1262,7 +397,7 @@ select
 from
   products
 where
-  products.organization_id = $1
+  products.organization_id = $organizationId
   and products.archived_at is not null;
 
 -- products.list_archived_total budgetTier
@@ -1272,65 +407,45 @@ select
 from
   products
 where
-  products.organization_id = $1
+  products.organization_id = $organizationId
   and products.archived_at is not null
-  and products.budget_tier = $2;
+  and products.budget_tier = $budgetTier;
 
 -- products.list_archived_total externalReferenceCode
 -- $1 organizationId, $2 externalReferenceCode
-select
-  count(*) as total
-from
-  products
-where
-  products.organization_id = $1
-  and products.archived_at is not null
-  and products.external_reference_code = $2;
+-- as products.list_archived_total budgetTier, but
+--   and products.archived_at is not null
+-- - and products.budget_tier = $budgetTier;
+-- + and products.external_reference_code = $externalReferenceCode;
 
 -- products.list_archived_total query
 -- $1 organizationId, $2 query
 -- a custom plan at each run
-select
-  count(*) as total
-from
-  products
-where
-  products.organization_id = $1
-  and products.archived_at is not null
-  and products.search like contains_pattern ($2);
+-- as products.list_archived_total budgetTier, but
+--   and products.archived_at is not null
+-- - and products.budget_tier = $budgetTier;
+-- + and products.search like contains_pattern ($query);
 
 -- products.list_archived_total since
 -- $1 organizationId, $2 since
-select
-  count(*) as total
-from
-  products
-where
-  products.organization_id = $1
-  and products.archived_at is not null
-  and products.archived_at >= $2::timestamptz;
+-- as products.list_archived_total budgetTier, but
+--   and products.archived_at is not null
+-- - and products.budget_tier = $budgetTier;
+-- + and products.archived_at >= $since::timestamptz;
 
 -- products.list_archived_total status
 -- $1 organizationId, $2 status
-select
-  count(*) as total
-from
-  products
-where
-  products.organization_id = $1
-  and products.archived_at is not null
-  and products.status = $2;
+-- as products.list_archived_total budgetTier, but
+--   and products.archived_at is not null
+-- - and products.budget_tier = $budgetTier;
+-- + and products.status = $status;
 
 -- products.list_archived_total type
 -- $1 organizationId, $2 type
-select
-  count(*) as total
-from
-  products
-where
-  products.organization_id = $1
-  and products.archived_at is not null
-  and products.type = $2;
+-- as products.list_archived_total budgetTier, but
+--   and products.archived_at is not null
+-- - and products.budget_tier = $budgetTier;
+-- + and products.type = $type;
 
 -- products.list_total
 -- $1 organizationId
@@ -1339,7 +454,7 @@ select
 from
   live_counts
 where
-  live_counts.organization_id = $1
+  live_counts.organization_id = $organizationId
   and live_counts.resource = 'products';
 
 -- products.list_total budgetTier
@@ -1349,18 +464,15 @@ select
 from
   product_bodies
 where
-  product_bodies.organization_id = $1
-  and product_bodies.budget_tier = $2;
+  product_bodies.organization_id = $organizationId
+  and product_bodies.budget_tier = $budgetTier;
 
 -- products.list_total externalReferenceCode
 -- $1 organizationId, $2 externalReferenceCode
-select
-  count(*) as total
-from
-  product_bodies
-where
-  product_bodies.organization_id = $1
-  and product_bodies.external_reference_code = $2;
+-- as products.list_total budgetTier, but
+--   product_bodies.organization_id = $organizationId
+-- - and product_bodies.budget_tier = $budgetTier;
+-- + and product_bodies.external_reference_code = $externalReferenceCode;
 
 -- products.list_total query
 -- $1 organizationId, $2 query
@@ -1370,29 +482,23 @@ select
 from
   searchable_products
 where
-  searchable_products.organization_id = $1
+  searchable_products.organization_id = $organizationId
   and searchable_products.archived_at is null
-  and searchable_products.search like contains_pattern ($2);
+  and searchable_products.search like contains_pattern ($query);
 
 -- products.list_total status
 -- $1 organizationId, $2 status
-select
-  count(*) as total
-from
-  product_bodies
-where
-  product_bodies.organization_id = $1
-  and product_bodies.status = $2;
+-- as products.list_total budgetTier, but
+--   product_bodies.organization_id = $organizationId
+-- - and product_bodies.budget_tier = $budgetTier;
+-- + and product_bodies.status = $status;
 
 -- products.list_total type
 -- $1 organizationId, $2 type
-select
-  count(*) as total
-from
-  product_bodies
-where
-  product_bodies.organization_id = $1
-  and product_bodies.type = $2;
+-- as products.list_total budgetTier, but
+--   product_bodies.organization_id = $organizationId
+-- - and product_bodies.budget_tier = $budgetTier;
+-- + and product_bodies.type = $type;
 
 -- products.lock
 -- $1 organizationId, $2 id
@@ -1400,16 +506,16 @@ select
 from
   products
 where
-  products.organization_id = $1
-  and products.id = $2
+  products.organization_id = $organizationId
+  and products.id = $id
 for update;
 
 -- products.purge
 -- $1 organizationId, $2 ids
 delete from products
 where
-  products.organization_id = $1
-  and products.id = any ($2::uuid[]);
+  products.organization_id = $organizationId
+  and products.id = any ($ids::uuid[]);
 
 -- products.purge_lock
 -- $1 organizationId, $2 ids, $3 before
@@ -1419,9 +525,9 @@ select
 from
   products
 where
-  products.organization_id = $1
-  and products.id = any ($2::uuid[])
-  and products.archived_at < $3::timestamptz
+  products.organization_id = $organizationId
+  and products.id = any ($ids::uuid[])
+  and products.archived_at < $before::timestamptz
 for update
   skip locked;
 
@@ -1429,8 +535,8 @@ for update
 -- $1 organizationId, $2 ids
 delete from product_variants
 where
-  product_variants.organization_id = $1
-  and product_variants.product_id = any ($2::uuid[])
+  product_variants.organization_id = $organizationId
+  and product_variants.product_id = any ($ids::uuid[])
 returning
   product_id as "productId";
 
@@ -1450,8 +556,8 @@ select
 from
   products
 where
-  products.organization_id = $1
-  and products.id = $2
+  products.organization_id = $organizationId
+  and products.id = $id
   and products.archived_at is null
 on conflict (organization_id, id) do update
 set
@@ -1503,85 +609,21 @@ select
   products.budget_tier,
   products.external_reference_code,
   44438628,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          products.id as id,
-          products.title as title,
-          products.type as type,
-          products.status as status,
-          products.pricing_mode as "pricingMode",
-          products.budget_tier as "budgetTier",
-          products.capacity_min as "capacityMin",
-          products.capacity_max as "capacityMax",
-          products.cover_image as "coverImage",
-          products.currency as currency,
-          products.description as description,
-          products.short_description as "shortDescription",
-          products.special_conditions as "specialConditions",
-          products.destinations as destinations,
-          products.duration_days as "durationDays",
-          products.duration_hours as "durationHours",
-          products.includes as includes,
-          products.excludes as excludes,
-          products.gallery as gallery,
-          products.external_reference_code as "externalReferenceCode",
-          products.from_price as "fromPrice",
-          products.price_max as "priceMax",
-          products.operator as operator,
-          products.price_basis as "priceBasis",
-          products.valid_from as "validFrom",
-          products.valid_until as "validUntil",
-          (
-            select
-              concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-            from
-              (
-                select
-                  product_variants.id as id,
-                  product_variants.label as label,
-                  product_variants.position as position,
-                  product_variants.status as status,
-                  product_variants.capacity_min as "capacityMin",
-                  product_variants.capacity_max as "capacityMax",
-                  product_variants.currency as currency,
-                  product_variants.description as description,
-                  product_variants.short_description as "shortDescription",
-                  product_variants.duration_days as "durationDays",
-                  product_variants.duration_hours as "durationHours",
-                  product_variants.includes as includes,
-                  product_variants.excludes as excludes,
-                  product_variants.from_price as "fromPrice",
-                  product_variants.price_max as "priceMax"
-                from
-                  product_variants
-                where
-                  product_variants.organization_id = $1
-                  and product_variants.product_id = products.id
-                order by
-                  product_variants.position
-              ) item
-          ) as variants,
-          to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-      ) item
+  -- … 65 lines as in products.render
   )
 from
   products
 where
-  products.organization_id = $1
-  and products.id = $2
+  products.organization_id = $organizationId
+  and products.id = $id
   and products.archived_at is null
   and not exists (
     select
     from
       product_bodies kept
     where
-      kept.organization_id = $1
-      and kept.id = $2
+      kept.organization_id = $organizationId
+      and kept.id = $id
       and kept.updated_at = products.updated_at
       and kept.rendering = 44438628
   )
@@ -1658,7 +700,7 @@ select
                 from
                   product_variants
                 where
-                  product_variants.organization_id = $1
+                  product_variants.organization_id = $organizationId
                   and product_variants.product_id = products.id
                 order by
                   product_variants.position
@@ -1671,8 +713,8 @@ select
 from
   products
 where
-  products.organization_id = $1
-  and products.id = any ($2::uuid[])
+  products.organization_id = $organizationId
+  and products.id = any ($ids::uuid[])
   and products.archived_at is null;
 
 -- products.restore
@@ -1681,19 +723,19 @@ update products
 set
   archived_at = null
 where
-  products.organization_id = $1
-  and products.id = $2;
+  products.organization_id = $organizationId
+  and products.id = $id;
 
 -- products.restore_lock
 -- $1 since, $2 organizationId, $3 id
 select
   products.archived_at is null as "isLive",
-  archived_at >= $1::timestamptz as "isRetained"
+  archived_at >= $since::timestamptz as "isRetained"
 from
   products
 where
-  products.organization_id = $2
-  and products.id = $3
+  products.organization_id = $organizationId
+  and products.id = $id
 for update;
 
 -- products.stale_copies
@@ -1735,50 +777,50 @@ select
   end as "isFound"
 from
   products
-  left join product_bodies kept on kept.organization_id = $1
+  left join product_bodies kept on kept.organization_id = $organizationId
   and kept.id = products.id
-  and kept.id > $2
-  left join searchable_products searched on searched.organization_id = $1
+  and kept.id > $after
+  left join searchable_products searched on searched.organization_id = $organizationId
   and searched.id = products.id
-  and searched.id > $2
+  and searched.id > $after
 where
-  products.organization_id = $1
-  and products.id > $2
+  products.organization_id = $organizationId
+  and products.id > $after
 order by
   products.id
 limit
-  $3;
+  $limit;
 
 -- products.update
 -- $1 title, $2 type, $3 status, $4 pricingMode, $5 budgetTier, $6 capacityMin, $7 capacityMax, $8 currency, $9 description, $10 shortDescription, $11 specialConditions, $12 operator, $13 priceBasis, $14 externalReferenceCode, $15 durationDays, $16 durationHours, $17 includes, $18 excludes, $19 fromPrice, $20 priceMax, $21 validFrom, $22 validUntil, $23 organizationId, $24 id
 update products
 set
-  title = $1,
-  type = $2,
-  status = $3,
-  pricing_mode = $4,
-  budget_tier = $5,
-  capacity_min = $6,
-  capacity_max = $7,
-  currency = $8,
-  description = $9,
-  short_description = $10,
-  special_conditions = $11,
-  operator = $12,
-  price_basis = $13,
-  external_reference_code = $14,
-  duration_days = $15,
-  duration_hours = $16,
-  includes = $17,
-  excludes = $18,
-  from_price = $19,
-  price_max = $20,
-  valid_from = $21,
-  valid_until = $22,
+  title = $title,
+  type = $type,
+  status = $status,
+  pricing_mode = $pricingMode,
+  budget_tier = $budgetTier,
+  capacity_min = $capacityMin,
+  capacity_max = $capacityMax,
+  currency = $currency,
+  description = $description,
+  short_description = $shortDescription,
+  special_conditions = $specialConditions,
+  operator = $operator,
+  price_basis = $priceBasis,
+  external_reference_code = $externalReferenceCode,
+  duration_days = $durationDays,
+  duration_hours = $durationHours,
+  includes = $includes,
+  excludes = $excludes,
+  from_price = $fromPrice,
+  price_max = $priceMax,
+  valid_from = $validFrom,
+  valid_until = $validUntil,
   updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
 where
-  products.organization_id = $23
-  and products.id = $24
+  products.organization_id = $organizationId
+  and products.id = $id
   and products.archived_at is null
   and row (
     products.title,
@@ -1803,21 +845,21 @@ where
     products.price_max,
     products.valid_from,
     products.valid_until
-  ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22);
+  ) is distinct from row ($title, $type, $status, $pricingMode, $budgetTier, $capacityMin, $capacityMax, $currency, $description, $shortDescription, $specialConditions, $operator, $priceBasis, $externalReferenceCode, $durationDays, $durationHours, $includes, $excludes, $fromPrice, $priceMax, $validFrom, $validUntil);
 
 -- products.update_media
 -- $1 coverImage, $2 gallery, $3 destinations, $4 organizationId, $5 id
 update products
 set
-  cover_image = $1,
-  gallery = $2,
-  destinations = $3,
+  cover_image = $coverImage,
+  gallery = $gallery,
+  destinations = $destinations,
   updated_at = greatest(now(), (products.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
 where
-  products.organization_id = $4
-  and products.id = $5
+  products.organization_id = $organizationId
+  and products.id = $id
   and products.archived_at is null
-  and row (products.cover_image, products.gallery, products.destinations) is distinct from row ($1, $2, $3);
+  and row (products.cover_image, products.gallery, products.destinations) is distinct from row ($coverImage, $gallery, $destinations);
 
 -- products.wrong_copies
 -- $1 organizationId, $2 after, $3 limit
@@ -1852,70 +894,7 @@ select
     or (
       kept.rendering = 44438628
       and kept.body <> (
-        select
-          row_to_json(item)::text as body
-        from
-          (
-            select
-              products.id as id,
-              products.title as title,
-              products.type as type,
-              products.status as status,
-              products.pricing_mode as "pricingMode",
-              products.budget_tier as "budgetTier",
-              products.capacity_min as "capacityMin",
-              products.capacity_max as "capacityMax",
-              products.cover_image as "coverImage",
-              products.currency as currency,
-              products.description as description,
-              products.short_description as "shortDescription",
-              products.special_conditions as "specialConditions",
-              products.destinations as destinations,
-              products.duration_days as "durationDays",
-              products.duration_hours as "durationHours",
-              products.includes as includes,
-              products.excludes as excludes,
-              products.gallery as gallery,
-              products.external_reference_code as "externalReferenceCode",
-              products.from_price as "fromPrice",
-              products.price_max as "priceMax",
-              products.operator as operator,
-              products.price_basis as "priceBasis",
-              products.valid_from as "validFrom",
-              products.valid_until as "validUntil",
-              (
-                select
-                  concat('[', string_agg(row_to_json(item)::text, ','), ']')::json
-                from
-                  (
-                    select
-                      product_variants.id as id,
-                      product_variants.label as label,
-                      product_variants.position as position,
-                      product_variants.status as status,
-                      product_variants.capacity_min as "capacityMin",
-                      product_variants.capacity_max as "capacityMax",
-                      product_variants.currency as currency,
-                      product_variants.description as description,
-                      product_variants.short_description as "shortDescription",
-                      product_variants.duration_days as "durationDays",
-                      product_variants.duration_hours as "durationHours",
-                      product_variants.includes as includes,
-                      product_variants.excludes as excludes,
-                      product_variants.from_price as "fromPrice",
-                      product_variants.price_max as "priceMax"
-                    from
-                      product_variants
-                    where
-                      product_variants.organization_id = $1
-                      and product_variants.product_id = products.id
-                    order by
-                      product_variants.position
-                  ) item
-              ) as variants,
-              to_char(products.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-              to_char(products.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-          ) item
+        -- … 64 lines as in products.render
       )
     )
     else kept.id is not null
@@ -1926,16 +905,16 @@ select
   end as "isFound"
 from
   products
-  left join product_bodies kept on kept.organization_id = $1
+  left join product_bodies kept on kept.organization_id = $organizationId
   and kept.id = products.id
-  and kept.id > $2
-  left join searchable_products searched on searched.organization_id = $1
+  and kept.id > $after
+  left join searchable_products searched on searched.organization_id = $organizationId
   and searched.id = products.id
-  and searched.id > $2
+  and searched.id > $after
 where
-  products.organization_id = $1
-  and products.id > $2
+  products.organization_id = $organizationId
+  and products.id > $after
 order by
   products.id
 limit
-  $3;
+  $limit;

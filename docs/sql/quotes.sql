@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- quotes.archive
 -- $1 organizationId, $2 id
@@ -8,8 +8,8 @@ with
     set
       archived_at = now()
     where
-      quotes.organization_id = $1
-      and quotes.id = $2
+      quotes.organization_id = $organizationId
+      and quotes.id = $id
       and quotes.archived_at is null
     returning
       quotes.id,
@@ -22,7 +22,7 @@ with
     from
       gone
     where
-      live_counts.organization_id = $1
+      live_counts.organization_id = $organizationId
       and live_counts.resource = 'quotes'
       and live_counts.slot = (
         select
@@ -30,7 +30,7 @@ with
         from
           live_counts
         where
-          live_counts.organization_id = $1
+          live_counts.organization_id = $organizationId
           and live_counts.resource = 'quotes'
       )
   )
@@ -52,8 +52,8 @@ select
 from
   quote_attachments
 where
-  quote_attachments.organization_id = $1
-  and quote_attachments.id = any ($2::uuid[]);
+  quote_attachments.organization_id = $organizationId
+  and quote_attachments.id = any ($ids::uuid[]);
 
 -- quotes.create_attachment
 -- $1 id, $2 fileName, $3 kind, $4 mimeType, $5 sizeBytes, $6 organizationId, $7 quoteId
@@ -61,17 +61,17 @@ insert into
   quote_attachments as attachment (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
 select
   quotes.organization_id,
-  $1::uuid,
+  $id::uuid,
   quotes.id,
-  $2,
-  $3,
-  $4,
-  $5
+  $fileName,
+  $kind,
+  $mimeType,
+  $sizeBytes
 from
   quotes
 where
-  quotes.organization_id = $6
-  and quotes.id = $7
+  quotes.organization_id = $organizationId
+  and quotes.id = $quoteId
   and quotes.archived_at is null
 returning
   attachment.id;
@@ -80,9 +80,9 @@ returning
 -- $1 organizationId, $2 id, $3 quoteId
 delete from quote_attachments
 where
-  quote_attachments.organization_id = $1
-  and quote_attachments.id = $2
-  and quote_attachments.quote_id = $3
+  quote_attachments.organization_id = $organizationId
+  and quote_attachments.id = $id
+  and quote_attachments.quote_id = $quoteId
 returning
   id as id;
 
@@ -93,8 +93,8 @@ select
 from
   quotes
 where
-  quotes.organization_id = $1
-  and quotes.id = $2
+  quotes.organization_id = $organizationId
+  and quotes.id = $id
   and quotes.archived_at is null;
 
 -- quotes.find_attachment
@@ -110,8 +110,8 @@ from
   inner join quotes on quotes.organization_id = quote_attachments.organization_id
   and quotes.id = quote_attachments.quote_id
 where
-  quote_attachments.organization_id = $1
-  and quote_attachments.id = $2
+  quote_attachments.organization_id = $organizationId
+  and quote_attachments.id = $id
   and quotes.archived_at is null;
 
 -- quotes.get
@@ -142,8 +142,8 @@ from
       left join customers on customers.organization_id = quotes.organization_id
       and customers.id = quotes.customer_id
     where
-      quotes.organization_id = $1
-      and quotes.id = $2
+      quotes.organization_id = $organizationId
+      and quotes.id = $id
       and quotes.archived_at is null
   ) item;
 
@@ -152,33 +152,7 @@ from
 select
   page.id,
   (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          quotes.id as id,
-          quotes.opportunity_id as "opportunityId",
-          quotes.title as title,
-          quotes.status as status,
-          quotes.destination as destination,
-          quotes.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          quotes.price as price,
-          quotes.currency as currency,
-          quotes.token as token,
-          quotes.open_count as "openCount",
-          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          quotes
-          left join customers on customers.organization_id = quotes.organization_id
-          and customers.id = quotes.customer_id
-        where
-          quotes.organization_id = $1
+    -- … 27 lines as in quotes.get
           and quotes.id = page.id
       ) item
   ) as body
@@ -193,7 +167,7 @@ from
         from
           quotes
         where
-          quotes.organization_id = $1
+          quotes.organization_id = $organizationId
           and quotes.archived_at is null
         order by
           quotes.updated_at desc nulls last,
@@ -202,305 +176,40 @@ from
           100
       ) page
     limit
-      $2
+      $limit
   ) page;
 
 -- quotes.list customerId
 -- $1 organizationId, $2 customerId, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          quotes.id as id,
-          quotes.opportunity_id as "opportunityId",
-          quotes.title as title,
-          quotes.status as status,
-          quotes.destination as destination,
-          quotes.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          quotes.price as price,
-          quotes.currency as currency,
-          quotes.token as token,
-          quotes.open_count as "openCount",
-          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          quotes
-          left join customers on customers.organization_id = quotes.organization_id
-          and customers.id = quotes.customer_id
-        where
-          quotes.organization_id = $1
-          and quotes.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          quotes.id as id
-        from
-          quotes
-        where
-          quotes.organization_id = $1
-          and quotes.archived_at is null
-          and quotes.customer_id = $2
-        order by
-          quotes.updated_at desc nulls last,
-          quotes.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as quotes.list, but
+--   and quotes.archived_at is null
+-- + and quotes.customer_id = $customerId
 
 -- quotes.list offset
 -- $1 organizationId, $2 offset, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          quotes.id as id,
-          quotes.opportunity_id as "opportunityId",
-          quotes.title as title,
-          quotes.status as status,
-          quotes.destination as destination,
-          quotes.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          quotes.price as price,
-          quotes.currency as currency,
-          quotes.token as token,
-          quotes.open_count as "openCount",
-          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          quotes
-          left join customers on customers.organization_id = quotes.organization_id
-          and customers.id = quotes.customer_id
-        where
-          quotes.organization_id = $1
-          and quotes.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          quotes.id as id
-        from
-          quotes
-        where
-          quotes.organization_id = $1
-          and quotes.archived_at is null
-        order by
-          quotes.updated_at desc nulls last,
-          quotes.id desc nulls last
-        limit
-          100
-        offset
-          $2
-      ) page
-    limit
-      $3
-  ) page;
+-- as quotes.list, but
+--     100
+-- + offset
+-- +   $offset
 
 -- quotes.list opportunityId
 -- $1 organizationId, $2 opportunityId, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          quotes.id as id,
-          quotes.opportunity_id as "opportunityId",
-          quotes.title as title,
-          quotes.status as status,
-          quotes.destination as destination,
-          quotes.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          quotes.price as price,
-          quotes.currency as currency,
-          quotes.token as token,
-          quotes.open_count as "openCount",
-          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          quotes
-          left join customers on customers.organization_id = quotes.organization_id
-          and customers.id = quotes.customer_id
-        where
-          quotes.organization_id = $1
-          and quotes.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          quotes.id as id
-        from
-          quotes
-        where
-          quotes.organization_id = $1
-          and quotes.archived_at is null
-          and quotes.opportunity_id = $2
-        order by
-          quotes.updated_at desc nulls last,
-          quotes.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as quotes.list, but
+--   and quotes.archived_at is null
+-- + and quotes.opportunity_id = $opportunityId
 
 -- quotes.list query
 -- $1 organizationId, $2 query, $3 limit
 -- a custom plan at each run
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          quotes.id as id,
-          quotes.opportunity_id as "opportunityId",
-          quotes.title as title,
-          quotes.status as status,
-          quotes.destination as destination,
-          quotes.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          quotes.price as price,
-          quotes.currency as currency,
-          quotes.token as token,
-          quotes.open_count as "openCount",
-          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          quotes
-          left join customers on customers.organization_id = quotes.organization_id
-          and customers.id = quotes.customer_id
-        where
-          quotes.organization_id = $1
-          and quotes.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          quotes.id as id
-        from
-          quotes
-        where
-          quotes.organization_id = $1
-          and quotes.archived_at is null
-          and quotes.search like contains_pattern ($2)
-        order by
-          quotes.updated_at desc nulls last,
-          quotes.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as quotes.list, but
+--   and quotes.archived_at is null
+-- + and quotes.search like contains_pattern ($query)
 
 -- quotes.list status
 -- $1 organizationId, $2 status, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          quotes.id as id,
-          quotes.opportunity_id as "opportunityId",
-          quotes.title as title,
-          quotes.status as status,
-          quotes.destination as destination,
-          quotes.customer_id as "customerId",
-          nullif(concat_ws(' ', nullif(customers.first_name, ''), nullif(customers.last_name, '')), '') as "customerName",
-          quotes.price as price,
-          quotes.currency as currency,
-          quotes.token as token,
-          quotes.open_count as "openCount",
-          to_char(quotes.first_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "firstOpenedAt",
-          to_char(quotes.last_opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastOpenedAt",
-          to_char(quotes.published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "publishedAt",
-          to_char(quotes.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-          to_char(quotes.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-        from
-          quotes
-          left join customers on customers.organization_id = quotes.organization_id
-          and customers.id = quotes.customer_id
-        where
-          quotes.organization_id = $1
-          and quotes.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          quotes.id as id
-        from
-          quotes
-        where
-          quotes.organization_id = $1
-          and quotes.archived_at is null
-          and quotes.status = $2
-        order by
-          quotes.updated_at desc nulls last,
-          quotes.id desc nulls last
-        limit
-          100
-      ) page
-    limit
-      $3
-  ) page;
+-- as quotes.list, but
+--   and quotes.archived_at is null
+-- + and quotes.status = $status
 
 -- quotes.list_attachments
 -- $1 organizationId, $2 id
@@ -520,7 +229,7 @@ select
           from
             quote_attachments
           where
-            quote_attachments.organization_id = $1
+            quote_attachments.organization_id = $organizationId
             and quote_attachments.quote_id = quotes.id
           order by
             quote_attachments.created_at,
@@ -532,8 +241,8 @@ select
 from
   quotes
 where
-  quotes.organization_id = $1
-  and quotes.id = $2
+  quotes.organization_id = $organizationId
+  and quotes.id = $id
   and quotes.archived_at is null;
 
 -- quotes.list_total
@@ -543,7 +252,7 @@ select
 from
   live_counts
 where
-  live_counts.organization_id = $1
+  live_counts.organization_id = $organizationId
   and live_counts.resource = 'quotes';
 
 -- quotes.list_total customerId
@@ -553,43 +262,31 @@ select
 from
   quotes
 where
-  quotes.organization_id = $1
+  quotes.organization_id = $organizationId
   and quotes.archived_at is null
-  and quotes.customer_id = $2;
+  and quotes.customer_id = $customerId;
 
 -- quotes.list_total opportunityId
 -- $1 organizationId, $2 opportunityId
-select
-  count(*) as total
-from
-  quotes
-where
-  quotes.organization_id = $1
-  and quotes.archived_at is null
-  and quotes.opportunity_id = $2;
+-- as quotes.list_total customerId, but
+--   and quotes.archived_at is null
+-- - and quotes.customer_id = $customerId;
+-- + and quotes.opportunity_id = $opportunityId;
 
 -- quotes.list_total query
 -- $1 organizationId, $2 query
 -- a custom plan at each run
-select
-  count(*) as total
-from
-  quotes
-where
-  quotes.organization_id = $1
-  and quotes.archived_at is null
-  and quotes.search like contains_pattern ($2);
+-- as quotes.list_total customerId, but
+--   and quotes.archived_at is null
+-- - and quotes.customer_id = $customerId;
+-- + and quotes.search like contains_pattern ($query);
 
 -- quotes.list_total status
 -- $1 organizationId, $2 status
-select
-  count(*) as total
-from
-  quotes
-where
-  quotes.organization_id = $1
-  and quotes.archived_at is null
-  and quotes.status = $2;
+-- as quotes.list_total customerId, but
+--   and quotes.archived_at is null
+-- - and quotes.customer_id = $customerId;
+-- + and quotes.status = $status;
 
 -- quotes.lock
 -- $1 organizationId, $2 id
@@ -597,8 +294,8 @@ select
 from
   quotes
 where
-  quotes.organization_id = $1
-  and quotes.id = $2
+  quotes.organization_id = $organizationId
+  and quotes.id = $id
 for update;
 
 -- quotes.lock_attachment
@@ -609,9 +306,9 @@ select
 from
   quote_attachments
 where
-  quote_attachments.organization_id = $1
-  and quote_attachments.id = $2
-  and quote_attachments.quote_id = $3
+  quote_attachments.organization_id = $organizationId
+  and quote_attachments.id = $id
+  and quote_attachments.quote_id = $quoteId
 for update;
 
 -- quotes.open
@@ -619,11 +316,11 @@ for update;
 update quotes
 set
   open_count = quotes.open_count + 1,
-  first_opened_at = least(quotes.first_opened_at, $1::timestamptz),
-  last_opened_at = greatest(quotes.last_opened_at, $1::timestamptz)
+  first_opened_at = least(quotes.first_opened_at, $openedAt::timestamptz),
+  last_opened_at = greatest(quotes.last_opened_at, $openedAt::timestamptz)
 where
-  quotes.organization_id = $2
-  and quotes.id = $3
+  quotes.organization_id = $organizationId
+  and quotes.id = $id
   and quotes.archived_at is null;
 
 -- quotes.organizations_of_files
@@ -633,7 +330,7 @@ select
 from
   organizations
 where
-  organizations.id = any ($1::uuid[]);
+  organizations.id = any ($ids::uuid[]);
 
 -- quotes.put_insert
 -- $1 organizationId, $2 id, $3 opportunityId, $4 title, $5 status, $6 destination, $7 customerId, $8 price, $9 currency, $10 token, $11 publishedAt
@@ -658,7 +355,7 @@ insert into
     archived_at
   )
 values
-  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, default, default, default, $11, default, default, default)
+  ($organizationId, $id, $opportunityId, $title, $status, $destination, $customerId, $price, $currency, $token, default, default, default, $publishedAt, default, default, default)
 on conflict do nothing
 returning
   id as id;
@@ -672,8 +369,8 @@ select
 from
   quotes
 where
-  quotes.organization_id = $1
-  and quotes.id = $2
+  quotes.organization_id = $organizationId
+  and quotes.id = $id
 for update;
 
 -- quotes.put_references
@@ -684,8 +381,8 @@ select
     from
       opportunities
     where
-      opportunities.organization_id = $1
-      and opportunities.id = $2
+      opportunities.organization_id = $organizationId
+      and opportunities.id = $opportunityId
       and opportunities.archived_at is null
   ) as "opportunityId",
   exists (
@@ -693,8 +390,8 @@ select
     from
       customers
     where
-      customers.organization_id = $1
-      and customers.id = $3
+      customers.organization_id = $organizationId
+      and customers.id = $customerId
       and customers.archived_at is null
   ) as "customerId";
 
@@ -702,20 +399,20 @@ select
 -- $1 opportunityId, $2 title, $3 status, $4 destination, $5 customerId, $6 price, $7 currency, $8 publishedAt, $9 organizationId, $10 id
 update quotes
 set
-  opportunity_id = $1,
-  title = $2,
-  status = $3,
-  destination = $4,
-  customer_id = $5,
-  price = $6,
-  currency = $7,
-  published_at = $8,
+  opportunity_id = $opportunityId,
+  title = $title,
+  status = $status,
+  destination = $destination,
+  customer_id = $customerId,
+  price = $price,
+  currency = $currency,
+  published_at = $publishedAt,
   updated_at = greatest(now(), (quotes.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
   archived_at = null
 where
   (
-    quotes.organization_id = $9
-    and quotes.id = $10
+    quotes.organization_id = $organizationId
+    and quotes.id = $id
     and (
       quotes.archived_at is not null
       or row (
@@ -727,6 +424,6 @@ where
         quotes.price,
         quotes.currency,
         quotes.published_at
-      ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8)
+      ) is distinct from row ($opportunityId, $title, $status, $destination, $customerId, $price, $currency, $publishedAt)
     )
   );

@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- team_members.archive
 -- $1 organizationId, $2 id
@@ -8,8 +8,8 @@ with
     set
       archived_at = now()
     where
-      team_members.organization_id = $1
-      and team_members.id = $2
+      team_members.organization_id = $organizationId
+      and team_members.id = $id
       and team_members.archived_at is null
     returning
       team_members.id,
@@ -43,8 +43,8 @@ from
     from
       team_members
     where
-      team_members.organization_id = $1
-      and team_members.id = $2
+      team_members.organization_id = $organizationId
+      and team_members.id = $id
       and team_members.archived_at is null
   ) item;
 
@@ -53,22 +53,7 @@ from
 select
   page.id,
   (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          team_members.id as id,
-          team_members.user_id as "userId",
-          team_members.name as name,
-          team_members.email as email,
-          team_members.roles as roles,
-          team_members.is_assignable as "isAssignable",
-          to_char(team_members.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-        from
-          team_members
-        where
-          team_members.organization_id = $1
+    -- … 16 lines as in team_members.get
           and team_members.id = page.id
       ) item
   ) as body
@@ -83,7 +68,7 @@ from
         from
           team_members
         where
-          team_members.organization_id = $1
+          team_members.organization_id = $organizationId
           and team_members.archived_at is null
         order by
           team_members.created_at asc,
@@ -92,57 +77,15 @@ from
           100
       ) page
     limit
-      $2
+      $limit
   ) page;
 
 -- team_members.list offset
 -- $1 organizationId, $2 offset, $3 limit
-select
-  page.id,
-  (
-    select
-      row_to_json(item)::text as body
-    from
-      (
-        select
-          team_members.id as id,
-          team_members.user_id as "userId",
-          team_members.name as name,
-          team_members.email as email,
-          team_members.roles as roles,
-          team_members.is_assignable as "isAssignable",
-          to_char(team_members.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
-        from
-          team_members
-        where
-          team_members.organization_id = $1
-          and team_members.id = page.id
-      ) item
-  ) as body
-from
-  (
-    select
-      *
-    from
-      (
-        select
-          team_members.id as id
-        from
-          team_members
-        where
-          team_members.organization_id = $1
-          and team_members.archived_at is null
-        order by
-          team_members.created_at asc,
-          team_members.id asc
-        limit
-          100
-        offset
-          $2
-      ) page
-    limit
-      $3
-  ) page;
+-- as team_members.list, but
+--     100
+-- + offset
+-- +   $offset
 
 -- team_members.list_total
 -- $1 organizationId
@@ -151,7 +94,7 @@ select
 from
   team_members
 where
-  team_members.organization_id = $1
+  team_members.organization_id = $organizationId
   and team_members.archived_at is null;
 
 -- team_members.lock
@@ -160,8 +103,8 @@ select
 from
   team_members
 where
-  team_members.organization_id = $1
-  and team_members.id = $2
+  team_members.organization_id = $organizationId
+  and team_members.id = $id
 for update;
 
 -- team_members.put_insert
@@ -180,7 +123,7 @@ insert into
     archived_at
   )
 values
-  ($1, $2, $3, $4, $5, $6, $7, default, default, default)
+  ($organizationId, $id, $userId, $name, $email, $roles, $isAssignable, default, default, default)
 on conflict do nothing
 returning
   id as id;
@@ -192,8 +135,8 @@ select
 from
   team_members
 where
-  team_members.organization_id = $1
-  and team_members.id = $2
+  team_members.organization_id = $organizationId
+  and team_members.id = $id
 for update;
 
 -- team_members.put_references
@@ -203,17 +146,17 @@ select;
 -- $1 userId, $2 name, $3 email, $4 roles, $5 isAssignable, $6 organizationId, $7 id
 update team_members
 set
-  user_id = $1,
-  name = $2,
-  email = $3,
-  roles = $4,
-  is_assignable = $5,
+  user_id = $userId,
+  name = $name,
+  email = $email,
+  roles = $roles,
+  is_assignable = $isAssignable,
   updated_at = greatest(now(), (team_members.updated_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
   archived_at = null
 where
   (
-    team_members.organization_id = $6
-    and team_members.id = $7
+    team_members.organization_id = $organizationId
+    and team_members.id = $id
     and (
       team_members.archived_at is not null
       or row (
@@ -222,6 +165,6 @@ where
         team_members.email,
         team_members.roles,
         team_members.is_assignable
-      ) is distinct from row ($1, $2, $3, $4, $5)
+      ) is distinct from row ($userId, $name, $email, $roles, $isAssignable)
     )
   );

@@ -1,4 +1,4 @@
--- Made by npm run docs from the repositories; see docs/changing-it.md.
+-- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
 -- whatsapp_messages.get
 -- $1 organizationId, $2 conversationId, $3 id
@@ -17,9 +17,9 @@ from
     from
       whatsapp_messages
     where
-      whatsapp_messages.organization_id = $1
-      and whatsapp_messages.conversation_id = $2
-      and whatsapp_messages.id = $3
+      whatsapp_messages.organization_id = $organizationId
+      and whatsapp_messages.conversation_id = $conversationId
+      and whatsapp_messages.id = $id
   ) item;
 
 -- whatsapp_messages.insert
@@ -40,7 +40,7 @@ insert into
     created_at
   )
 values
-  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($12::timestamptz, now()))
+  ($organizationId, $conversationId, $id, $content, $direction, $messageType, $senderName, $providerMessageId, $status, $statusAt, $templateName, coalesce($createdAt::timestamptz, now()))
 returning
   created_at as "createdAt";
 
@@ -51,9 +51,9 @@ select
 from
   whatsapp_messages
 where
-  whatsapp_messages.organization_id = $1
-  and whatsapp_messages.conversation_id = $2
-  and whatsapp_messages.id = any ($3::uuid[]);
+  whatsapp_messages.organization_id = $organizationId
+  and whatsapp_messages.conversation_id = $conversationId
+  and whatsapp_messages.id = any ($ids::uuid[]);
 
 -- whatsapp_messages.update
 -- $1 id, $2 content, $3 direction, $4 messageType, $5 senderName, $6 providerMessageId, $7 status, $8 statusAt, $9 templateName, $10 createdAt, $11 organizationId, $12 conversationId
@@ -70,11 +70,11 @@ set
     delivery_status_at,
     template_name,
     created_at
-  ) = row ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10::timestamptz, whatsapp_messages.created_at))
+  ) = row ($id, $content, $direction, $messageType, $senderName, $providerMessageId, $status, $statusAt, $templateName, coalesce($createdAt::timestamptz, whatsapp_messages.created_at))
 where
-  whatsapp_messages.organization_id = $11
-  and whatsapp_messages.conversation_id = $12
-  and whatsapp_messages.id = $1
+  whatsapp_messages.organization_id = $organizationId
+  and whatsapp_messages.conversation_id = $conversationId
+  and whatsapp_messages.id = $id
   and row (
     whatsapp_messages.id,
     whatsapp_messages.content,
@@ -86,6 +86,6 @@ where
     whatsapp_messages.delivery_status_at,
     whatsapp_messages.template_name,
     whatsapp_messages.created_at
-  ) is distinct from row ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10::timestamptz, whatsapp_messages.created_at))
+  ) is distinct from row ($id, $content, $direction, $messageType, $senderName, $providerMessageId, $status, $statusAt, $templateName, coalesce($createdAt::timestamptz, whatsapp_messages.created_at))
 returning
   whatsapp_messages.created_at as "createdAt";

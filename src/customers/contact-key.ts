@@ -1,8 +1,8 @@
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
 
 /**
- * What makes two contacts the same account, whatever people write: the contact key. See "Contacts" in
- * docs/decisions.md; the country rules follow how WhatsApp itself reports numbers of Mexico, Argentina and Brazil.
+ * The contact key: two contacts with one key are one account, however people write it. See docs/decisions/contract.md,
+ * "Contacts"; the country rules follow how WhatsApp itself reports numbers of Mexico, Argentina and Brazil.
  */
 
 export type IdentifierType = 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';

@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { getTableName } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../src/db/run/client.ts';
 import { ApiError, type ErrorCode, errorCodes } from '../../src/errors.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { KeyCache } from '../../src/keys/cache.ts';
+import { tables } from '../../tools/tables-diagram.ts';
 import { documentAt, documents, README } from '../support/documents.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -47,7 +49,10 @@ describe.each(documents)('$path', ({ path, text }) => {
       return hash !== '' && !anchorsOf(readFileSync(pathname, 'utf8')).includes(hash.slice(1));
     });
     expect(broken).toEqual([]);
-    const named = all(text, /`((?:src|test|bench|demo|docs|openapi|migrations)\/[\w./-]*)`/g);
+    const named = all(
+      text,
+      /`((?:src|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|tools)\/[\w./-]*)`/g,
+    );
     expect(named.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
   });
 
@@ -57,6 +62,49 @@ describe.each(documents)('$path', ({ path, text }) => {
       /\b([A-Z]+(?:_[A-Z]+)*_(?:NOT_FOUND|FAILED|CONFLICT|TOO_LARGE|EXCEEDED|UNAVAILABLE|LINK_INVALID|INTERNAL_ERROR|NOT_ARCHIVED|KEY_INACTIVE))\b/g,
     );
     expect(named.filter((code) => !(errorCodes as readonly string[]).includes(code))).toEqual([]);
+  });
+});
+
+describe('comments', () => {
+  const FOLDERS = [
+    'src',
+    'test',
+    'tools',
+    'bench',
+    'client/src',
+    'crm/src',
+    'demo',
+    'deploy',
+    'examples',
+    'migrations',
+  ];
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+      .filter((file) => !file.includes('node_modules'))
+      .map((file) => `${folder}/${file}`)
+      .filter(
+        (file) => /\.(ts|js|sql|py|sh|ya?ml|cfg|ini)$/.test(file) && statSync(new URL(file, root)).isFile(),
+      ),
+  );
+  /** Lines of comments, joined where a sentence goes on in the next line. */
+  const commentsOf = (text: string): string => all(text, /^\s*(?:\/\*\*?|\*|\/\/|#|--|;)\s(.*)$/gm).join(' ');
+  /** `docs/operating.md`, or with a heading of it: `docs/operating.md, "Backups"`. */
+  const CITATION = /(?<![\w/.`])((?:[\w-]+\/)*[\w-]+\.md)\b(?:, "([^"]+)")?/g;
+
+  const cited = [...files, 'docker-compose.yml'].flatMap((file) =>
+    [...commentsOf(readFileSync(new URL(file, root), 'utf8')).matchAll(CITATION)].map(
+      ([, path = '', heading]) => ({ file, path, heading }),
+    ),
+  );
+
+  test('cite only documents that exist, by their path from the root, and headings that they have', () => {
+    expect(cited.length).toBeGreaterThan(10);
+    const broken = cited.filter(({ path, heading }) => {
+      if (!existsSync(new URL(path, root))) return true;
+      const headings = all(prose(readFileSync(new URL(path, root), 'utf8')), /^#+ (.+)$/gm);
+      return heading !== undefined && !headings.includes(heading);
+    });
+    expect(broken).toEqual([]);
   });
 });
 
@@ -106,6 +154,32 @@ describe('the guide', () => {
   });
 });
 
+describe('docs/architecture.md', () => {
+  const text = documentAt('docs/architecture.md');
+
+  test('has two pages at most', () => {
+    expect(text.split('\n').length).toBeLessThanOrEqual(120);
+  });
+
+  test('shows only files that exist in its picture', () => {
+    const [picture = ''] = all(text, /^```mermaid\n([\s\S]*?)^```$/gm);
+    const named = all(picture, /((?:[\w-]+\/)*[\w-]+\.ts)\b/g);
+    expect(named.length).toBeGreaterThan(20);
+    const folders = ['', 'src/', 'src/http/', 'src/customers/', 'src/db/run/'];
+    expect(
+      named.filter((file) => !folders.some((folder) => existsSync(new URL(folder + file, root)))),
+    ).toEqual([]);
+  });
+});
+
+describe('docs/tables.md', () => {
+  test('says what a row is of every table, and of no other', () => {
+    const rows = tableFrom(documentAt('docs/tables.md'), '| table | a row is |');
+    const named = rows.flatMap((row) => all(row.split('|')[1] ?? '', /`(\w+)`/g));
+    expect(named.sort()).toEqual(tables.map((table) => getTableName(table)).sort());
+  });
+});
+
 describe('docs/changing-it.md', () => {
   test('shows the folders of src as they are', () => {
     const text = documentAt('docs/changing-it.md');
@@ -116,12 +190,12 @@ describe('docs/changing-it.md', () => {
   });
 });
 
-describe('docs/decisions.md', () => {
+describe('docs/decisions/dependencies.md', () => {
   test.each([
     ['| package | reason |', 'package.json'],
     ['| program | reason |', 'tools/package.json'],
   ])('gives a reason for every dependency, and for nothing else: %s', (head, path) => {
-    const rows = tableFrom(documentAt('docs/decisions.md'), head);
+    const rows = tableFrom(documentAt('docs/decisions/dependencies.md'), head);
     const named = rows.flatMap((row) =>
       (row.split('|')[1] ?? '').split(',').map((name) => name.trim().replace(/ \(.*\)$/, '')),
     );

@@ -427,7 +427,7 @@ test('a connection that was answered with an error can be used again', async () 
 });
 
 describe('the list of codes', () => {
-  /** decisions.md, "Errors": of /v1, then what the dashboard API adds. */
+  /** docs/guide/errors.md, "The codes": of /v1, then what the dashboard API adds. */
   const CODES: Record<string, number> = {
     VALIDATION_FAILED: 400,
     UNAUTHORIZED: 401,

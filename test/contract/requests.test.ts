@@ -4,7 +4,7 @@ import { operationsOf, readDocument, type Schema } from '../support/contract.ts'
 import { type Agency, useService } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
 
-/** decisions.md, "Requests", rule by rule, over every field and parameter that the document has. */
+/** docs/decisions/contract.md, "Requests", rule by rule, over every field and parameter that the document has. */
 
 const service = useService();
 
