@@ -46,10 +46,7 @@ export const dateText = () =>
   text({ max: 64 })
     .describe('Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601).')
     .meta({ examples: ['2027-03-31'] });
-export const currency = () =>
-  text({ min: 3, max: 3 })
-    .describe('Three-character currency code.')
-    .meta({ examples: ['USD'] });
+export const currency = () => text({ min: 3, max: 3 }).meta({ examples: ['USD'] });
 export const texts = () => z.array(text({ max: 1_000 })).max(200);
 
 export const positiveInteger = () => z.int32('must be an integer').min(1, 'must be greater than 0');
@@ -119,15 +116,27 @@ const offset = () => {
     .describe('How many records to skip. Empty or `null` means 0.');
 };
 
-/** The shape with what each field means, where the texts say it; elsewhere a field says it itself. */
-export const described = <Shape extends z.ZodRawShape>(
-  shape: Shape,
-  texts: Readonly<Record<string, string>>,
-): Shape =>
+/** A field of an answer: what it means, and an example of its value. */
+export const shown = <Field extends z.ZodType>(
+  field: Field,
+  meaning: string,
+  example?: z.output<Field>,
+): Field => field.meta({ ...(example !== undefined && { examples: [example] }), description: meaning });
+
+/** What a field says of itself, whatever it is wrapped in. */
+const ownMeaning = (field: unknown): string | undefined =>
+  (field as z.ZodType).description ??
+  (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault
+    ? ownMeaning(field.unwrap())
+    : undefined);
+
+/** Fields of which those that say nothing of themselves mean what the answer's field of their name means. */
+export const meaningAsIn = <Shape extends z.ZodRawShape>(answer: z.ZodRawShape, shape: Shape): Shape =>
   Object.fromEntries(
     Object.entries(shape).map(([name, field]) => {
-      const text = texts[name];
-      return [name, text === undefined ? field : (field as z.ZodType).describe(text)];
+      const meaning = (answer[name] as z.ZodType | undefined)?.description;
+      const isSilent = meaning !== undefined && ownMeaning(field) === undefined;
+      return [name, isSilent ? (field as z.ZodType).describe(meaning) : field];
     }),
   ) as Shape;
 

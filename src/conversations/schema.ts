@@ -1,61 +1,35 @@
 import { z } from 'zod';
-import { dateTime, described, id, limit, page, pageQuery, textFilter } from '../fields.ts';
-
-/** Of conversations and of their messages. */
-const MEANINGS = {
-  id: 'Never changes; text without a meaning of its own.',
-  channel: 'The messaging channel, such as whatsapp; new ones can appear.',
-  contactName: 'The name that the contact has on the channel.',
-  customerId: 'The customer who writes; null while nobody is known.',
-  customerName: 'The name of the customer, also of an archived one.',
-  activityState: 'Whose turn it is, in words of the agency; new ones can appear.',
-  language: 'The language that is written in.',
-  lastMessageAt: 'When the newest message came; the list is in this order, the newest first.',
-  content: 'The text of the message.',
-  direction: 'Who wrote: `inbound` is the contact. New values can appear.',
-  messageType: 'What the message holds, such as text; new values can appear.',
-  senderName: 'Who wrote, by name, where it is known.',
-  createdAt: 'When it began or was written.',
-};
+import { dateTime, id, limit, page, pageQuery, shown, textFilter } from '../fields.ts';
 
 export const Conversation = z
-  .object(
-    described(
-      {
-        id: id(),
-        channel: z.string().meta({ examples: ['whatsapp'] }),
-        contact: z
-          .string()
-          .describe('Identifier on its channel: phone number, handle.')
-          .meta({ examples: ['+5215512345678'] }),
-        contactName: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Ana'] }),
-        customerId: id().nullable(),
-        customerName: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Ana Peña'] }),
-        activityState: z
-          .string()
-          .nullable()
-          .meta({ examples: ['waiting_for_agency'] }),
-        controlledBy: z
-          .string()
-          .nullable()
-          .describe('Who holds the thread: the agent, or a team member who took over.')
-          .meta({ examples: ['agent'] }),
-        language: z
-          .string()
-          .nullable()
-          .meta({ examples: ['es'] }),
-        lastMessageAt: dateTime().nullable(),
-        createdAt: dateTime(),
-      },
-      MEANINGS,
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    channel: shown(z.string(), 'The messaging channel, such as whatsapp; new ones can appear.', 'whatsapp'),
+    contact: shown(z.string(), 'Identifier on its channel: phone number, handle.', '+5215512345678'),
+    contactName: shown(z.string().nullable(), 'The name that the contact has on the channel.', 'Ana'),
+    customerId: shown(id().nullable(), 'The customer who writes; null while nobody is known.'),
+    customerName: shown(
+      z.string().nullable(),
+      'The name of the customer, also of an archived one.',
+      'Ana Peña',
     ),
-  )
+    activityState: shown(
+      z.string().nullable(),
+      'Whose turn it is, in words of the agency; new ones can appear.',
+      'waiting_for_agency',
+    ),
+    controlledBy: shown(
+      z.string().nullable(),
+      'Who holds the thread: the agent, or a team member who took over.',
+      'agent',
+    ),
+    language: shown(z.string().nullable(), 'The language that is written in.', 'es'),
+    lastMessageAt: shown(
+      dateTime().nullable(),
+      'When the newest message came; the list is in this order, the newest first.',
+    ),
+    createdAt: shown(dateTime(), 'When it began or was written.'),
+  })
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
 
@@ -70,25 +44,15 @@ export const ConversationListQuery = z.object({
 });
 
 export const ConversationMessage = z
-  .object(
-    described(
-      {
-        id: id(),
-        conversationId: id().describe(
-          'The thread that the message came from; a transcript can join several.',
-        ),
-        content: z.string().meta({ examples: ['Hola, ¿tienen salidas en enero?'] }),
-        createdAt: dateTime(),
-        direction: z.string().meta({ examples: ['inbound'] }),
-        messageType: z.string().meta({ examples: ['text'] }),
-        senderName: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Ana'] }),
-      },
-      MEANINGS,
-    ),
-  )
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    conversationId: shown(id(), 'The thread that the message came from; a transcript can join several.'),
+    content: shown(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
+    createdAt: shown(dateTime(), 'When it began or was written.'),
+    direction: shown(z.string(), 'Who wrote: `inbound` is the contact. New values can appear.', 'inbound'),
+    messageType: shown(z.string(), 'What the message holds, such as text; new values can appear.', 'text'),
+    senderName: shown(z.string().nullable(), 'Who wrote, by name, where it is known.', 'Ana'),
+  })
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
 

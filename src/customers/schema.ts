@@ -1,105 +1,67 @@
 import { z } from 'zod';
 import {
   dateTime,
-  described,
   id,
   longText,
+  meaningAsIn,
   name,
   oneOf,
   page,
   pageQuery,
+  shown,
   text,
   textFilter,
 } from '../fields.ts';
 import { contactKey, identifierRule } from './contact-key.ts';
 
-/** Of customers and of their contacts, in answers and in bodies alike. */
-const MEANINGS = {
-  id: 'Never changes; text without a meaning of its own.',
-  identifierType: 'The channel on which the person is reached.',
-  firstName: 'Given name; null while the person has not said it.',
-  lastName: 'Family name; null while the person has not said it.',
-  city: 'Where the person lives, as it was written.',
-  country: 'The country that the person lives in, as it was written.',
-  preferredLanguage: 'The language to write in: es, pt or en.',
-  summary: 'What the agency should know of the person.',
-  tags: 'Labels of the agency; the list of customers can be filtered by one.',
-  archived: 'Always true: the customer left the book.',
-  createdAt: 'When it was created.',
-  updatedAt: 'When it was last changed; the list is in this order, the newest first.',
-};
-
 const identifierType = () => oneOf(['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web']);
 
 export const CustomerContact = z
-  .object(
-    described(
-      {
-        id: id(),
-        identifierType: identifierType(),
-        identifierValue: z
-          .string()
-          .describe('As it was sent.')
-          .meta({ examples: ['+52 1 55 1234 5678'] }),
-        displayName: z.string().nullable().describe('The name on the channel, once the dashboard knows it.'),
-        phoneNumber: z
-          .string()
-          .nullable()
-          .describe('In E.164, for whatsapp and telefono.')
-          .meta({ examples: ['+5215512345678'] }),
-      },
-      MEANINGS,
-    ),
-  )
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    identifierType: shown(identifierType(), 'The channel on which the person is reached.'),
+    identifierValue: shown(z.string(), 'As it was sent.', '+52 1 55 1234 5678'),
+    displayName: shown(z.string().nullable(), 'The name on the channel, once the dashboard knows it.'),
+    phoneNumber: shown(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
+  })
   .meta({ id: 'CustomerContact' });
 export type CustomerContact = z.infer<typeof CustomerContact>;
 
 export const Customer = z
-  .object(
-    described(
-      {
-        id: id(),
-        firstName: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Ana'] }),
-        lastName: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Peña'] }),
-        displayName: z
-          .string()
-          .nullable()
-          .describe('First and last name joined; null for an anonymous lead.')
-          .meta({ examples: ['Ana Peña'] }),
-        city: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Ciudad de México'] }),
-        country: z
-          .string()
-          .nullable()
-          .meta({ examples: ['México'] }),
-        preferredLanguage: z
-          .string()
-          .nullable()
-          .meta({ examples: ['es'] }),
-        summary: z.string().nullable(),
-        tags: z.array(z.string()).meta({ examples: [['luna de miel']] }),
-        contacts: z.array(CustomerContact).describe('The first is the primary contact.'),
-        createdAt: dateTime(),
-        updatedAt: dateTime(),
-      },
-      MEANINGS,
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    firstName: shown(z.string().nullable(), 'Given name; null while the person has not said it.', 'Ana'),
+    lastName: shown(z.string().nullable(), 'Family name; null while the person has not said it.', 'Peña'),
+    displayName: shown(
+      z.string().nullable(),
+      'First and last name joined; null for an anonymous lead.',
+      'Ana Peña',
     ),
-  )
+    city: shown(z.string().nullable(), 'Where the person lives, as it was written.', 'Ciudad de México'),
+    country: shown(
+      z.string().nullable(),
+      'The country that the person lives in, as it was written.',
+      'México',
+    ),
+    preferredLanguage: shown(z.string().nullable(), 'The language to write in: es, pt or en.', 'es'),
+    summary: shown(z.string().nullable(), 'What the agency should know of the person.'),
+    tags: shown(z.array(z.string()), 'Labels of the agency; the list of customers can be filtered by one.', [
+      'luna de miel',
+    ]),
+    contacts: shown(z.array(CustomerContact), 'The first is the primary contact.'),
+    createdAt: shown(dateTime(), 'When it was created.'),
+    updatedAt: shown(dateTime(), 'When it was last changed; the list is in this order, the newest first.'),
+  })
   .meta({ id: 'Customer' });
 export type Customer = z.infer<typeof Customer>;
 
 export const CustomerList = page(Customer).meta({ id: 'CustomerList' });
 
 export const ArchivedCustomer = z
-  .object(described({ id: id(), archived: z.boolean() }, MEANINGS))
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    archived: shown(z.boolean(), 'Always true: the customer left the book.'),
+  })
   .meta({ id: 'ArchivedCustomer' });
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
 
@@ -118,13 +80,10 @@ Argentina's 9 (\`+549\`) and Brazil's ninth digit; addresses and handles in any 
 
 const ContactInput = z
   .object(
-    described(
-      {
-        identifierType: identifierType(),
-        identifierValue: text({ min: 1, max: 320 }).describe(IDENTIFIER),
-      },
-      MEANINGS,
-    ),
+    meaningAsIn(CustomerContact.shape, {
+      identifierType: identifierType(),
+      identifierValue: text({ min: 1, max: 320 }).describe(IDENTIFIER),
+    }),
   )
   .superRefine(({ identifierType, identifierValue }, context) => {
     if (contactKey(identifierType, identifierValue) !== null) return;
@@ -170,7 +129,7 @@ const details = {
 const tags = () => z.array(text({ max: 100 })).max(100);
 
 export const CustomerCreate = z
-  .object(described({ contacts: contacts(), ...details, tags: tags().default([]) }, MEANINGS))
+  .object(meaningAsIn(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }))
   .meta({
     id: 'CustomerCreate',
     examples: [
@@ -190,16 +149,11 @@ export type CustomerCreate = z.infer<typeof CustomerCreate>;
 
 export const CustomerUpdate = z
   .object(
-    described(
-      {
-        contacts: contacts()
-          .optional()
-          .describe('Replaces the whole list; a contact that stays keeps its id.'),
-        ...details,
-        tags: tags().optional(),
-      },
-      MEANINGS,
-    ),
+    meaningAsIn(Customer.shape, {
+      contacts: contacts().optional().describe('Replaces the whole list; a contact that stays keeps its id.'),
+      ...details,
+      tags: tags().optional(),
+    }),
   )
   .meta({ id: 'CustomerUpdate', examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }] });
 export type CustomerUpdate = z.infer<typeof CustomerUpdate>;

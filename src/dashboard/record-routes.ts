@@ -44,6 +44,22 @@ type ArchiveRoute = RecordPath &
     archive: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
   };
 
+type RecordRoutes<Answer extends z.ZodType, Body extends z.ZodType> = RecordPath & {
+  /** `Quote`: the operations are putQuote and archiveQuote. */
+  name: string;
+  /** The record in summaries: `a quote`. */
+  title: string;
+  tags: string[];
+  record: Answer;
+  body: Body;
+  missing: ErrorCode;
+  /** What more there is to say of a PUT. */
+  note?: string;
+  /** What becomes of the record that is archived. */
+  archived: string;
+  functions: Pick<PutRoute<Answer, Body>, 'lock' | 'put'> & Pick<ArchiveRoute, 'archive'>;
+};
+
 const idIn = (params: unknown, idName: string): string => String((params as Record<string, string>)[idName]);
 
 const orUndefined = (error: unknown): undefined => {
@@ -103,4 +119,45 @@ export function archiveRoute(
       return answerJson(reply, await ifMatch(request, lock, id, (scope) => archive(scope, id)));
     },
   );
+}
+
+/** Both. */
+export function recordRoutes<Answer extends z.ZodType, Body extends z.ZodType>(
+  app: FastifyInstance,
+  {
+    name,
+    title,
+    tags,
+    record,
+    body,
+    missing,
+    note,
+    archived,
+    functions,
+    ...path
+  }: RecordRoutes<Answer, Body>,
+): void {
+  const { lock, put, archive } = functions;
+  const rule = `Fields left out take the default. The same again changes nothing; an archived ${path.noun} comes back.`;
+  putRoute(app, {
+    ...path,
+    operationId: `put${name}`,
+    tags,
+    summary: `Create or replace ${title}`,
+    description: [rule, note].filter(Boolean).join(' '),
+    record,
+    body,
+    lock,
+    put,
+  });
+  archiveRoute(app, {
+    ...path,
+    operationId: `archive${name}`,
+    tags,
+    summary: `Archive ${title}`,
+    description: archived,
+    missing,
+    lock,
+    archive,
+  });
 }

@@ -1,99 +1,62 @@
 import { z } from 'zod';
-import { dateTime, described, id, oneOf, page, pageQuery, textFilter } from '../fields.ts';
+import { dateTime, id, oneOf, page, pageQuery, shown, textFilter } from '../fields.ts';
 import { refusals } from '../http/ignored-parameters.ts';
-
-const MEANINGS = {
-  id: 'Never changes; text without a meaning of its own.',
-  title: 'What the lead is about, for people.',
-  destination: 'Where the customer wants to go, as it was written.',
-  customerId: 'The customer who asks; null while nobody is known.',
-  customerName: 'The name of the customer, also of an archived one.',
-  sellerMemberId: 'The team member who sells; null while nobody is assigned.',
-  sellerName: 'The name of the team member who sells.',
-  budgetMin: 'The least that the customer wants to spend, in `budgetCurrency`.',
-  budgetMax: 'The most that the customer wants to spend, in `budgetCurrency`.',
-  budgetCurrency: 'The currency of the budget, three characters.',
-  nights: 'How many nights the trip takes.',
-  passengerCount: 'How many people travel.',
-  salesStage: 'How far the sale is. The agency chooses the values; new ones can appear.',
-  lastActivityAt: 'When something last happened, such as a message.',
-  createdAt: 'When it was created.',
-  updatedAt: 'When it was last changed; the list is in this order, the newest first.',
-};
 
 export const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
 
 export const Opportunity = z
-  .object(
-    described(
-      {
-        id: id(),
-        title: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Patagonia, familia Peña'] }),
-        shortRef: z
-          .string()
-          .nullable()
-          .describe("The agency's short reference for people.")
-          .meta({ examples: ['OP-1042'] }),
-        destination: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Bariloche'] }),
-        customerId: id().nullable(),
-        customerName: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Ana Peña'] }),
-        sellerMemberId: id().nullable(),
-        sellerName: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Lucía Romero'] }),
-        budgetMin: z
-          .number()
-          .nullable()
-          .meta({ examples: [2500] }),
-        budgetMax: z
-          .number()
-          .nullable()
-          .meta({ examples: [4000] }),
-        budgetCurrency: z
-          .string()
-          .nullable()
-          .meta({ examples: ['USD'] }),
-        checkInDate: z
-          .string()
-          .nullable()
-          .describe('Text as the agency wrote it; what we suggest is a calendar date such as 2027-01-15.')
-          .meta({ examples: ['2027-01-15'] }),
-        nights: z
-          .int32()
-          .nullable()
-          .meta({ examples: [7] }),
-        passengerCount: z
-          .int32()
-          .nullable()
-          .meta({ examples: [4] }),
-        salesStage: z.string().meta({ examples: ['qualified'] }),
-        stage: z
-          .string()
-          .nullable()
-          .describe('Key of the pipeline column; agencies rename columns, so branch on this.')
-          .meta({ examples: ['negotiation'] }),
-        stageId: id().nullable().describe('Id of the pipeline column.'),
-        temperature: temperature()
-          .nullable()
-          .describe('What a team member set goes before what the agent set.'),
-        qualifiedAt: dateTime().nullable().describe('null: it never entered the pipeline.'),
-        lastActivityAt: dateTime().nullable(),
-        createdAt: dateTime(),
-        updatedAt: dateTime(),
-      },
-      MEANINGS,
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    title: shown(z.string().nullable(), 'What the lead is about, for people.', 'Patagonia, familia Peña'),
+    shortRef: shown(z.string().nullable(), "The agency's short reference for people.", 'OP-1042'),
+    destination: shown(
+      z.string().nullable(),
+      'Where the customer wants to go, as it was written.',
+      'Bariloche',
     ),
-  )
+    customerId: shown(id().nullable(), 'The customer who asks; null while nobody is known.'),
+    customerName: shown(
+      z.string().nullable(),
+      'The name of the customer, also of an archived one.',
+      'Ana Peña',
+    ),
+    sellerMemberId: shown(id().nullable(), 'The team member who sells; null while nobody is assigned.'),
+    sellerName: shown(z.string().nullable(), 'The name of the team member who sells.', 'Lucía Romero'),
+    budgetMin: shown(
+      z.number().nullable(),
+      'The least that the customer wants to spend, in `budgetCurrency`.',
+      2500,
+    ),
+    budgetMax: shown(
+      z.number().nullable(),
+      'The most that the customer wants to spend, in `budgetCurrency`.',
+      4000,
+    ),
+    budgetCurrency: shown(z.string().nullable(), 'The currency of the budget, three characters.', 'USD'),
+    checkInDate: shown(
+      z.string().nullable(),
+      'Text as the agency wrote it; what we suggest is a calendar date such as 2027-01-15.',
+      '2027-01-15',
+    ),
+    nights: shown(z.int32().nullable(), 'How many nights the trip takes.', 7),
+    passengerCount: shown(z.int32().nullable(), 'How many people travel.', 4),
+    salesStage: shown(
+      z.string(),
+      'How far the sale is. The agency chooses the values; new ones can appear.',
+      'qualified',
+    ),
+    stage: shown(
+      z.string().nullable(),
+      'Key of the pipeline column; agencies rename columns, so branch on this.',
+      'negotiation',
+    ),
+    stageId: shown(id().nullable(), 'Id of the pipeline column.'),
+    temperature: shown(temperature().nullable(), 'What a team member set goes before what the agent set.'),
+    qualifiedAt: shown(dateTime().nullable(), 'null: it never entered the pipeline.'),
+    lastActivityAt: shown(dateTime().nullable(), 'When something last happened, such as a message.'),
+    createdAt: shown(dateTime(), 'When it was created.'),
+    updatedAt: shown(dateTime(), 'When it was last changed; the list is in this order, the newest first.'),
+  })
   .meta({ id: 'Opportunity' });
 export type Opportunity = z.infer<typeof Opportunity>;
 

@@ -1,72 +1,38 @@
 import { z } from 'zod';
-import { dateTime, described, id, oneOf, page, pageQuery, textFilter } from '../fields.ts';
-
-/** Of quotes and of their attachments. */
-const MEANINGS = {
-  id: 'Never changes; text without a meaning of its own.',
-  opportunityId: 'The opportunity that the quote is made for.',
-  title: 'What the quote offers, for people.',
-  status: 'Not finished: `draft`; open to the customer: `published`; withdrawn: `disabled`.',
-  destination: 'Where the trip leads, as it was written.',
-  customerId: 'The customer who gets it; null while nobody is known.',
-  customerName: 'The name of the customer, also of an archived one.',
-  price: 'The whole price, in `currency`; null while it is open.',
-  currency: 'The currency of the price, three characters.',
-  firstOpenedAt: 'When the customer first opened it; null means never.',
-  lastOpenedAt: 'When the customer last opened it; null means never.',
-  publishedAt: 'When it was opened to the customer; null means never.',
-  fileName: 'The name to save the file under.',
-  kind: 'What the file is for, such as itinerary; new values can appear.',
-  mimeType: 'The media type of the file.',
-  sizeBytes: 'The size of the file in bytes.',
-  createdAt: 'When it was created.',
-  updatedAt: 'When it was last changed; the list is in this order, the newest first.',
-};
+import { dateTime, id, oneOf, page, pageQuery, shown, textFilter } from '../fields.ts';
 
 export const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
 
 export const Quote = z
-  .object(
-    described(
-      {
-        id: id(),
-        opportunityId: id(),
-        title: z.string().meta({ examples: ['Patagonia en familia'] }),
-        status: quoteStatus(),
-        destination: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Bariloche'] }),
-        customerId: id().nullable(),
-        customerName: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Ana Peña'] }),
-        price: z
-          .number()
-          .nullable()
-          .meta({ examples: [3650] }),
-        currency: z
-          .string()
-          .nullable()
-          .meta({ examples: ['USD'] }),
-        token: z
-          .string()
-          .describe('Of the public quote link; builds the URL that the customer sees.')
-          .meta({ examples: ['7hG2kQ9xZ4mN1pR8sT5vW3yB'] }),
-        openCount: z
-          .int32()
-          .describe('Times the customer opened it; 0 means never seen.')
-          .meta({ examples: [2] }),
-        firstOpenedAt: dateTime().nullable(),
-        lastOpenedAt: dateTime().nullable(),
-        publishedAt: dateTime().nullable(),
-        createdAt: dateTime(),
-        updatedAt: dateTime(),
-      },
-      MEANINGS,
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    opportunityId: shown(id(), 'The opportunity that the quote is made for.'),
+    title: shown(z.string(), 'What the quote offers, for people.', 'Patagonia en familia'),
+    status: shown(
+      quoteStatus(),
+      'Not finished: `draft`; open to the customer: `published`; withdrawn: `disabled`.',
     ),
-  )
+    destination: shown(z.string().nullable(), 'Where the trip leads, as it was written.', 'Bariloche'),
+    customerId: shown(id().nullable(), 'The customer who gets it; null while nobody is known.'),
+    customerName: shown(
+      z.string().nullable(),
+      'The name of the customer, also of an archived one.',
+      'Ana Peña',
+    ),
+    price: shown(z.number().nullable(), 'The whole price, in `currency`; null while it is open.', 3650),
+    currency: shown(z.string().nullable(), 'The currency of the price, three characters.', 'USD'),
+    token: shown(
+      z.string(),
+      'Of the public quote link; builds the URL that the customer sees.',
+      '7hG2kQ9xZ4mN1pR8sT5vW3yB',
+    ),
+    openCount: shown(z.int32(), 'Times the customer opened it; 0 means never seen.', 2),
+    firstOpenedAt: shown(dateTime().nullable(), 'When the customer first opened it; null means never.'),
+    lastOpenedAt: shown(dateTime().nullable(), 'When the customer last opened it; null means never.'),
+    publishedAt: shown(dateTime().nullable(), 'When it was opened to the customer; null means never.'),
+    createdAt: shown(dateTime(), 'When it was created.'),
+    updatedAt: shown(dateTime(), 'When it was last changed; the list is in this order, the newest first.'),
+  })
   .meta({ id: 'Quote' });
 export type Quote = z.infer<typeof Quote>;
 
@@ -81,26 +47,18 @@ export const QuoteListQuery = z.object({
 });
 
 export const QuoteAttachment = z
-  .object(
-    described(
-      {
-        id: id(),
-        fileName: z.string().meta({ examples: ['cotizacion.pdf'] }),
-        kind: z.string().meta({ examples: ['itinerary'] }),
-        mimeType: z.string().meta({ examples: ['application/pdf'] }),
-        sizeBytes: z
-          .int()
-          .min(0)
-          .max(Number.MAX_SAFE_INTEGER)
-          .meta({ examples: [18432] }),
-        url: z
-          .url()
-          .meta({ examples: ['https://api.example.com/files/AZ4t7pKx'] })
-          .describe('Signed and short-lived: fetch the file on receipt, do not store the link.'),
-      },
-      MEANINGS,
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    fileName: shown(z.string(), 'The name to save the file under.', 'cotizacion.pdf'),
+    kind: shown(z.string(), 'What the file is for, such as itinerary; new values can appear.', 'itinerary'),
+    mimeType: shown(z.string(), 'The media type of the file.', 'application/pdf'),
+    sizeBytes: shown(z.int().min(0).max(Number.MAX_SAFE_INTEGER), 'The size of the file in bytes.', 18432),
+    url: shown(
+      z.url(),
+      'Signed and short-lived: fetch the file on receipt, do not store the link.',
+      'https://api.example.com/files/AZ4t7pKx',
     ),
-  )
+  })
   .meta({ id: 'QuoteAttachment' });
 export type QuoteAttachment = z.infer<typeof QuoteAttachment>;
 

@@ -1,28 +1,15 @@
-import { defineArchive } from '../../db/define/archive.ts';
-import { defineLockedGet } from '../../db/define/get.ts';
-import { definePut } from '../../db/define/put.ts';
-import {
-  activeMembers,
-  activeStages,
-  liveCustomers,
-  liveOpportunities,
-  opportunities,
-} from '../../db/schema/index.ts';
+import { defineRecord } from '../../db/define/put.ts';
+import { activeMembers, activeStages, liveCustomers, opportunities } from '../../db/schema/index.ts';
 import { columnsOf } from '../../db/sql/field-columns.ts';
-import { getOpportunity, opportunityView } from '../../opportunities/repository.ts';
+import { opportunityView } from '../../opportunities/repository.ts';
 import { OpportunityPut } from './schema.ts';
 
-/**
- * Creates the opportunity, or replaces it.
- * @throws VALIDATION_FAILED naming a reference to no live record of the organization
- */
-export const putOpportunity = definePut(opportunityView, getOpportunity, {
+/** A PUT throws VALIDATION_FAILED naming a reference to no live record of the organization. */
+export const {
+  lock: lockOpportunity,
+  put: putOpportunity,
+  archive: archiveOpportunity,
+} = defineRecord(opportunityView, {
   columns: columnsOf(OpportunityPut, opportunities),
   references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });
-
-/** @throws OPPORTUNITY_NOT_FOUND */
-export const lockOpportunity = defineLockedGet(opportunityView, getOpportunity);
-
-/** @throws OPPORTUNITY_NOT_FOUND */
-export const archiveOpportunity = defineArchive(liveOpportunities);

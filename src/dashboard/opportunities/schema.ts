@@ -13,7 +13,7 @@ export const OpportunityPut = z
     sellerMemberId: uuid().nullish(),
     budgetMin: price().nullish(),
     budgetMax: price().nullish(),
-    budgetCurrency: currency().nullish(),
+    budgetCurrency: currency().nullish().describe('Three-character currency code.'),
     checkInDate: dateText().nullish(),
     nights: count().nullish(),
     passengerCount: count().nullish(),

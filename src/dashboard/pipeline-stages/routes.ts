@@ -1,34 +1,21 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { archiveRoute, putRoute } from '../record-routes.ts';
+import { recordRoutes } from '../record-routes.ts';
 import { archivePipelineStage, lockPipelineStage, putPipelineStage } from './repository.ts';
 import { PipelineStage, PipelineStagePut } from './schema.ts';
 
-const tags = ['Pipeline stages'];
-const stage = { path: '/pipeline-stages', idName: 'pipelineStageId', noun: 'stage' };
-
 export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
-  putRoute(app, {
-    ...stage,
-    operationId: 'putPipelineStage',
-    tags,
-    summary: 'Create or replace a pipeline stage',
-    description:
-      'Fields left out take the default. The same again changes nothing; an archived stage comes back.',
-    body: PipelineStagePut,
+  recordRoutes(app, {
+    path: '/pipeline-stages',
+    idName: 'pipelineStageId',
+    noun: 'stage',
+    name: 'PipelineStage',
+    title: 'a pipeline stage',
+    tags: ['Pipeline stages'],
     record: PipelineStage,
-    lock: lockPipelineStage,
-    put: putPipelineStage,
-  });
-
-  archiveRoute(app, {
-    ...stage,
-    operationId: 'archivePipelineStage',
-    tags,
-    summary: 'Archive a pipeline stage',
-    description: 'Opportunities that are in the stage keep it, and go on showing its key.',
+    body: PipelineStagePut,
     missing: 'PIPELINE_STAGE_NOT_FOUND',
-    lock: lockPipelineStage,
-    archive: archivePipelineStage,
+    archived: 'Opportunities that are in the stage keep it, and go on showing its key.',
+    functions: { lock: lockPipelineStage, put: putPipelineStage, archive: archivePipelineStage },
   });
   done();
 };

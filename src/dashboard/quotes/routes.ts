@@ -15,7 +15,7 @@ import { validatorCompiler } from '../../http/validation.ts';
 import type { StoredAttachment } from '../../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../../quotes/schema.ts';
 import { uuidParams } from '../params.ts';
-import { archiveRoute, putRoute } from '../record-routes.ts';
+import { recordRoutes } from '../record-routes.ts';
 import {
   archiveQuote,
   deleteAttachment,
@@ -32,35 +32,25 @@ import { DeletedQuoteAttachment, QuoteAttachmentUpload, QuoteOpen, QuotePut } fr
 
 const tags = ['Quotes'];
 const params = uuidParams('quoteId');
-const quote = { path: '/quotes', idName: 'quoteId', noun: 'quote' };
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
 
 export const dashboardQuoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
   const { storage, now } = options;
 
-  putRoute(app, {
-    ...quote,
-    operationId: 'putQuote',
+  recordRoutes(app, {
+    path: '/quotes',
+    idName: 'quoteId',
+    noun: 'quote',
+    name: 'Quote',
+    title: 'a quote',
     tags,
-    summary: 'Create or replace a quote',
-    description:
-      'Fields left out take the default. The same again changes nothing; an archived quote comes back. `token` is made when the quote is created and never changes.',
-    body: QuotePut,
     record: Quote,
-    lock: lockQuote,
-    put: putQuote,
-  });
-
-  archiveRoute(app, {
-    ...quote,
-    operationId: 'archiveQuote',
-    tags,
-    summary: 'Archive a quote',
-    description: 'The quote leaves lists and lookups, and its attachments with it.',
+    body: QuotePut,
     missing: 'QUOTE_NOT_FOUND',
-    lock: lockQuote,
-    archive: archiveQuote,
+    note: '`token` is made when the quote is created and never changes.',
+    archived: 'The quote leaves lists and lookups, and its attachments with it.',
+    functions: { lock: lockQuote, put: putQuote, archive: archiveQuote },
   });
 
   app.post(

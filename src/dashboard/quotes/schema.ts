@@ -12,7 +12,7 @@ export const QuotePut = z
     destination: name().nullish(),
     customerId: uuid().nullish().describe("Default: the opportunity's."),
     price: price().nullish(),
-    currency: currency().nullish(),
+    currency: currency().nullish().describe('Three-character currency code.'),
     publishedAt: moment().nullish(),
   })
   .meta({

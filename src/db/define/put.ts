@@ -9,6 +9,8 @@ import type { Columns } from '../sql/field-columns.ts';
 import type { Json } from '../sql/json.ts';
 import { nextUpdatedAt, placeholdersOf, rowValues } from '../sql/row.ts';
 import { type Params, prepared } from '../sql/statement.ts';
+import { defineArchive } from './archive.ts';
+import { defineGet, defineLockedGet } from './get.ts';
 import { addToLiveCount } from './live-count.ts';
 import { type RecordKey, rowOf, tableName, type View } from './view.ts';
 
@@ -173,4 +175,21 @@ export function definePut<T, Name extends string>(
       await addToLiveCount(within, view, !stored || stored.isArchived ? 1 : 0);
       return { created: !stored, body: await read(within, id) };
     });
+}
+
+/**
+ * Makes all that the dashboard does with such a record: `get`, `lock`, which reads it and keeps it so until the transaction
+ * ends, `put` and `archive`. Each but `put` throws the resource's not-found.
+ */
+export function defineRecord<T, Name extends string>(
+  view: View<T, PutTable & { archivedAt: PgColumn }>,
+  options: PutOptions<Name>,
+) {
+  const get = defineGet(view);
+  return {
+    get,
+    lock: defineLockedGet(view, get),
+    put: definePut(view, get, options),
+    archive: defineArchive(view),
+  };
 }
