@@ -1,6 +1,7 @@
 import { fromCell } from './cells.ts';
 import { CommandError } from './context.ts';
-import { CellError, cellValue, FIELDS, type Fields, folded, type Importable } from './fields.ts';
+import { IMPORTED, type Importable, propertiesOf, type Schema, typesOf } from './document.ts';
+import { CellError, cellValue, FIELDS, type Fields, folded } from './fields.ts';
 import type { Row, Source } from './source.ts';
 
 /** Which column fills which field; undefined where it fills none. */
@@ -9,12 +10,14 @@ export type Columns = { header: string; field: string | undefined; isGuess: bool
 /** The columns that a file of refused rows has in front. */
 export const REFUSAL_COLUMNS = ['line', 'code', 'message', 'customerId'];
 
+/** A field's own name goes before the other names of others. */
 function guess(header: string, fields: Fields): string | undefined {
   const name = folded(header);
   if (name === '') return undefined;
-  return Object.entries(fields).find(
-    ([field, { names }]) => folded(field) === name || names.includes(name),
-  )?.[0];
+  const all = Object.entries(fields);
+  const meant =
+    all.find(([field]) => folded(field) === name) ?? all.find(([, { names }]) => names.includes(name));
+  return meant?.[0];
 }
 
 /**
@@ -60,32 +63,19 @@ export class RowError extends Error {
   readonly code = 'VALIDATION_FAILED';
 }
 
-/** What only answers have: an export can be imported as it is. */
-const ANSWERED = new Set([
-  'id',
-  'displayName',
-  'phoneNumber',
-  'coverImage',
-  'destinations',
-  'gallery',
-  'position',
-  'createdAt',
-  'updatedAt',
-]);
-
-/** A variant shows hours, and takes none. */
-const ANSWERED_OF_VARIANTS = new Set([...ANSWERED, 'durationHours']);
-
-/** What can be written of a value that an answer had: without what only answers have, in contacts and variants too. */
-function writable(value: unknown, answered = ANSWERED): unknown {
-  if (Array.isArray(value)) return value.map((entry) => writable(entry, answered));
+/**
+ * What can be written of a value that an answer had: without the fields that only answers have, in contacts and variants
+ * too. So an export can be imported as it is.
+ */
+function writable(value: unknown, written: Schema | undefined, shown: Schema | undefined): unknown {
+  if (Array.isArray(value)) return value.map((entry) => writable(entry, written, shown));
   if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([name]) => !answered.has(name));
+  const [taken, answered] = [propertiesOf(written), propertiesOf(shown)];
+  const kept = Object.entries(value).filter(
+    ([name]) => Object.hasOwn(taken, name) || !Object.hasOwn(answered, name),
+  );
   return Object.fromEntries(
-    kept.map(([name, inner]) => [
-      name,
-      writable(inner, name === 'variants' ? ANSWERED_OF_VARIANTS : ANSWERED),
-    ]),
+    kept.map(([name, inner]) => [name, writable(inner, taken[name], answered[name])]),
   );
 }
 
@@ -100,13 +90,17 @@ export function bodyMaker(
   { clears = false }: { clears?: boolean } = {},
 ): (row: Row) => Body {
   const fields = FIELDS[resource];
+  const { written, shown } = IMPORTED[resource];
+  const [taken, answered] = [propertiesOf(written), propertiesOf(shown)];
+  /** An empty cell leaves a field that has no null as it is. */
+  const isNullable = (field: string): boolean => typesOf(taken[field] ?? {}).includes('null');
   const used = columns.flatMap(({ header, field }, index) => {
     const rule = field === undefined ? undefined : fields[field];
     return field === undefined || rule === undefined ? [] : [{ header, field, rule, index }];
   });
   const isDecimalComma = delimiter === ';';
   return ({ cells, object }) => {
-    if (object) return writable(object) as Body;
+    if (object) return writable(object, written, shown) as Body;
     // A cell that is missing is not an empty one: the row was cut, or holds a delimiter that is not quoted.
     if (cells.length < columns.length || cells.slice(columns.length).some((cell) => cell.trim() !== ''))
       throw new RowError(`the row has ${cells.length} cells, the header ${columns.length}`);
@@ -116,12 +110,12 @@ export function bodyMaker(
       const { kind } = rule;
       const text = fromCell(cells[index] ?? '');
       if (text === undefined) {
-        if (clears && kind !== 'contact' && !NEVER_NULL.has(field)) body[field] = null;
+        if (clears && isNullable(field)) body[field] = null;
         continue;
       }
       try {
         const value = cellValue(rule, text, isDecimalComma);
-        if (kind === 'json') body[field] = writable(value, ANSWERED_OF_VARIANTS);
+        if (kind === 'json') body[field] = writable(value, taken[field], answered[field]);
         else if (kind !== 'contact') body[field] = value;
         else
           for (const identifierValue of value as string[])
@@ -138,9 +132,6 @@ export function bodyMaker(
     return body;
   };
 }
-
-/** Fields that have no null: an empty cell leaves them as they are. */
-const NEVER_NULL = new Set(['title', 'type', 'status', 'pricingMode', 'tags', 'variants']);
 
 /** @throws when no column can fill what every record needs */
 export function requireFields(columns: Columns, resource: Importable, more: readonly string[] = []): void {

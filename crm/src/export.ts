@@ -1,18 +1,9 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import type {
-  CatalogProduct,
-  Conversation,
-  Customer,
-  CustomerContact,
-  Opportunity,
-  Page,
-  Quote,
-  TeamMember,
-  Walk,
-} from '../../client/src/index.ts';
+import type { CustomerContact, Page, Walk } from '../../client/src/index.ts';
 import { csvLine, toCell } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
+import { propertiesOf, schemaOf } from './document.ts';
 import { listCell } from './fields.ts';
 import { startProgress } from './progress.ts';
 
@@ -23,9 +14,7 @@ export type ExportOptions = {
   filter: string[];
 };
 
-/** Columns in the order of the table; contacts have one for each channel. */
-const columnsOf = <Row>(columns: Record<keyof Row & string, true>): string[] => Object.keys(columns);
-
+/** In the order that a spreadsheet shows them in. */
 const CHANNELS: Record<CustomerContact['identifierType'], true> = {
   whatsapp: true,
   telefono: true,
@@ -35,118 +24,25 @@ const CHANNELS: Record<CustomerContact['identifierType'], true> = {
   web: true,
 };
 
+/** By these a person knows a record. */
+const FIRST = ['id', 'externalReferenceCode', 'firstName', 'lastName', 'displayName', 'contacts'];
+
+/** A column for each field of the records; contacts have one for each channel. */
+function columnsOf(schema: string): string[] {
+  const fields = Object.keys(propertiesOf(schemaOf(schema)));
+  const first = FIRST.filter((field) => fields.includes(field));
+  return [...first, ...fields.filter((field) => !first.includes(field))].flatMap((field) =>
+    field === 'contacts' ? Object.keys(CHANNELS).map((channel) => `contacts.${channel}`) : field,
+  );
+}
+
 const COLUMNS = {
-  customers: columnsOf<Customer>({
-    id: true,
-    firstName: true,
-    lastName: true,
-    displayName: true,
-    contacts: true,
-    city: true,
-    country: true,
-    preferredLanguage: true,
-    tags: true,
-    summary: true,
-    createdAt: true,
-    updatedAt: true,
-  }).flatMap((column) =>
-    column === 'contacts' ? Object.keys(CHANNELS).map((channel) => `contacts.${channel}`) : column,
-  ),
-  products: columnsOf<CatalogProduct>({
-    id: true,
-    externalReferenceCode: true,
-    title: true,
-    type: true,
-    status: true,
-    pricingMode: true,
-    budgetTier: true,
-    currency: true,
-    fromPrice: true,
-    priceMax: true,
-    priceBasis: true,
-    capacityMin: true,
-    capacityMax: true,
-    durationDays: true,
-    durationHours: true,
-    destinations: true,
-    shortDescription: true,
-    description: true,
-    includes: true,
-    excludes: true,
-    specialConditions: true,
-    operator: true,
-    validFrom: true,
-    validUntil: true,
-    variants: true,
-    coverImage: true,
-    gallery: true,
-    createdAt: true,
-    updatedAt: true,
-  }),
-  opportunities: columnsOf<Opportunity>({
-    id: true,
-    shortRef: true,
-    title: true,
-    destination: true,
-    customerId: true,
-    customerName: true,
-    sellerMemberId: true,
-    sellerName: true,
-    salesStage: true,
-    stage: true,
-    stageId: true,
-    temperature: true,
-    budgetMin: true,
-    budgetMax: true,
-    budgetCurrency: true,
-    checkInDate: true,
-    nights: true,
-    passengerCount: true,
-    qualifiedAt: true,
-    lastActivityAt: true,
-    createdAt: true,
-    updatedAt: true,
-  }),
-  conversations: columnsOf<Conversation>({
-    id: true,
-    channel: true,
-    contact: true,
-    contactName: true,
-    customerId: true,
-    customerName: true,
-    activityState: true,
-    controlledBy: true,
-    language: true,
-    lastMessageAt: true,
-    createdAt: true,
-  }),
-  quotes: columnsOf<Quote>({
-    id: true,
-    opportunityId: true,
-    title: true,
-    status: true,
-    destination: true,
-    customerId: true,
-    customerName: true,
-    price: true,
-    currency: true,
-    token: true,
-    openCount: true,
-    firstOpenedAt: true,
-    lastOpenedAt: true,
-    publishedAt: true,
-    createdAt: true,
-    updatedAt: true,
-  }),
-  team: columnsOf<TeamMember>({
-    id: true,
-    userId: true,
-    name: true,
-    email: true,
-    roles: true,
-    isAssignable: true,
-    createdAt: true,
-  }),
+  customers: columnsOf('Customer'),
+  products: columnsOf('CatalogProduct'),
+  opportunities: columnsOf('Opportunity'),
+  conversations: columnsOf('Conversation'),
+  quotes: columnsOf('Quote'),
+  team: columnsOf('TeamMember'),
 };
 
 export type Exportable = keyof typeof COLUMNS;

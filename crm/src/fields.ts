@@ -1,15 +1,16 @@
 import type { CatalogProductCreate, CustomerContactCreate, CustomerCreate } from '../../client/src/index.ts';
+import { IMPORTED, type Importable, propertiesOf, resolved, type Schema, typesOf } from './document.ts';
 
-/** What a column can fill, and how a cell becomes a value. */
+/** What a column can fill, and how a cell becomes a value. The document says which fields there are and of which kind. */
 
-type Kind = 'text' | 'choice' | 'integer' | 'number' | 'list' | 'tags' | 'json' | 'contact';
+type Kind = 'text' | 'choice' | 'number' | 'list' | 'tags' | 'json' | 'contact';
 
 type Field = {
   kind: Kind;
   /** Column names that mean this field, folded; its own name always does. */
   names: string[];
   /** The codes of a choice, each with the names that people write for it, folded. */
-  codes?: Record<string, string[]>;
+  codes: Record<string, string[]>;
 };
 
 /** What of a name decides: letters and digits without accents and case. */
@@ -54,30 +55,33 @@ const BUDGET_TIERS: Record<NonNullable<CatalogProductCreate['budgetTier']>, stri
   premium: [],
 };
 
-const CUSTOMER: Record<Exclude<keyof CustomerCreate, 'contacts'> | ContactField, Field> = {
-  'contacts.whatsapp': {
-    kind: 'contact',
-    names: ['whatsapp', 'wa', 'wpp', 'celular', 'movil', 'mobile', 'cell', 'cellphone'],
-  },
-  'contacts.telefono': { kind: 'contact', names: ['telefono', 'tel', 'telefone', 'phone', 'phonenumber'] },
-  'contacts.email': {
-    kind: 'contact',
-    names: ['email', 'mail', 'correo', 'correoelectronico', 'emailaddress', 'eemail'],
-  },
-  'contacts.instagram': { kind: 'contact', names: ['instagram', 'ig', 'insta'] },
-  'contacts.messenger': { kind: 'contact', names: ['messenger', 'facebook', 'fb'] },
-  'contacts.web': { kind: 'contact', names: ['web', 'visitor', 'visitorid'] },
-  firstName: {
-    kind: 'text',
-    names: ['nombre', 'nombres', 'nome', 'name', 'nombrecompleto', 'nomecompleto', 'fullname', 'givenname'],
-  },
-  lastName: { kind: 'text', names: ['apellido', 'apellidos', 'sobrenome', 'surname', 'familyname'] },
-  city: { kind: 'text', names: ['ciudad', 'cidade', 'town'] },
-  country: { kind: 'text', names: ['pais'] },
-  preferredLanguage: { kind: 'choice', codes: LANGUAGES, names: ['idioma', 'language', 'lang', 'lingua'] },
-  summary: {
-    kind: 'text',
-    names: [
+/** Column names that mean a field, folded; its own name always does. */
+const NAMES: {
+  customers: Partial<Record<keyof CustomerCreate | ContactField, string[]>>;
+  products: Partial<Record<keyof CatalogProductCreate, string[]>>;
+} = {
+  customers: {
+    'contacts.whatsapp': ['whatsapp', 'wa', 'wpp', 'celular', 'movil', 'mobile', 'cell', 'cellphone'],
+    'contacts.telefono': ['telefono', 'tel', 'telefone', 'phone', 'phonenumber'],
+    'contacts.email': ['email', 'mail', 'correo', 'correoelectronico', 'emailaddress', 'eemail'],
+    'contacts.instagram': ['instagram', 'ig', 'insta'],
+    'contacts.messenger': ['messenger', 'facebook', 'fb'],
+    'contacts.web': ['web', 'visitor', 'visitorid'],
+    firstName: [
+      'nombre',
+      'nombres',
+      'nome',
+      'name',
+      'nombrecompleto',
+      'nomecompleto',
+      'fullname',
+      'givenname',
+    ],
+    lastName: ['apellido', 'apellidos', 'sobrenome', 'surname', 'familyname'],
+    city: ['ciudad', 'cidade', 'town'],
+    country: ['pais'],
+    preferredLanguage: ['idioma', 'language', 'lang', 'lingua'],
+    summary: [
       'notas',
       'nota',
       'notes',
@@ -88,42 +92,87 @@ const CUSTOMER: Record<Exclude<keyof CustomerCreate, 'contacts'> | ContactField,
       'observaciones',
       'comments',
     ],
+    tags: ['tag', 'etiqueta', 'etiquetas', 'labels'],
   },
-  tags: { kind: 'tags', names: ['tag', 'etiqueta', 'etiquetas', 'labels'] },
+  products: {
+    title: ['titulo', 'nombre', 'nome', 'name', 'producto', 'product', 'produto'],
+    externalReferenceCode: [
+      'codigo',
+      'code',
+      'sku',
+      'referencia',
+      'reference',
+      'ref',
+      'codigoexterno',
+      'externalcode',
+    ],
+    type: ['tipo'],
+    status: ['estado', 'situacao'],
+    pricingMode: ['modalidad', 'modoprecio'],
+    budgetTier: ['gama', 'categoria', 'tier'],
+    capacityMin: ['capacidadminima', 'minpax', 'paxmin'],
+    capacityMax: ['capacidadmaxima', 'maxpax', 'paxmax', 'capacidad'],
+    currency: ['moneda', 'moeda', 'divisa'],
+    fromPrice: ['precio', 'preco', 'price', 'preciodesde', 'desde', 'tarifa'],
+    priceMax: ['preciomaximo', 'precomaximo', 'maxprice', 'hasta'],
+    priceBasis: ['baseprecio', 'base'],
+    durationDays: ['dias', 'days', 'duracion', 'duracao', 'duraciondias'],
+    durationHours: ['horas', 'hours', 'duracionhoras'],
+    shortDescription: ['descripcioncorta', 'resumen', 'resumo'],
+    description: ['descripcion', 'descricao', 'detalle'],
+    includes: ['incluye', 'inclui', 'included'],
+    excludes: ['noincluye', 'naoinclui', 'excluded'],
+    specialConditions: ['condiciones', 'condicoes', 'conditions'],
+    operator: ['operador', 'proveedor', 'supplier'],
+    validFrom: ['validodesde', 'vigenciadesde', 'desdefecha'],
+    validUntil: ['validohasta', 'vigenciahasta', 'vence', 'validto'],
+    variants: ['variantes'],
+  },
 };
 
-const PRODUCT: Record<keyof CatalogProductCreate, Field> = {
-  title: { kind: 'text', names: ['titulo', 'nombre', 'nome', 'name', 'producto', 'product', 'produto'] },
-  externalReferenceCode: {
-    kind: 'text',
-    names: ['codigo', 'code', 'sku', 'referencia', 'reference', 'ref', 'codigoexterno', 'externalcode'],
-  },
-  type: { kind: 'choice', codes: TYPES, names: ['tipo'] },
-  status: { kind: 'choice', codes: STATUSES, names: ['estado', 'situacao'] },
-  pricingMode: { kind: 'choice', codes: PRICING_MODES, names: ['modalidad', 'modoprecio'] },
-  budgetTier: { kind: 'choice', codes: BUDGET_TIERS, names: ['gama', 'categoria', 'tier'] },
-  capacityMin: { kind: 'integer', names: ['capacidadminima', 'minpax', 'paxmin'] },
-  capacityMax: { kind: 'integer', names: ['capacidadmaxima', 'maxpax', 'paxmax', 'capacidad'] },
-  currency: { kind: 'text', names: ['moneda', 'moeda', 'divisa'] },
-  fromPrice: { kind: 'number', names: ['precio', 'preco', 'price', 'preciodesde', 'desde', 'tarifa'] },
-  priceMax: { kind: 'number', names: ['preciomaximo', 'precomaximo', 'maxprice', 'hasta'] },
-  priceBasis: { kind: 'text', names: ['baseprecio', 'base'] },
-  durationDays: { kind: 'integer', names: ['dias', 'days', 'duracion', 'duracao', 'duraciondias'] },
-  durationHours: { kind: 'number', names: ['horas', 'hours', 'duracionhoras'] },
-  shortDescription: { kind: 'text', names: ['descripcioncorta', 'resumen', 'resumo'] },
-  description: { kind: 'text', names: ['descripcion', 'descricao', 'detalle'] },
-  includes: { kind: 'list', names: ['incluye', 'inclui', 'included'] },
-  excludes: { kind: 'list', names: ['noincluye', 'naoinclui', 'excluded'] },
-  specialConditions: { kind: 'text', names: ['condiciones', 'condicoes', 'conditions'] },
-  operator: { kind: 'text', names: ['operador', 'proveedor', 'supplier'] },
-  validFrom: { kind: 'text', names: ['validodesde', 'vigenciadesde', 'desdefecha'] },
-  validUntil: { kind: 'text', names: ['validohasta', 'vigenciahasta', 'vence', 'validto'] },
-  variants: { kind: 'json', names: ['variantes'] },
+/** The names that people write for the codes of a choice, folded; a code's own name always means it. */
+const CODES: Record<string, Record<string, string[]>> = {
+  preferredLanguage: LANGUAGES,
+  type: TYPES,
+  status: STATUSES,
+  pricingMode: PRICING_MODES,
+  budgetTier: BUDGET_TIERS,
 };
 
-export const FIELDS = { customers: CUSTOMER as Fields, products: PRODUCT as Fields };
+function kindOf(name: string, schema: Schema): Kind {
+  const { enum: codes, items } = resolved(schema);
+  if (codes) return 'choice';
+  const types = typesOf(schema);
+  if (types.includes('array') && typesOf(items ?? {}).includes('string'))
+    return name === 'tags' ? 'tags' : 'list';
+  if (types.includes('integer') || types.includes('number')) return 'number';
+  return types.includes('string') ? 'text' : 'json';
+}
 
-export type Importable = keyof typeof FIELDS;
+function fieldOf(name: string, schema: Schema, names: Record<string, string[]>): [string, Field] {
+  const codes =
+    resolved(schema)
+      .enum?.filter((code) => code !== null)
+      .map(String) ?? [];
+  const spoken = Object.fromEntries(codes.map((code) => [code, CODES[name]?.[code] ?? []]));
+  return [name, { kind: kindOf(name, schema), names: names[name] ?? [], codes: spoken }];
+}
+
+/** The fields that a row can fill; contacts have one for each channel. */
+function fieldsOf(resource: Importable): Fields {
+  const names: Record<string, string[]> = NAMES[resource];
+  const fields = Object.entries(propertiesOf(IMPORTED[resource].written)).flatMap(([name, schema]) => {
+    if (name !== 'contacts') return [fieldOf(name, schema, names)];
+    const channels = resolved(propertiesOf(schema).identifierType).enum ?? [];
+    return channels.map((channel): [string, Field] => [
+      `contacts.${channel}`,
+      { kind: 'contact', names: names[`contacts.${channel}`] ?? [], codes: {} },
+    ]);
+  });
+  return Object.fromEntries(fields);
+}
+
+export const FIELDS = { customers: fieldsOf('customers'), products: fieldsOf('products') };
 
 /** A cell that cannot be what its field needs. */
 export class CellError extends Error {}
@@ -168,7 +217,7 @@ const TAGS = /[|\n,;]/;
 
 /** The value of a cell that is not empty. @throws CellError */
 export function cellValue(
-  { kind, codes = {} }: Pick<Field, 'kind' | 'codes'>,
+  { kind, codes }: Pick<Field, 'kind' | 'codes'>,
   text: string,
   isDecimalComma: boolean,
 ): unknown {
@@ -180,7 +229,6 @@ export function cellValue(
       );
       return known?.[0] ?? text.toLowerCase();
     }
-    case 'integer':
     case 'number':
       return parseNumber(text, isDecimalComma);
     case 'list':

@@ -3,7 +3,7 @@ import { answerInfo, type CatalogProductCreate, type CustomerCreate } from '../.
 import { printable } from './cells.ts';
 import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
-import type { Importable } from './fields.ts';
+import type { Importable } from './document.ts';
 import { inOrder } from './in-order.ts';
 import { startProgress, thousands } from './progress.ts';
 import { openRefusals, type Refusal, refusalOf } from './refusals.ts';

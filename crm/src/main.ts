@@ -4,8 +4,9 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { CrmError, UnsettledListError } from '../../client/src/index.ts';
 import { DELIMITERS } from './cells.ts';
 import { CommandError, type Context, connect } from './context.ts';
+import type { Importable } from './document.ts';
 import { type Exportable, type ExportOptions, exportable, exportList } from './export.ts';
-import { FIELDS, type Importable } from './fields.ts';
+import { FIELDS } from './fields.ts';
 import { type ImportOptions, importFile } from './import.ts';
 import { type SyncOptions, syncProducts } from './sync.ts';
 

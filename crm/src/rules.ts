@@ -1,30 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { textFault } from '../../src/catalog/product-text.ts';
 import { contactKey, type IdentifierType, identifierRule } from '../../src/customers/contact-key.ts';
 import { type Body, RowError } from './columns.ts';
-import type { Importable } from './fields.ts';
+import { IMPORTED, type Importable, resolved, type Schema, typesOf } from './document.ts';
 
 /** What the service would refuse of a body, found without it: the rules of its document, and its own for contacts and sizes. */
-
-type Schema = {
-  $ref?: string;
-  type?: string | string[];
-  enum?: unknown[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  maxItems?: number;
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
-};
-
-type Document = { components: { schemas: Record<string, Schema> } };
-
-const SCHEMAS = { customers: 'CustomerCreate', products: 'CatalogProductCreate' };
 
 const typeOf = (value: unknown): string =>
   value === null
@@ -41,11 +20,11 @@ function range(size: number, least = 0, most = Number.POSITIVE_INFINITY): string
 }
 
 /** The first fault, as the end of a sentence that begins with the path. */
-function faultOf(value: unknown, schema: Schema, path: string, schemas: Document['components']['schemas']) {
+function faultOf(value: unknown, given: Schema, path: string): string | undefined {
+  const schema = resolved(given);
   const inner = (part: unknown, of: Schema | undefined, at: string): string | undefined =>
-    of && faultOf(part, of, at, schemas);
-  if (schema.$ref !== undefined) return inner(value, schemas[schema.$ref.split('/').at(-1) ?? ''], path);
-  const types = [schema.type ?? []].flat();
+    of && faultOf(part, of, at);
+  const types = typesOf(schema);
   const type = typeOf(value);
   if (!types.includes(type) && !(type === 'integer' && types.includes('number')))
     return `${path} must be ${types.join(' or ')}`;
@@ -89,12 +68,9 @@ export function checker(
   resource: Importable,
   { isOnce }: { isOnce: boolean },
 ): (body: Body, line: number) => void {
-  const text = readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8');
-  const { schemas } = (JSON.parse(text) as Document).components;
-  const schema = { $ref: SCHEMAS[resource] };
   const lines = new Map<string, number>();
   return (body, line) => {
-    const fault = faultOf(body, schema, 'body', schemas);
+    const fault = faultOf(body, IMPORTED[resource].written, 'body');
     if (fault !== undefined) throw new RowError(fault);
     if (resource === 'products') {
       const tooLong = textFault(body);

@@ -1,7 +1,7 @@
 import { printable } from './cells.ts';
 import { type Body, bodyMaker, type Columns, mapColumns, requireFields } from './columns.ts';
 import type { Context } from './context.ts';
-import type { Importable } from './fields.ts';
+import type { Importable } from './document.ts';
 import { openRows, type Row, type Source } from './source.ts';
 
 /** A file whose columns are known, about to be read row by row. */

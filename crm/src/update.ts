@@ -10,15 +10,14 @@ import {
 /** What becomes of the customer that has a row's contact: only empty fields are filled, or the row wins. */
 export type UpdateMode = 'fill' | 'overwrite';
 
-const DETAILS = ['firstName', 'lastName', 'city', 'country', 'preferredLanguage', 'summary'] as const;
-
 /** Tags and contacts that are new are added at the end; none is taken away, and the first contact stays the primary one. */
 function changesOf(
   customer: Customer,
   { tags = [], contacts, ...wanted }: CustomerCreate,
   { mode, taken }: { mode: UpdateMode; taken: ReadonlySet<number> },
 ): CustomerUpdate {
-  const details = DETAILS.filter((name) => {
+  const names = Object.keys(wanted) as (keyof typeof wanted)[];
+  const details = names.filter((name) => {
     const isGiven = wanted[name] !== undefined && wanted[name] !== null && wanted[name] !== customer[name];
     return isGiven && (mode === 'overwrite' || !customer[name]);
   });

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+
+/** The OpenAPI document of the service: which fields there are, and what they take. */
+
+/** What the document uses of JSON Schema. */
+export type Schema = {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+};
+
+const {
+  components: { schemas },
+} = JSON.parse(readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8')) as {
+  components: { schemas: Record<string, Schema> };
+};
+
+const REFERENCE = '#/components/schemas/';
+
+export const schemaOf = (name: string): Schema => ({ $ref: REFERENCE + name });
+
+/** The schema itself, where this one refers to it. */
+export const resolved = (schema: Schema = {}): Schema =>
+  schema.$ref === undefined ? schema : (schemas[schema.$ref.slice(REFERENCE.length)] ?? {});
+
+/** The fields of an object, or of the objects of a list. */
+export function propertiesOf(schema: Schema | undefined): Record<string, Schema> {
+  const { properties, items } = resolved(schema);
+  return properties ?? (items ? propertiesOf(items) : {});
+}
+
+export const typesOf = (schema: Schema): string[] => [resolved(schema).type ?? []].flat();
+
+/** What can be imported: the schema that create takes, and the one that answers show. */
+export const IMPORTED = {
+  customers: { written: schemaOf('CustomerCreate'), shown: schemaOf('Customer') },
+  products: { written: schemaOf('CatalogProductCreate'), shown: schemaOf('CatalogProduct') },
+};
+
+export type Importable = keyof typeof IMPORTED;
