@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import { type Migration, MigrationError, migrateDatabase, readMigrations } from '../src/db/server/migrate.ts';
+import { withFills } from './copied-columns.ts';
 import { describeSchema, differences, functionsOf, type SchemaDescription } from './describe-schema.ts';
 import { dangersOf, GENERATED_COLUMN, REWRITE_ACCEPTED } from './migration-rules.ts';
 
@@ -101,7 +102,7 @@ export async function makeMigration(options: MigrationOptions): Promise<Migratio
     return describeSchema(url);
   };
   const migrationsOf = (statements: readonly string[]): Migration[] =>
-    inFiles(statements).map((part, index) => {
+    withFills(inFiles(statements), schema, name).map((part, index) => {
       const number = String(newest.idx + 1 + index).padStart(4, '0');
       const accepted = rewrite && part.some((statement) => GENERATED_COLUMN.test(statement));
       const text = `-- ${why.replace(/\s+/g, ' ')}\n${accepted ? `${REWRITE_ACCEPTED}\n` : ''}${part.join(`\n${BREAKPOINT}\n`)}\n`;
@@ -113,13 +114,17 @@ export async function makeMigration(options: MigrationOptions): Promise<Migratio
       };
     });
 
-  const without = await describe([...present, ...migrationsOf(generated)]);
+  const unmended = migrationsOf(generated);
+  const without = await describe([...present, ...unmended]);
   const wanted = await describe([
     {
       ...first,
       tag: 'of the whole schema',
       hash: '',
-      statements: [...functionsOf(present), ...(await statementsFrom(generateDrizzleJson({})))],
+      statements: [
+        ...functionsOf([...present, ...unmended]),
+        ...(await statementsFrom(generateDrizzleJson({}))),
+      ],
     },
   ]);
   // A dropped column takes its indexes with it, also when a new column replaces it.
@@ -137,5 +142,8 @@ export async function makeMigration(options: MigrationOptions): Promise<Migratio
     journal.entries.push({ ...newest, idx: newest.idx + 1 + index, when, tag });
   }
   await writeFile(`${folder}/meta/_journal.json`, JSON.stringify(journal, null, 2));
+  const checksums = readJson<Record<string, string>>(`${folder}/checksums.json`);
+  for (const { tag, hash } of made) checksums[tag] = hash;
+  await writeFile(`${folder}/checksums.json`, `${JSON.stringify(checksums, null, 2)}\n`);
   return made;
 }

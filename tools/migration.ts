@@ -51,8 +51,6 @@ try {
   );
   for (const { tag } of made) console.log(`Written: ${relative('.', folder)}/${tag}.sql`);
   console.log('All migrations were applied, and give the schema of the code.');
-  console.log('Add to CHECKSUMS in test/contract/migrations.test.ts:');
-  for (const { tag, hash } of made) console.log(`  ['${tag}', '${hash}'],`);
 } catch (error) {
   const isRefusal = error instanceof MigrationRefused;
   console.error(isRefusal ? error.message : `No migration was made: ${(error as Error).message}`);
