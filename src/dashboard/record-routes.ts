@@ -98,7 +98,7 @@ export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
 }
 
 /** DELETE: the record leaves lists and lookups. */
-export function archiveRoute(
+function archiveRoute(
   app: FastifyInstance,
   { path, idName, noun, missing, lock, archive, ...texts }: ArchiveRoute,
 ): void {
@@ -121,7 +121,7 @@ export function archiveRoute(
   );
 }
 
-/** Both. */
+/** PUT and DELETE, with the texts that all such records share. */
 export function recordRoutes<Answer extends z.ZodType, Body extends z.ZodType>(
   app: FastifyInstance,
   {
