@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { getTableName } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { archiveOpportunity, putOpportunity } from '../src/dashboard/opportunities/repository.ts';
@@ -10,21 +11,23 @@ import { QuotePut } from '../src/dashboard/quotes/schema.ts';
 import { findDrift, mendDrift } from '../src/db/copies/recount.ts';
 import { newId } from '../src/db/sql/ids.ts';
 import { ApiError } from '../src/errors.ts';
+import { LISTS, pathOf } from './support/operations.ts';
 import { PROGRAM } from './support/process.ts';
 import { conversation } from './support/records.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 
 const service = useService();
 
-const LISTS = {
-  products: { path: '/v1/catalog/products', visible: 'archived_at is null' },
-  customers: { path: '/v1/customers', visible: 'archived_at is null' },
-  opportunities: { path: '/v1/opportunities', visible: 'archived_at is null' },
-  conversations: { path: '/v1/conversations', visible: 'continued_by is null' },
-  quotes: { path: '/v1/quotes', visible: 'archived_at is null' },
-};
+/** The lists whose totals are live counts, by their tables. */
+const COUNTED = Object.fromEntries(
+  Object.entries(LISTS)
+    .filter(([, { resource }]) => resource.isCounted)
+    .map(([name, { resource }]) => [getTableName(resource.table), pathOf(name)]),
+);
 
-type Ids = Record<keyof typeof LISTS, string[]>;
+const KINDS = ['products', 'customers', 'opportunities', 'conversations', 'quotes'] as const;
+
+type Ids = Record<(typeof KINDS)[number], string[]>;
 
 /** Chooses the same every time. */
 function chooser(seed: number) {
@@ -127,7 +130,7 @@ async function churn(agencies: readonly Agency[], seed: number): Promise<number>
 }
 
 async function totals(agency: Agency): Promise<Record<string, number>> {
-  const entries = Object.entries(LISTS).map(async ([resource, { path }]) => {
+  const entries = Object.entries(COUNTED).map(async ([resource, path]) => {
     const { body } = await agency.get(`${path}?limit=1`);
     return [resource, body.pagination.total] as const;
   });
@@ -135,15 +138,29 @@ async function totals(agency: Agency): Promise<Record<string, number>> {
 }
 
 async function rows(agency: Agency): Promise<Record<string, number>> {
-  const entries = Object.entries(LISTS).map(async ([resource, { visible }]) => {
+  const entries = Object.keys(COUNTED).map(async (table) => {
+    const visible = table === 'conversations' ? 'continued_by is null' : 'archived_at is null';
     const [row] = await service.query<{ count: number }>(
-      `select count(*)::int as count from ${resource} where organization_id = $1 and ${visible}`,
+      `select count(*)::int as count from ${table} where organization_id = $1 and ${visible}`,
       [agency.id],
     );
-    return [resource, row?.count ?? 0] as const;
+    return [table, row?.count ?? 0] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
+
+test('what changes and is recounted here is every list that has a live count', async () => {
+  expect([...KINDS].sort(), 'Write its operations into `operations` of this file').toEqual(
+    Object.keys(COUNTED).sort(),
+  );
+  const agency = await service.agency();
+  for (const resource of KINDS) {
+    await wrong(agency, resource, 1);
+    expect(await mendDrift(agency.scope), `${resource} is in COUNTED of src/db/copies/recount.ts`).toEqual([
+      { resource, counted: 1, rows: 0 },
+    ]);
+  }
+});
 
 describe('totals without a count', () => {
   test('are true after thousands of concurrent creates, archives, restores, purges and rotations, and in between', async () => {
@@ -162,7 +179,7 @@ describe('totals without a count', () => {
     for (const agency of agencies) {
       const counted = await rows(agency);
       expect(await totals(agency)).toEqual(counted);
-      for (const resource of Object.keys(LISTS)) expect(counted[resource], resource).toBeGreaterThan(3);
+      for (const resource of KINDS) expect(counted[resource], resource).toBeGreaterThan(3);
     }
   });
 });

@@ -1,120 +1,88 @@
 import { describe, expect, test } from 'vitest';
 import { archiveOpportunity } from '../../src/dashboard/opportunities/repository.ts';
 import { archivePipelineStage } from '../../src/dashboard/pipeline-stages/repository.ts';
-import { archiveQuote } from '../../src/dashboard/quotes/repository.ts';
 import { archiveTeamMember } from '../../src/dashboard/team-members/repository.ts';
+import { findDrift } from '../../src/db/copies/recount.ts';
+import { useDashboard } from '../dashboard/dashboard.ts';
+import {
+  archiveOf,
+  filterValues,
+  LISTS,
+  OPERATIONS,
+  operationsBy,
+  populate,
+  readList,
+  requestOf,
+  run,
+  send,
+} from '../support/operations.ts';
 import { attachment, conversation, customer, member, opportunity, quote, stage } from '../support/records.ts';
-import { type Agency, useService } from '../support/service.ts';
 
-const service = useService();
+const { service, dashboard } = useDashboard();
+const newWorld = async () => ({ service, dashboard, agency: await service.agency() });
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
-type Archivable = {
-  list: string;
-  make: (agency: Agency) => Promise<{ id: string }>;
-  archive: (agency: Agency, id: string) => Promise<unknown>;
-  /** Filters that match what `make` makes. */
-  filters: string[];
-  /** Operations on one record, each with its body. */
-  byId: [method: string, suffix: string, body?: object][];
-};
+const archivable = Object.entries(LISTS).filter(([, { archive }]) => archive !== undefined);
 
-const RESOURCES: Archivable[] = [
-  {
-    list: '/v1/catalog/products',
-    make: async (agency) =>
-      (
-        await agency.post('/v1/catalog/products', {
-          title: 'Igual',
-          budgetTier: 'mid',
-          externalReferenceCode: 'IGUAL',
-          variants: [{ label: 'x' }],
-        })
-      ).body,
-    archive: (agency, id) => agency.delete(`/v1/catalog/products/${id}`),
-    filters: [
-      'query=igual',
-      'status=active',
-      'type=package',
-      'budgetTier=mid',
-      'externalReferenceCode=IGUAL',
-    ],
-    byId: [
-      ['GET', ''],
-      ['PATCH', '', { title: 'Otro' }],
-      ['PATCH', '', {}],
-      ['DELETE', ''],
-    ],
-  },
-  {
-    list: '/v1/customers',
-    make: (agency) => customer(agency, { firstName: 'Igual', tags: ['igual'] }),
-    archive: (agency, id) => agency.delete(`/v1/customers/${id}`),
-    filters: ['query=igual', 'tag=igual', 'query=visitor'],
-    byId: [
-      ['GET', ''],
-      ['PATCH', '', { firstName: 'Otra' }],
-      ['PATCH', '', { contacts: [{ identifierType: 'web', identifierValue: 'otra' }] }],
-      ['PATCH', '', {}],
-      ['DELETE', ''],
-    ],
-  },
-  {
-    list: '/v1/opportunities',
-    make: (agency) => opportunity(agency, { title: 'Igual', temperature: 'hot' }),
-    archive: ({ scope }, id) => archiveOpportunity(scope, id),
-    filters: ['query=igual', 'salesStage=qualified', 'temperature=hot'],
-    byId: [['GET', '']],
-  },
-  {
-    list: '/v1/quotes',
-    make: (agency) => quote(agency, { title: 'Igual' }),
-    archive: ({ scope }, id) => archiveQuote(scope, id),
-    filters: ['query=igual', 'status=draft'],
-    byId: [['GET', '/attachments']],
-  },
-  {
-    list: '/v1/team',
-    make: (agency) => member(agency),
-    archive: ({ scope }, id) => archiveTeamMember(scope, id),
-    filters: [],
-    byId: [],
-  },
-];
-
-describe.each(RESOURCES)('an archived record of $list', ({ list, make, archive, filters, byId }) => {
+describe.each(archivable)('an archived record of %s', (name, list) => {
   test('is in no list and no total, whatever the filter', async () => {
-    const agency = await service.agency();
-    const [gone, stays] = [await make(agency), await make(agency)];
-    for (const filter of ['', ...filters]) {
-      const { body } = await agency.get(`${list}?${filter}`);
-      expect(body.pagination.total, `${filter} before`).toBe(2);
+    const world = await newWorld();
+    const [text] = Object.keys(list.searched);
+    const filters = await filterValues(world.agency, list);
+    const fields = {
+      ...Object.fromEntries(filters.map(({ field, written }) => [field, written[0]])),
+      ...(text && { [text]: 'Igual' }),
+    };
+    const gone = await list.make(world.agency, fields);
+    const stays = await list.make(world.agency, fields);
+    const sent = filters.map((filter) => new URLSearchParams({ [filter.name]: filter.sent }).toString());
+    const queries = ['', ...sent, ...(text ? ['query=igual'] : [])];
+    for (const query of queries)
+      expect((await readList(world, name, query)).body.pagination.total, `${query} before`).toBe(2);
+    expect((await archiveOf(world, list, gone.id)).status).toBe(200);
+    for (const query of ['limit=1', ...queries]) {
+      const { body } = await readList(world, name, query);
+      expect(body.data, query).toEqual([stays]);
+      expect(body.pagination.total, query).toBe(1);
     }
-    await archive(agency, gone.id);
-    for (const filter of ['', 'limit=1', ...filters]) {
-      const { body } = await agency.get(`${list}?${filter}`);
-      expect(body.data, filter).toEqual([stays]);
-      expect(body.pagination.total, filter).toBe(1);
-    }
-    expect((await agency.get(`${list}?offset=1`)).body).toEqual({
+    expect((await readList(world, name, 'offset=1')).body).toEqual({
       data: [],
       pagination: { limit: 25, offset: 1, total: 1 },
     });
   });
 
-  test('answers every operation like a record that never was', async () => {
-    const agency = await service.agency();
-    const { id } = await make(agency);
-    await archive(agency, id);
-    for (const [method, suffix, body] of byId) {
-      const ask = (of: string) => agency.request(method, `${list}/${of}${suffix}`, body ? { body } : {});
-      const [archived, missing] = [await ask(id), await ask(UNKNOWN)];
-      expect(archived.status, method).toBe(404);
-      expect(archived.text.replace(id, UNKNOWN)).toBe(missing.text);
+  test('answers every operation of /v1 like a record that never was, and stays as it is', async () => {
+    const world = await newWorld();
+    const has = await populate(world);
+    const { id } = await list.make(world.agency);
+    await archiveOf(world, list, id);
+    const before = await dashboard.stored(world.agency);
+    const [idName = ''] = /\w+(?=\}$)/.exec(list.archive ?? '') ?? [];
+    const ofRecord = Object.keys(OPERATIONS).filter((each) => / \/v1/.test(each) && each.includes(idName));
+    for (const operation of ofRecord) {
+      const ask = async (of: string, bodies: object = {}) =>
+        send(world, { ...(await requestOf(operation, has, { [idName]: of })), ...bodies });
+      for (const bodies of operation.startsWith('PATCH') ? [{}, { body: {} }] : [{}]) {
+        const [archived, missing] = [await ask(id, bodies), await ask(UNKNOWN, bodies)];
+        expect(archived.status, operation).toBe(404);
+        expect(archived.text.replace(id, UNKNOWN)).toBe(missing.text);
+      }
     }
+    expect(await dashboard.stored(world.agency)).toEqual(before);
   });
 });
+
+test.each(operationsBy('DELETE').filter((name) => !name.includes('{apiKeyId}')))(
+  'of 20 simultaneous %s exactly one is done, and counts',
+  async (name) => {
+    const world = await newWorld();
+    const has = await populate(world);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
+    expect(await findDrift(world.agency.scope)).toEqual([]);
+  },
+);
 
 describe('other records still show the name and id of one that is archived', () => {
   test('of a customer: its opportunities, conversations and quotes', async () => {

@@ -4,21 +4,24 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { archiveCatalogProduct } from '../../src/catalog/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { entityTag } from '../../src/http/conditional.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
-import { buildDashboard, furnish, TOKEN, useDashboard } from '../dashboard/dashboard.ts';
+import { buildDashboard, TOKEN, useDashboard } from '../dashboard/dashboard.ts';
 import type { Document } from '../support/contract.ts';
 import {
-  attachment,
-  conversation,
-  customer,
-  member,
-  message,
-  opportunity,
-  quote,
-} from '../support/records.ts';
+  BELOW,
+  DASHBOARD,
+  FILE,
+  OPERATIONS,
+  operationsBy,
+  pathOf,
+  populate,
+  requestOf,
+  run,
+  send,
+} from '../support/operations.ts';
+import { attachment, customer, opportunity, product, quote } from '../support/records.ts';
 import { routesOf } from '../support/router.ts';
 import type { Agency, Reply } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
@@ -33,70 +36,8 @@ const { service, dashboard } = useDashboard();
 const PRIVATE = { 'cache-control': 'private, no-cache', vary: 'Authorization, x-api-key' };
 const TAG = /^"[\w-]{43}"$/;
 
-type Walk = {
-  url: string;
-  /** Changes the bytes that the GET answers. */
-  change: () => Promise<unknown>;
-};
-
-const product = async (agency: Agency) =>
-  (await agency.post('/v1/catalog/products', { title: 'Oaxaca', variants: [{ label: 'Doble' }] })).body;
-
-const archivedProduct = async (agency: Agency) =>
-  archiveCatalogProduct(agency.scope, (await product(agency)).id);
-
-/** A list that begins with one record, and gets another. */
-const list =
-  (path: string, add: (agency: Agency) => Promise<unknown>) =>
-  async (agency: Agency): Promise<Walk> => {
-    await add(agency);
-    return { url: path, change: () => add(agency) };
-  };
-
-/** A list of the dashboard, below the agency. */
-const listBelow =
-  (path: string, add: (agency: Agency) => Promise<unknown>) =>
-  async (agency: Agency): Promise<Walk> =>
-    list(`${DASHBOARD}/organizations/${agency.id}${path}`, add)(agency);
-
-const DASHBOARD = '/dashboard/v1';
-
-const DATA: Record<string, (agency: Agency) => Promise<Walk>> = {
-  'GET /v1/catalog/products': list('/v1/catalog/products', product),
-  'GET /v1/catalog/products/{productId}': async (agency) => {
-    const url = `/v1/catalog/products/${(await product(agency)).id}`;
-    return { url, change: () => agency.patch(url, { title: 'Mérida' }) };
-  },
-  'GET /v1/customers': list('/v1/customers', customer),
-  'GET /v1/customers/{customerId}': async (agency) => {
-    const url = `/v1/customers/${(await customer(agency)).id}`;
-    return { url, change: () => agency.patch(url, { city: 'Mérida' }) };
-  },
-  'GET /v1/conversations': list('/v1/conversations', conversation),
-  'GET /v1/conversations/{conversationId}/messages': async (agency) => {
-    const { id } = await conversation(agency);
-    return list(`/v1/conversations/${id}/messages`, () => message(agency, id))(agency);
-  },
-  'GET /v1/opportunities': list('/v1/opportunities', opportunity),
-  'GET /v1/opportunities/{opportunityId}': async (agency) => {
-    const { id } = await opportunity(agency);
-    return { url: `/v1/opportunities/${id}`, change: () => opportunity(agency, { nights: 3 }, id) };
-  },
-  'GET /v1/quotes': list('/v1/quotes', quote),
-  'GET /v1/team': list('/v1/team', member),
-  [`GET ${DASHBOARD}/organizations`]: list(`${DASHBOARD}/organizations`, () => service.agency()),
-  [`GET ${DASHBOARD}/organizations/{organizationId}`]: async ({ id }) => ({
-    url: `${DASHBOARD}/organizations/${id}`,
-    change: () => service.query('update organizations set name = name || $2 where id = $1', [id, ' y Cía']),
-  }),
-  [`GET ${DASHBOARD}/organizations/{organizationId}/api-keys`]: listBelow('/api-keys', ({ scope }) =>
-    issueApiKey(scope, { name: 'one more' }),
-  ),
-  [`GET ${DASHBOARD}/organizations/{organizationId}/catalog/products`]: listBelow(
-    '/catalog/products?archived=true',
-    archivedProduct,
-  ),
-};
+/** Every GET whose answer has a tag. */
+const DATA = operationsBy('GET').filter((name) => OPERATIONS[name]?.change);
 
 const CREDENTIALS = ['GET /v1/quotes/{quoteId}/attachments', 'GET /files/{token}'];
 /** Answered with 405: there is no stream. */
@@ -139,7 +80,7 @@ test('the walk has every GET of both routers, and no other', async () => {
     route.startsWith('GET '),
   );
   expect([...new Set(routes)].sort()).toEqual(
-    [...Object.keys(DATA), ...CREDENTIALS, ...STATE, ...NO_READ, ...DOCUMENTS].sort(),
+    [...DATA, ...CREDENTIALS, ...STATE, ...NO_READ, ...DOCUMENTS].sort(),
   );
   for (const path of STATE) {
     const { headers, statusCode } = await whole.app.inject(path.slice('GET '.length));
@@ -150,9 +91,12 @@ test('the walk has every GET of both routers, and no other', async () => {
 });
 
 describe('an answer with data has a tag of its bytes, for its client alone', () => {
-  test.each(Object.entries(DATA))('%s', async (_name, walk) => {
+  test.each(DATA)('%s', async (name) => {
     const own = await service.agency();
-    const { url, change } = await walk(own);
+    const world = { service, dashboard, agency: own };
+    const has = await populate(world);
+    const { path: url } = await requestOf(name, has);
+    const { change = '' } = OPERATIONS[name] ?? {};
     const first = await ask(own, url);
     const tag = first.headers.etag ?? '';
     expect(first.status).toBe(200);
@@ -184,7 +128,7 @@ describe('an answer with data has a tag of its bytes, for its client alone', () 
 
     const again = await ask(own, url);
     expect([again.text, again.headers.etag]).toEqual([first.text, tag]);
-    await change();
+    await (typeof change === 'string' ? run(world, change, has) : change(world));
     const changed = await ask(own, url, { 'if-none-match': tag });
     expect(changed.status).toBe(200);
     expect(changed.text).not.toBe(first.text);
@@ -327,44 +271,24 @@ describe('a write answers with the tag of the record as it is now', () => {
     }
   });
 
-  test('PUT: the one that its GET has, created, the same again and replaced', async () => {
-    const own = await service.agency();
-    const id = randomUUID();
-    const put = async (body: object) => dashboard.of(own).put(`/opportunities/${id}`, body);
-    const tags: string[] = [];
-    for (const body of [
-      { salesStage: 'new' },
-      { salesStage: 'new' },
-      { salesStage: 'won', title: 'Oaxaca' },
-    ]) {
-      const tag = tagIn(await put(body));
-      expect((await own.get(`/v1/opportunities/${id}`)).headers.etag).toBe(tag);
-      tags.push(tag);
-    }
-    expect(tags[1]).toBe(tags[0]);
-    expect(tags[2]).not.toBe(tags[0]);
-  });
-
-  test('PUT of every other record: the one of its bytes', async () => {
-    const own = await service.agency();
-    const ids = await furnish(dashboard, own);
-    const call = dashboard.of(own);
-    const bodies: Record<string, object> = {
-      [`/pipeline-stages/${ids.stage}`]: { key: 'won', name: 'Ganado' },
-      [`/team-members/${ids.member}`]: { userId: 'u1', name: 'Inés', email: 'ines@example.com' },
-      [`/conversations/${ids.conversation}`]: { channel: 'whatsapp', contact: '+5215512345679' },
-      [`/conversations/${ids.conversation}/messages/${randomUUID()}`]: {
-        content: 'Hola',
-        direction: 'inbound',
-        messageType: 'text',
-      },
-      [`/quotes/${ids.quote}`]: { opportunityId: ids.opportunity, title: 'Baru', status: 'published' },
-      [`/opportunities/${ids.opportunity}`]: { salesStage: 'won' },
-    };
-    const puts = routesOf(dashboard.app).filter((route) => route.startsWith('PUT '));
-    expect(puts).toHaveLength(Object.keys(bodies).length);
-    for (const [path, body] of Object.entries(bodies)) tagIn(await call.put(path, body));
-  });
+  test.each(operationsBy('PUT'))(
+    '%s: the one that its GET has, the same again and replaced',
+    async (name) => {
+      const world = { service, dashboard, agency: await service.agency() };
+      const has = await populate(world);
+      const { put } = OPERATIONS[name] ?? {};
+      const read = pathOf(name).replace(BELOW, 'GET /v1');
+      const tags: string[] = [];
+      const full = await requestOf(name, has);
+      for (const sent of [full, full, ...(put ? [{ ...full, body: put.minimal(has) }] : [])]) {
+        const tag = tagIn(await send(world, sent));
+        if (read in OPERATIONS) expect((await run(world, read, has)).headers.etag).toBe(tag);
+        tags.push(tag);
+      }
+      expect(tags[1]).toBe(tags[0]);
+      expect(tags[2]).not.toBe(tags[0]);
+    },
+  );
 });
 
 describe('an answer with a key or a signed link is kept by nobody and has no tag', () => {
@@ -404,20 +328,12 @@ describe('an answer with a key or a signed link is kept by nobody and has no tag
 
   test('a file that was attached', async () => {
     const own = await service.agency();
-    const { id } = await quote(own);
-    const form = new FormData();
-    form.append('kind', 'itinerary');
-    form.append('file', new Blob(['x']), 'x.txt');
-    const upload = new Response(form);
-    const answer = await dashboard.app.inject({
-      method: 'POST',
-      url: `${DASHBOARD}/organizations/${own.id}/quotes/${id}/attachments`,
-      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': upload.headers.get('content-type') ?? '' },
-      payload: Buffer.from(await upload.arrayBuffer()),
-    });
-    expect(answer.statusCode).toBe(201);
+    const upload = `POST ${BELOW}/quotes/{quoteId}/attachments`;
+    const world = { service, dashboard, agency: own };
+    const answer = await run(world, upload, await populate(world));
+    expect(answer.status).toBe(201);
     expectNoStore(answer);
-    const link = new URL(answer.json().url).pathname;
+    const link = new URL(answer.body.url).pathname;
     const file = await service.app.inject(link);
     expect(file.statusCode).toBe(200);
     expect(file.headers['cache-control']).toBe('no-store');
@@ -468,14 +384,18 @@ test('the documents say where a tag is, and where a 304 can be', () => {
       for (const [method, { parameters = [], responses }] of Object.entries(operations)) {
         const name = `${method.toUpperCase()} ${path}`;
         const success = responses[200] ?? responses[201];
-        expect('304' in responses, name).toBe(name in DATA);
+        const isData = DATA.includes(name);
+        expect(
+          '304' in responses,
+          isData ? name : `${name}: what changes its answer is \`change\` in ${FILE}`,
+        ).toBe(isData);
         expect(
           parameters.some((parameter) => parameter.name === 'If-None-Match'),
           name,
-        ).toBe(name in DATA || method === 'put');
-        const isTagged = name in DATA || method === 'patch' || method === 'put';
+        ).toBe(isData || method === 'put');
+        const isTagged = isData || method === 'patch' || method === 'put';
         expect('ETag' in (success?.headers ?? {}), name).toBe(isTagged);
-        if (name in DATA) expect(responses[304]).not.toHaveProperty('content');
+        if (isData) expect(responses[304]).not.toHaveProperty('content');
       }
     }
   }

@@ -78,7 +78,10 @@ describe('the document', () => {
   });
 
   test('has the seventeen operations of the contract, and no other', () => {
-    expect(named.map(({ name, operation }) => `${name} ${operation.operationId}`)).toEqual([
+    expect(
+      named.map(({ name, operation }) => `${name} ${operation.operationId}`),
+      'Write the operation into this list: it is what clients of /v1 are promised',
+    ).toEqual([
       'GET /v1/catalog/products listCatalogProducts',
       'POST /v1/catalog/products createCatalogProduct',
       'GET /v1/catalog/products/{productId} getCatalogProduct',
@@ -194,7 +197,9 @@ describe('the document', () => {
     expect(said.length).toBeGreaterThan(150);
     for (const [path, { description, $ref }] of said) {
       if ($ref !== undefined) continue;
-      expect(description, path).toMatch(/(\S+\s+){2,}\S+/);
+      expect(description ?? '', `${path} has no description: write .describe('…') in its schema`).toMatch(
+        /(\S+\s+){2,}\S+/,
+      );
     }
   });
 
@@ -269,7 +274,7 @@ describe.each(named)(
     test('describes every parameter', () => {
       const parameters = operation.parameters ?? [];
       for (const { name, description, required, in: place } of parameters) {
-        expect(description, name).toMatch(/\w{3}/);
+        expect(description ?? '', `Write .describe('…') for ${name} in its schema`).toMatch(/\w{3}/);
         expect(required, name).toBe(place === 'path');
       }
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -384,7 +389,10 @@ describe('the reference page', () => {
       expect(lang).toBe('JavaScript');
       const [, resource, method] = /crm\.(\w+)\.(\w+)\(/.exec(source) ?? [];
       const operations = Object(client[resource as 'team']);
-      expect(operations[method as 'list'], source).toBeTypeOf('function');
+      const isThere = typeof operations[method as 'list'] === 'function';
+      expect(isThere, `Write ${resource}.${method} into client/src, or mend the sample: ${source}`).toBe(
+        true,
+      );
       // An import is a statement of modules only; the rest must be what a function can hold.
       const body = source.replace(/^import .*;$/m, '');
       expect(() => new Function(`return async () => {${body}}`), operation.operationId).not.toThrow();

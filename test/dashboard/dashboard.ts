@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard/app.ts';
 import { ownLinks } from '../../src/files/links.ts';
-import { createLogger } from '../../src/http/logging.ts';
 import { openApiText } from '../../src/http/openapi/openapi.ts';
+import { keepCauses } from '../support/causes.ts';
 import { contractOf } from '../support/contract.ts';
 import { type Agency, type Reply, type Service, useService } from '../support/service.ts';
 
@@ -30,24 +30,14 @@ export type Dashboard = Caller & {
   stored: (agency: { id: string }) => Promise<Record<string, unknown[]>>;
 };
 
-const TABLES = [
-  'api_keys',
-  'channel_messages',
-  'conversations',
-  'customers',
-  'idempotency_keys',
-  'live_counts',
-  'opportunities',
-  'pipeline_stages',
-  'product_variants',
-  'products',
-  'quote_attachments',
-  'quotes',
-  'team_members',
-  'whatsapp_messages',
-];
+type Watch = ReturnType<typeof keepCauses>['watch'];
 
-function callerOf(app: FastifyInstance, prefix: string, hold: ReturnType<typeof contractOf>): Caller {
+function callerOf(
+  app: FastifyInstance,
+  prefix: string,
+  hold: ReturnType<typeof contractOf>,
+  watch: Watch,
+): Caller {
   const request: Caller['request'] = async (method, path, { body: payload, headers, token = TOKEN } = {}) => {
     const url = prefix + path;
     const response = await app.inject({
@@ -58,6 +48,7 @@ function callerOf(app: FastifyInstance, prefix: string, hold: ReturnType<typeof 
     });
     const text = response.body;
     const answered = response.headers as Record<string, string | undefined>;
+    watch(`${method} ${url}`, response.statusCode, answered);
     hold({ method, url, status: response.statusCode, headers: answered, body: text });
     const body = text === '' ? undefined : JSON.parse(text);
     return { status: response.statusCode, headers: answered, body, text };
@@ -76,6 +67,7 @@ export async function buildDashboard(
   service: Service,
   options: Partial<DashboardOptions> = {},
 ): Promise<Dashboard> {
+  const causes = keepCauses();
   const app = await buildDashboardApp({
     db: service.db,
     token: TOKEN,
@@ -86,17 +78,21 @@ export async function buildDashboard(
       ttlSeconds: 300,
       now: options.now ?? Date.now,
     }),
-    logger: createLogger('silent'),
+    logger: causes.logger,
     ...options,
   });
   const hold = contractOf(JSON.parse(openApiText(app)));
   const root = '/dashboard/v1';
   return {
     app,
-    ...callerOf(app, root, hold),
-    of: ({ id }) => callerOf(app, `${root}/organizations/${id}`, hold),
+    ...callerOf(app, root, hold, causes.watch),
+    of: ({ id }) => callerOf(app, `${root}/organizations/${id}`, hold, causes.watch),
     stored: async ({ id }) => {
-      const tables = TABLES.map(async (table) => {
+      const found = await service.query<{ name: string }>(
+        `select table_name as name from information_schema.columns
+          where table_schema = 'public' and column_name = 'organization_id' order by 1`,
+      );
+      const tables = found.map(async ({ name: table }) => {
         const rows = await service.query<{ row: unknown }>(
           `select to_jsonb(t) as row from ${table} t where organization_id = $1 order by to_jsonb(t)::text`,
           [id],

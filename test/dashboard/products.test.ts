@@ -62,34 +62,6 @@ describe('listArchivedCatalogProducts', () => {
     expect(await liveTotal(made)).toBe(1);
   });
 
-  test('takes the list parameters of /v1', async () => {
-    const { call, archived } = await agency();
-    const paused = await archived(DAY, {
-      title: 'Bogotá',
-      status: 'paused',
-      type: 'custom',
-      budgetTier: 'mid',
-      externalReferenceCode: 'BOG-1',
-    });
-    await archived(2 * DAY, { title: 'Lima' });
-    const ids = async (query: string) => {
-      const { body } = await call.get(`/catalog/products?archived=true&${query}`);
-      return [body.data.map(({ id }: { id: string }) => id), body.pagination.total];
-    };
-    for (const query of [
-      'query=bogota',
-      'status=paused',
-      'type=custom',
-      'budgetTier=mid',
-      'externalReferenceCode=BOG-1',
-      'status=paused&type=custom&budgetTier=mid&query=bog',
-    ]) {
-      expect(await ids(query)).toEqual([[paused.id], 1]);
-    }
-    expect(await ids('limit=1')).toEqual([[paused.id], 2]);
-    expect(await ids('offset=5')).toEqual([[], 2]);
-  });
-
   test.each(['', '?archived=false', '?archived=1', '?archived=true&archived=true'])(
     'asks for archived=true, in so many words: %j is refused',
     async (query) => {

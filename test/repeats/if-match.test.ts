@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { furnish, useDashboard } from '../dashboard/dashboard.ts';
-import { attachment, customer, opportunity, quote } from '../support/records.ts';
-import { routesOf } from '../support/router.ts';
+import { useDashboard } from '../dashboard/dashboard.ts';
+import { type Has, operationsBy, populate, requestOf, send } from '../support/operations.ts';
+import { attachment, customer, opportunity, product, quote } from '../support/records.ts';
 import { type Agency, type Reply, type Service, startService } from '../support/service.ts';
 
 /** If-Match: a change that happens only while the record is the one that its sender has seen. And a PUT that only creates. */
@@ -15,8 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => other?.close());
 
-const product = async (agency: Agency): Promise<string> =>
-  (await agency.post('/v1/catalog/products', { title: 'Oaxaca', variants: [{ label: 'Doble' }] })).body.id;
+const productId = async (agency: Agency): Promise<string> => (await product(agency)).id;
 
 const matching = (tag: string) => ({ headers: { 'if-match': tag } });
 const FOREIGN = `"${'A'.repeat(43)}"`;
@@ -29,7 +28,7 @@ function expectFailed({ status, body, headers }: Reply): void {
 const RESOURCES: [string, (agency: Agency) => Promise<string>, object, string][] = [
   [
     'a product',
-    async (agency) => `/v1/catalog/products/${await product(agency)}`,
+    async (agency) => `/v1/catalog/products/${await productId(agency)}`,
     { title: 'Mérida' },
     'title',
   ],
@@ -118,7 +117,7 @@ describe('If-Match', () => {
     ['nothing', () => '', 412],
   ])('%s', async (_name, header, expected) => {
     const agency = await service.agency();
-    const url = `/v1/catalog/products/${await product(agency)}`;
+    const url = `/v1/catalog/products/${await productId(agency)}`;
     const tag = String((await agency.get(url)).headers.etag);
     const { status } = await agency.patch(url, { title: 'Mérida' }, matching(header(tag)));
     expect(status).toBe(expected);
@@ -127,7 +126,7 @@ describe('If-Match', () => {
 
   test('that names a weak tag is told that this never matches, and another what the record is', async () => {
     const agency = await service.agency();
-    const url = `/v1/catalog/products/${await product(agency)}`;
+    const url = `/v1/catalog/products/${await productId(agency)}`;
     const tag = String((await agency.get(url)).headers.etag);
     const messageFor = async (named: string): Promise<string> =>
       (await agency.patch(url, { title: 'Mérida' }, matching(named))).body.error.message;
@@ -140,11 +139,11 @@ describe('If-Match', () => {
   test.each(['*', FOREIGN])('%s of a record that is not there is 404', async (tag) => {
     const agency = await service.agency();
     const neighbour = await service.agency();
-    const archived = `/v1/catalog/products/${await product(agency)}`;
+    const archived = `/v1/catalog/products/${await productId(agency)}`;
     await agency.delete(archived);
     const urls = [
       archived,
-      `/v1/catalog/products/${await product(neighbour)}`,
+      `/v1/catalog/products/${await productId(neighbour)}`,
       `/v1/customers/${(await customer(neighbour)).id}`,
       `/v1/customers/${randomUUID()}`,
       '/v1/customers/x',
@@ -215,52 +214,36 @@ describe('a DELETE', () => {
 
 describe('a PUT', () => {
   const only = { headers: { 'if-none-match': '*' } };
+  const bodyOfAnother = async (name: string, has: Has) =>
+    (await requestOf(name, { ...has, word: 'Mérida' })).body as object;
 
-  /** Every PUT, with the id of no record. */
-  async function puts(agency: Agency): Promise<[string, object, object][]> {
-    const has = await furnish(dashboard, agency);
-    const member = { userId: 'u1', name: 'Inés', email: 'ines@example.com' };
-    const message = { content: 'Hola', direction: 'inbound', messageType: 'text' };
-    const thread = { channel: 'whatsapp', contact: '+5215512345679' };
-    const offer = { opportunityId: has.opportunity, title: 'Baru', status: 'draft' };
-    return [
-      [`/pipeline-stages/${randomUUID()}`, { key: 'won', name: 'Ganado' }, { key: 'won', name: 'Perdido' }],
-      [`/team-members/${randomUUID()}`, member, { ...member, name: 'Ana' }],
-      [`/opportunities/${randomUUID()}`, { salesStage: 'new' }, { salesStage: 'won' }],
-      [`/conversations/${randomUUID()}`, thread, { ...thread, language: 'es' }],
-      [
-        `/conversations/${has.conversation}/messages/${randomUUID()}`,
-        message,
-        { ...message, content: 'Adiós' },
-      ],
-      [`/quotes/${randomUUID()}`, offer, { ...offer, title: 'Cartagena' }],
-    ];
-  }
-
-  test('of any record replaces it only with the tag of its last answer, and with `If-None-Match: *` only creates it', async () => {
-    const agency = await service.agency();
-    const { put } = dashboard.of(agency);
-    const all = await puts(agency);
-    expect(all).toHaveLength(routesOf(dashboard.app).filter((route) => route.startsWith('PUT ')).length);
-    for (const [path, one, other] of all) {
+  test.each(operationsBy('PUT'))(
+    '%s replaces only with the tag of its last answer, and with `If-None-Match: *` only creates',
+    async (name) => {
+      const agency = await service.agency();
+      const world = { service, dashboard, agency };
+      const has = await populate(world);
+      const [idName = ''] = /\w+(?=\}$)/.exec(name) ?? [];
+      const one = await requestOf(name, has, { [idName]: randomUUID() });
+      const other = { ...one, body: await bodyOfAnother(name, has) };
       const empty = await dashboard.stored(agency);
-      for (const tag of [FOREIGN, '*']) expectFailed(await put(path, one, matching(tag)));
-      expect(await dashboard.stored(agency), path).toEqual(empty);
+      for (const tag of [FOREIGN, '*']) expectFailed(await send(world, one, { 'if-match': tag }));
+      expect(await dashboard.stored(agency)).toEqual(empty);
 
-      const created = await put(path, one, only);
-      expect(created.status, path).toBe(201);
+      const created = await send(world, one, only.headers);
+      expect(created.status).toBe(201);
       const before = await dashboard.stored(agency);
-      expectFailed(await put(path, other, only));
-      expectFailed(await put(path, other, matching(FOREIGN)));
-      expect(await dashboard.stored(agency), path).toEqual(before);
+      expectFailed(await send(world, other, only.headers));
+      expectFailed(await send(world, other, { 'if-match': FOREIGN }));
+      expect(await dashboard.stored(agency)).toEqual(before);
 
       const tag = String(created.headers.etag);
-      const replaced = await put(path, other, matching(tag));
-      expect([replaced.status, replaced.headers.etag === tag], path).toEqual([200, false]);
-      expectFailed(await put(path, one, matching(tag)));
-      expect((await put(path, one, matching('*'))).status, path).toBe(200);
-    }
-  });
+      const replaced = await send(world, other, { 'if-match': tag });
+      expect([replaced.status, replaced.headers.etag === tag]).toEqual([200, false]);
+      expectFailed(await send(world, one, { 'if-match': tag }));
+      expect((await send(world, one, { 'if-match': '*' })).status).toBe(200);
+    },
+  );
 
   test('of an archived record is no creation, and replaces nothing that was seen', async () => {
     const agency = await service.agency();

@@ -22,7 +22,9 @@ import type { Agency } from './service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: as the bodies of answers.
 type Record = any;
-type Fields = { [name: string]: unknown };
+export type Fields = { [name: string]: unknown };
+/** Makes a record; with the id of one that is there, changes that one. */
+export type Make = (agency: Agency, fields?: Fields, id?: string) => Promise<Record>;
 
 const shown = async <T>(put: Promise<Put<T>>): Promise<Record> => parseJson((await put).body);
 
@@ -73,8 +75,19 @@ export async function attachment(
   return { stored, content };
 }
 
+const written =
+  (path: string, least: () => Fields): Make =>
+  async (agency, fields = {}, id) =>
+    (
+      await (id === undefined
+        ? agency.post(path, { ...least(), ...fields })
+        : agency.patch(`${path}/${id}`, fields))
+    ).body;
+
 /** A customer, by the public API. */
-export const customer = async (agency: Agency, fields: Fields = {}): Promise<Record> => {
-  const contacts = [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }];
-  return (await agency.post('/v1/customers', { contacts, ...fields })).body;
-};
+export const customer = written('/v1/customers', () => ({
+  contacts: [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }],
+}));
+
+/** A product, by the public API. */
+export const product = written('/v1/catalog/products', () => ({ title: 'Oaxaca' }));

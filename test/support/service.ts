@@ -15,6 +15,7 @@ import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { type KeyCache, openKeyCache } from '../../src/keys/cache.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
+import { keepCauses } from './causes.ts';
 import { contractOf, readDocument } from './contract.ts';
 import { createTestDatabase, pooled } from './databases.ts';
 
@@ -84,7 +85,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ? { url: options.beside.url, ownerUrl: options.beside.ownerUrl, drop: async () => undefined }
     : await createTestDatabase(inject('serverUrl'));
   const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
-  const logger = createLogger(options.logTo ? (options.logLevel ?? 'info') : 'silent', options.logTo);
+  const causes = keepCauses();
+  const logger = options.logTo ? createLogger(options.logLevel ?? 'info', options.logTo) : causes.logger;
   const db = openDatabase({
     url: pooled(database.url, inject('poolerUrl')),
     poolSize: 10,
@@ -110,7 +112,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     logger,
     ...(options.mcp && { mcp: options.mcp }),
   });
-  const client = clientOf(app);
+  const client = clientOf(app, causes.watch);
   return {
     app,
     db,
@@ -141,7 +143,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
 const holdToContract = contractOf(readDocument('openapi/openapi.json'));
 
-export function clientOf(app: FastifyInstance): (key: string) => Client {
+/** @param watch is told every answer */
+export function clientOf(
+  app: FastifyInstance,
+  watch?: ReturnType<typeof keepCauses>['watch'],
+): (key: string) => Client {
   return (key) => {
     const request: Client['request'] = async (method, url, options = {}) => {
       const sent = options.key === undefined ? key : options.key;
@@ -153,6 +159,7 @@ export function clientOf(app: FastifyInstance): (key: string) => Client {
       });
       const headers = response.headers as Record<string, string | undefined>;
       const text = response.body;
+      watch?.(`${method} ${url}`, response.statusCode, headers);
       if (url.startsWith('/v1')) {
         holdToContract({
           method,

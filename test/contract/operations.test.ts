@@ -1,0 +1,265 @@
+import { getTableName } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import * as schema from '../../src/db/schema/index.ts';
+import type { Resource } from '../../src/db/schema/resource.ts';
+import { useDashboard } from '../dashboard/dashboard.ts';
+import { type Document, operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import {
+  DASHBOARD_LISTS,
+  FILE,
+  filterValues,
+  LISTS,
+  type List,
+  methodOf,
+  OPERATIONS,
+  pathOf,
+  readList,
+  type World,
+} from '../support/operations.ts';
+import type { Fields } from '../support/records.ts';
+import { routesOf } from '../support/router.ts';
+
+/**
+ * The tables of test/support/operations.ts have what the routers and the documents have; every filter and every searched
+ * field of every list finds what it says, and nothing else.
+ */
+
+const { service, dashboard } = useDashboard();
+const world = async (): Promise<World> => ({ service, dashboard, agency: await service.agency() });
+
+const documents = [readDocument('openapi/openapi.json'), readDocument('openapi/dashboard.json')];
+const documented = documents.flatMap((document) =>
+  operationsOf(document).map(({ method, path, operation }) => ({ name: `${method} ${path}`, operation })),
+);
+const schemas: Document['components']['schemas'] = Object.assign(
+  {},
+  ...documents.map(({ components }) => components.schemas),
+);
+const lists = { ...DASHBOARD_LISTS, ...LISTS };
+
+const inQuery = (name: string) =>
+  (documented.find((found) => found.name === name)?.operation.parameters ?? []).filter(
+    (parameter) => parameter.in === 'query' && !parameter.required,
+  );
+const inIt = (name: string, table: string): string => `${table}['${name}'] of ${FILE}`;
+
+describe('the tables have', () => {
+  test('every operation of both routers, and no other', () => {
+    const routes = [...routesOf(service.app), ...routesOf(dashboard.app)].filter(
+      (route) => pathOf(route).includes('/v1') && methodOf(route) !== 'HEAD',
+    );
+    const missing = routes.filter((route) => !OPERATIONS[route]);
+    expect(missing, `Write an entry for each into OPERATIONS of ${FILE}: '${missing[0]}': { … },`).toEqual(
+      [],
+    );
+    const left = Object.keys(OPERATIONS).filter((name) => !routes.includes(name));
+    expect(left, `No router has these: take their entries out of OPERATIONS of ${FILE}`).toEqual([]);
+  });
+
+  test('a body for every operation that takes one', () => {
+    for (const { name } of documented.filter(({ operation }) => operation.requestBody)) {
+      const { body, form, put } = OPERATIONS[name] ?? {};
+      expect(body ?? form ?? put, `Write \`body\` or \`put\` into ${inIt(name, 'OPERATIONS')}`).toBeDefined();
+    }
+  });
+
+  test('for every read that has a tag, the operation that changes its answer', () => {
+    for (const { name } of documented.filter(({ operation }) => 304 in operation.responses)) {
+      const { change } = OPERATIONS[name] ?? {};
+      expect(change, `Write \`change\` into ${inIt(name, 'OPERATIONS')}`).toBeDefined();
+      if (typeof change === 'string')
+        expect(OPERATIONS, `\`change\` of ${inIt(name, 'OPERATIONS')} is no operation`).toHaveProperty([
+          change,
+        ]);
+    }
+  });
+
+  test('every list with pages', () => {
+    const withPages = documented.filter(({ name }) => inQuery(name).some((each) => each.name === 'offset'));
+    const missing = withPages.map(({ name }) => name).filter((name) => !(name in lists));
+    expect(missing, `Write an entry for each into LISTS of ${FILE}`).toEqual([]);
+    expect(Object.keys(lists).filter((name) => !withPages.some((each) => each.name === name))).toEqual([]);
+  });
+
+  test.each(Object.entries(lists))('every filter of %s, and what `query` promises', (name, list) => {
+    const parameters = inQuery(name).filter((each) => !['limit', 'offset', 'query'].includes(each.name));
+    const filters = parameters.map((parameter) => parameter.name).sort();
+    expect(
+      Object.keys(list.filters).sort(),
+      `Write each filter of the document into \`filters\` of ${inIt(name, 'LISTS')}`,
+    ).toEqual(filters);
+    const words = [...new Set(Object.values(list.searched))];
+    const promised = `Text in the ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}, whatever its case and accents.`;
+    const query = inQuery(name).find((each) => each.name === 'query');
+    expect(
+      query?.description,
+      `The text of \`query\` and \`searched\` of ${inIt(name, 'LISTS')} name the same fields, in the same words`,
+    ).toBe(words.length === 0 ? undefined : promised);
+  });
+
+  test.each(Object.entries(LISTS))(
+    'how a record of %s is archived, if its table has such a column',
+    (name, list) => {
+      const column = 'archivedAt' in list.resource.table;
+      expect(
+        list.archive !== undefined,
+        column ? `Write \`archive\` into ${inIt(name, 'LISTS')}` : name,
+      ).toBe(column);
+      if (list.archive) expect(OPERATIONS).toHaveProperty([list.archive]);
+    },
+  );
+});
+
+test('no resource whose records can be archived shows archived ones', () => {
+  const isResource = (value: unknown): value is Resource =>
+    typeof value === 'object' && value !== null && 'visible' in value && 'missing' in value;
+  const archivable = Object.entries(schema).filter(
+    ([, value]) => isResource(value) && 'archivedAt' in value.table,
+  ) as [string, Resource][];
+  expect(archivable.length).toBeGreaterThan(5);
+  for (const [name, { table, visible }] of archivable)
+    expect(
+      new PgDialect({ casing: 'snake_case' }).sqlToQuery(visible).sql,
+      `\`visible\` of ${name} in src/db/schema: isNull(${getTableName(table)}.archivedAt)`,
+    ).toContain('"archived_at" is null');
+});
+
+const subsets = <Item>([first, ...others]: readonly Item[]): Item[][] =>
+  first === undefined ? [[]] : subsets(others).flatMap((set) => [set, [first, ...set]]);
+const idsOf = (data: { id: string }[]): string[] => data.map(({ id }) => id).sort();
+const filtered = Object.entries(lists).filter(
+  ([, { filters, searched }]) => Object.keys({ ...filters, ...searched }).length > 0,
+);
+
+describe.each(filtered)('the filters of %s', (name, list) => {
+  type Found = Awaited<ReturnType<typeof filterValues>>;
+  let here: World;
+  let filters: Found;
+  /** A record that every filter finds, and for each filter one that differs from it in that field alone. */
+  const made = new Map<string, string>();
+  const shown: object[] = [];
+  beforeAll(async () => {
+    here = await world();
+    const [text] = Object.keys(list.searched);
+    filters = await filterValues(here.agency, list);
+    if (text !== undefined)
+      filters.push({ name: 'query', field: text, written: ['Patagonia', 'Quito'], sent: 'patagonia' });
+    const same: Fields = Object.fromEntries(filters.map(({ field, written }) => [field, written[0]]));
+    for (const { name: differs, field, written } of [{ name: '', field: '', written: [] }, ...filters]) {
+      const record = await list.make(here.agency, { ...same, ...(field && { [field]: written[1] }) });
+      made.set(differs, record.id);
+      shown.push(record);
+    }
+  });
+
+  const ask = async (query: Record<string, string>) => {
+    const { body } = await readList(here, name, String(new URLSearchParams(query)));
+    return { ids: idsOf(body.data), total: body.pagination.total as number };
+  };
+
+  test('alone and together find the records that have their values, and count them', async () => {
+    for (const sent of subsets(filters)) {
+      const names = sent.map((filter) => filter.name);
+      const expected = [...made].filter(([differs]) => !names.includes(differs)).map(([, id]) => id);
+      const query = Object.fromEntries(sent.map((filter) => [filter.name, filter.sent]));
+      expect(
+        await ask(query),
+        `${name} by ${names.join(' and ')}: look at the \`filters\` of its repository. Expected: the records with the values that are sent`,
+      ).toEqual({ ids: expected.sort(), total: expected.length });
+      const later = await ask({ ...query, offset: '1' });
+      expect([later.ids.length, later.total]).toEqual([expected.length - 1, expected.length]);
+    }
+  });
+
+  test('show each record as its write answered it, one of a page of one', async () => {
+    const { body } = await readList(here, name, 'limit=1');
+    expect([body.data.length, body.pagination.total]).toEqual([1, made.size]);
+    const all = (await readList(here, name, 'limit=100')).body.data;
+    for (const record of shown) expect(all).toContainEqual(expect.objectContaining(record));
+  });
+
+  test('match whole values, to the letter; ids in any case', async () => {
+    for (const filter of filters.filter((each) => each.name !== 'query')) {
+      if (inQuery(name).find((each) => each.name === filter.name)?.schema.enum) continue;
+      const find = (value: string) => ask({ [filter.name]: value });
+      const isId = typeof list.filters[filter.name]?.values === 'function';
+      if (isId) expect(await find(filter.sent.toUpperCase())).toEqual(await find(filter.sent));
+      const others = isId
+        ? ['x', here.agency.id]
+        : [
+            ...[filter.sent.slice(1), filter.sent.slice(0, -1), `${filter.sent} `, `%${filter.sent}`],
+            ...[filter.sent.toLowerCase(), '%', `{${filter.sent}}`],
+          ];
+      for (const value of others)
+        expect(await find(value), `${filter.name}=${value}`).toEqual({ ids: [], total: 0 });
+    }
+  });
+});
+
+/** A value of the schema that has the text wherever it can; undefined where it has no place. */
+function valueWith(text: string, { $ref, type, enum: values, items, properties, ...rest }: Schema): unknown {
+  if (typeof $ref === 'string') return valueWith(text, schemas[$ref.replace(/.*\//, '')] ?? {});
+  if (Array.isArray(values)) return undefined;
+  const kind = [type].flat()[0];
+  if (kind === 'array') {
+    const item = valueWith(text, items as Schema);
+    return item === undefined ? undefined : [item];
+  }
+  if (kind === 'object') {
+    const fields = Object.entries(properties ?? {}).map(([field, of]) => {
+      const closed = (of.enum as unknown[] | undefined)?.filter((value) => value !== null);
+      return [field, closed ? closed.at(-1) : valueWith(text, of)];
+    });
+    return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+  }
+  const isText = kind === 'string' && rest.format === undefined && rest.maxLength !== 3;
+  return isText ? text.slice(0, Number(rest.maxLength)) : undefined;
+}
+
+const searched = Object.entries(LISTS).filter(([, list]) => Object.keys(list.searched).length > 0);
+
+describe.each(searched)('`query` of %s', (name, list: List) => {
+  const WORD = 'Zanahória';
+  const texts = Object.entries(schemas[list.written]?.properties ?? {})
+    .map(([field, of]) => [field, (text: string) => valueWith(text, of)] as const)
+    .filter(([, write]) => write(WORD) !== undefined);
+
+  test('finds a text in each field that its document names, and in no other', async () => {
+    const here = await world();
+    const find = async (word: string): Promise<string[]> =>
+      idsOf((await readList(here, name, `limit=100&query=${word}`)).body.data);
+    expect(texts.map(([field]) => field)).toEqual(expect.arrayContaining(Object.keys(list.searched)));
+    const made: Record<string, string> = {};
+    for (const [field, write] of texts)
+      made[field] = (await list.make(here.agency, { [field]: write(`La ${WORD} x`) })).id;
+    await list.elsewhere?.(here.agency, WORD);
+    const fieldsOf = (ids: string[]) =>
+      ids.map((id) => Object.keys(made).find((field) => made[field] === id) ?? 'another record').sort();
+    const promised = Object.keys(list.searched).sort();
+    const said = `\`query\` of ${name}. Expected: the fields that its document promises (\`searched\` of ${inIt(name, 'LISTS')}). Received: those that it finds (the searched fields beside the table, in src/db/schema)`;
+    expect(fieldsOf(await find('ZANAHORIA')), said).toEqual(promised);
+
+    for (const [field, write] of texts)
+      await list.make(here.agency, { [field]: write('Pepino') }, made[field]);
+    expect(fieldsOf(await find('pepino')), said).toEqual(promised);
+    expect(await find('zanahoria')).toEqual([]);
+  });
+
+  test('finds no text that begins in one field and ends in another', async () => {
+    const here = await world();
+    const fields = Object.keys(list.searched).filter((field) => field !== 'contacts');
+    await list.make(
+      here.agency,
+      Object.fromEntries(fields.map((field, index) => [field, `${index}abc${index}`])),
+    );
+    for (const [one, first] of fields.entries())
+      for (const [other, second] of fields.entries()) {
+        if (one === other) continue;
+        // What the document names by one word is one text, such as the two parts of a name.
+        const isOneText = list.searched[first] === list.searched[second];
+        for (const query of [`c${one}${other}`, ...(isOneText ? [] : [`c${one} ${other}`])])
+          expect((await readList(here, name, `query=${query}`)).body.data, query).toEqual([]);
+      }
+  });
+});

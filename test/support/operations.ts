@@ -1,0 +1,611 @@
+import { expect } from 'vitest';
+import { recordId } from '../../bench/dataset.ts';
+import { listCatalogProducts } from '../../src/catalog/repository.ts';
+import { listConversations } from '../../src/conversations/repository.ts';
+import { listCustomers } from '../../src/customers/repository.ts';
+import type { OrganizationScope } from '../../src/db/run/scope.ts';
+import {
+  activeMembers,
+  liveCustomers,
+  liveOpportunities,
+  liveProducts,
+  liveQuotes,
+  newestThreads,
+} from '../../src/db/schema/index.ts';
+import type { Resource } from '../../src/db/schema/resource.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
+import { issueApiKey } from '../../src/keys/repository.ts';
+import { listOpportunities } from '../../src/opportunities/repository.ts';
+import { listQuotes } from '../../src/quotes/repository.ts';
+import { listTeamMembers } from '../../src/team/repository.ts';
+import type { Dashboard } from '../dashboard/dashboard.ts';
+import {
+  attachment,
+  conversation,
+  customer,
+  type Fields,
+  type Make,
+  member,
+  message,
+  opportunity,
+  product,
+  quote,
+  stage,
+} from './records.ts';
+import type { Agency, Reply, Service } from './service.ts';
+
+/**
+ * How each operation of /v1 and of the dashboard is asked (`OPERATIONS`), and what each list shows (`LISTS`). Every walk of
+ * the tests uses these tables: a new route, list, filter or searched field is entered here, once.
+ * test/contract/operations.test.ts compares them with the routers and with the documents.
+ */
+
+export const FILE = 'test/support/operations.ts';
+export const DASHBOARD = '/dashboard/v1';
+export const BELOW = `${DASHBOARD}/organizations/{organizationId}`;
+
+/** An organization, and both APIs that it is reached through. */
+export type World = { service: Service; dashboard: Dashboard; agency: Agency };
+
+/** What every populated organization has, and no two customers of one. */
+export const CONTACT = { identifierType: 'whatsapp', identifierValue: '+525512345670' };
+
+/**
+ * An organization with something in every table.
+ * @param word in every text
+ * @param index of this set of records, where an organization gets several
+ * @returns the ids, by their names in paths
+ */
+export async function populate({ agency, service }: World, word = 'Oaxaca', index = 0) {
+  const made = await agency.post(
+    '/v1/catalog/products',
+    {
+      title: `Patagonia ${word}`,
+      externalReferenceCode: `REF-${index}`,
+      variants: [{ label: `Alta ${word}` }, { label: `Baja ${word}` }],
+    },
+    { headers: { 'idempotency-key': `product ${index}` } },
+  );
+  const archivedProduct = await product(agency, { title: `Archivado ${word}` });
+  await agency.delete(`/v1/catalog/products/${archivedProduct.id}`);
+  const { id: customerId } = await customer(agency, {
+    firstName: 'Ana',
+    lastName: word,
+    tags: [`vip ${word}`],
+    contacts: [{ ...CONTACT, identifierValue: `+52551234567${index}` }],
+  });
+  const { id: pipelineStageId } = await stage(agency, { key: 'negotiation', name: `Nuevo ${word}` });
+  const { id: teamMemberId } = await member(agency, { userId: `u${index}`, name: `Lucía ${word}` });
+  const { id: opportunityId } = await opportunity(agency, {
+    title: `Viaje ${word}`,
+    customerId,
+    stageId: pipelineStageId,
+    sellerMemberId: teamMemberId,
+  });
+  const older = await conversation(agency, { channel: 'web', contact: `ana ${word}`, customerId });
+  const { id: conversationId } = await conversation(agency, {
+    contactName: `Ana ${word}`,
+    customerId,
+    rotatedFrom: older.id,
+  });
+  await message(agency, older.id, { content: `Hola ${word}`, createdAt: `2026-10-01T10:00:0${index}.000Z` });
+  const { id: messageId } = await message(agency, conversationId, {
+    content: `Buenas ${word}`,
+    createdAt: `2026-10-02T10:00:0${index}.000Z`,
+  });
+  const { id: quoteId } = await quote(agency, { opportunityId, title: `Oferta ${word}`, customerId });
+  const file = await attachment(agency, service.storage, quoteId, {
+    fileName: `${index} ${word}.pdf`,
+    content: Buffer.from(`Oferta ${index} ${word}`),
+  });
+  const { id: apiKeyId } = parseJson(await issueApiKey(agency.scope, { name: `${index} ${word}` }));
+  return {
+    word,
+    organizationId: agency.id,
+    productId: made.body.id as string,
+    archivedProductId: archivedProduct.id as string,
+    customerId: customerId as string,
+    pipelineStageId: pipelineStageId as string,
+    teamMemberId: teamMemberId as string,
+    opportunityId: opportunityId as string,
+    olderConversationId: older.id as string,
+    conversationId: conversationId as string,
+    messageId: messageId as string,
+    quoteId: quoteId as string,
+    attachmentId: file.stored.id,
+    apiKeyId,
+  };
+}
+export type Has = Awaited<ReturnType<typeof populate>>;
+
+/** A record that its owner puts as a whole. */
+export type Put = {
+  table: string;
+  /** The fields that it must have, and no other. */
+  minimal: (has: Has) => Fields;
+  full: (has: Has) => Fields;
+  /** The answer to `minimal`, beside it and the id. */
+  defaults: (has: Has) => Fields;
+  /** What the answer to `full` has beside it, or otherwise; undefined: what it has not. */
+  derived: (has: Has) => Fields;
+};
+
+export type Operation = {
+  /** Parameters that it needs. */
+  query?: string;
+  /** A body that changes what `populate` made. */
+  body?: (has: Has) => Fields;
+  /** The same, of an operation that takes a file. */
+  form?: (has: Has) => Record<string, string | Blob>;
+  /** Ids in its path that are others than those of the same name. */
+  ids?: (has: Has) => Partial<Has>;
+  /** Of a read whose answer has a tag: the operation, or the work, that changes it. */
+  change?: string | ((world: World) => Promise<unknown>);
+  put?: Put;
+};
+
+const TIMES = { createdAt: expect.any(String), updatedAt: expect.any(String) };
+const aMessage = ({ word }: Has) => ({
+  content: `Otra vez ${word}`,
+  direction: 'outbound',
+  messageType: 'text',
+});
+
+/** Every operation of both routers that has an organization or makes one. */
+export const OPERATIONS: Record<string, Operation> = {
+  'GET /v1/catalog/products': { change: 'POST /v1/catalog/products' },
+  'POST /v1/catalog/products': {
+    body: ({ word }) => ({ title: `Nuevo ${word}`, variants: [{ label: word }] }),
+  },
+  'GET /v1/catalog/products/{productId}': { change: 'PATCH /v1/catalog/products/{productId}' },
+  'PATCH /v1/catalog/products/{productId}': {
+    body: ({ word }) => ({ title: `Cambiado ${word}`, includes: [word] }),
+  },
+  'DELETE /v1/catalog/products/{productId}': {},
+  'GET /v1/customers': { change: 'POST /v1/customers' },
+  'POST /v1/customers': {
+    body: ({ word }) => ({
+      firstName: word,
+      contacts: [{ identifierType: 'email', identifierValue: `${word}@example.com` }],
+    }),
+  },
+  'GET /v1/customers/{customerId}': { change: 'PATCH /v1/customers/{customerId}' },
+  'PATCH /v1/customers/{customerId}': {
+    body: ({ word }) => ({
+      lastName: `Peña ${word}`,
+      contacts: [CONTACT, { identifierType: 'web', identifierValue: word }],
+    }),
+  },
+  'DELETE /v1/customers/{customerId}': {},
+  'GET /v1/opportunities': { change: `PUT ${BELOW}/opportunities/{opportunityId}` },
+  'GET /v1/opportunities/{opportunityId}': { change: `PUT ${BELOW}/opportunities/{opportunityId}` },
+  'GET /v1/conversations': { change: `PUT ${BELOW}/conversations/{conversationId}` },
+  'GET /v1/conversations/{conversationId}/messages': {
+    change: `PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`,
+  },
+  'GET /v1/quotes': { change: `POST ${BELOW}/quotes/{quoteId}/opens` },
+  'GET /v1/quotes/{quoteId}/attachments': {},
+  'GET /v1/team': { change: `PUT ${BELOW}/team-members/{teamMemberId}` },
+
+  [`GET ${DASHBOARD}/organizations`]: { change: `POST ${DASHBOARD}/organizations` },
+  [`POST ${DASHBOARD}/organizations`]: { body: ({ word }) => ({ name: `Agencia ${word}` }) },
+  [`GET ${BELOW}`]: {
+    change: ({ service, agency }) =>
+      service.query(`update organizations set name = name || ' y Cía' where id = $1`, [agency.id]),
+  },
+  [`GET ${BELOW}/api-keys`]: { change: `POST ${BELOW}/api-keys` },
+  [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
+  [`POST ${BELOW}/api-keys/{apiKeyId}/rotate`]: { body: () => ({ overlapSeconds: 60 }) },
+  [`DELETE ${BELOW}/api-keys/{apiKeyId}`]: {},
+  [`GET ${BELOW}/catalog/products`]: {
+    query: 'archived=true',
+    change: 'DELETE /v1/catalog/products/{productId}',
+  },
+  [`PATCH ${BELOW}/catalog/products/{productId}`]: {
+    body: ({ word }) => ({ coverImage: `https://example.com/${word}.jpg`, gallery: [word] }),
+  },
+  [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
+    ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
+  },
+  [`PUT ${BELOW}/pipeline-stages/{pipelineStageId}`]: {
+    put: {
+      table: 'pipeline_stages',
+      minimal: ({ word }) => ({ key: 'won', name: `Ganado ${word}` }),
+      full: ({ word }) => ({ key: 'lost', name: `Perdido ${word}`, position: 4 }),
+      defaults: () => ({ position: 0 }),
+      derived: () => ({}),
+    },
+  },
+  [`DELETE ${BELOW}/pipeline-stages/{pipelineStageId}`]: {},
+  [`PUT ${BELOW}/team-members/{teamMemberId}`]: {
+    put: {
+      table: 'team_members',
+      minimal: ({ word }) => ({ userId: 'u8', name: `Iván ${word}`, email: 'ivan@example.com' }),
+      full: ({ word }) => ({
+        userId: 'u9',
+        name: `Sofía ${word}`,
+        email: 'sofia@example.com',
+        roles: ['owner', 'billing', 'billing'],
+        isAssignable: false,
+      }),
+      defaults: () => ({ roles: [], isAssignable: true, createdAt: expect.any(String) }),
+      derived: () => ({ createdAt: expect.any(String) }),
+    },
+  },
+  [`DELETE ${BELOW}/team-members/{teamMemberId}`]: {},
+  [`PUT ${BELOW}/opportunities/{opportunityId}`]: {
+    put: {
+      table: 'opportunities',
+      minimal: () => ({ salesStage: 'new' }),
+      full: ({ word, customerId, teamMemberId, pipelineStageId }) => ({
+        title: `Luna de miel ${word}`,
+        shortRef: 'OP-1',
+        destination: 'Cartagena',
+        customerId,
+        sellerMemberId: teamMemberId,
+        budgetMin: 100.5,
+        budgetMax: 900,
+        budgetCurrency: 'USD',
+        checkInDate: '2027-01-15',
+        nights: 6,
+        passengerCount: 2,
+        salesStage: 'qualified',
+        stageId: pipelineStageId,
+        temperature: 'cold',
+        temperatureOverride: 'hot',
+        qualifiedAt: '2026-11-20T10:00:00.000Z',
+        lastActivityAt: '2026-11-21T10:00:00.123Z',
+      }),
+      defaults: () => ({
+        title: null,
+        shortRef: null,
+        destination: null,
+        customerId: null,
+        customerName: null,
+        sellerMemberId: null,
+        sellerName: null,
+        budgetMin: null,
+        budgetMax: null,
+        budgetCurrency: null,
+        checkInDate: null,
+        nights: null,
+        passengerCount: null,
+        stage: null,
+        stageId: null,
+        temperature: null,
+        qualifiedAt: null,
+        lastActivityAt: null,
+        ...TIMES,
+      }),
+      derived: ({ word }) => ({
+        customerName: `Ana ${word}`,
+        sellerName: `Lucía ${word}`,
+        stage: 'negotiation',
+        temperature: 'hot',
+        temperatureOverride: undefined,
+        ...TIMES,
+      }),
+    },
+  },
+  [`DELETE ${BELOW}/opportunities/{opportunityId}`]: {},
+  [`PUT ${BELOW}/conversations/{conversationId}`]: {
+    put: {
+      table: 'conversations',
+      minimal: ({ word }) => ({ channel: 'whatsapp', contact: `@${word}` }),
+      full: ({ word, customerId }) => ({
+        channel: 'whatsapp',
+        contact: '+5215512345678',
+        contactName: `Anita ${word}`,
+        customerId,
+        activityState: 'waiting_for_agency',
+        controlledBy: 'agent',
+        language: 'es',
+      }),
+      defaults: () => ({
+        contactName: null,
+        customerId: null,
+        customerName: null,
+        activityState: null,
+        controlledBy: null,
+        language: null,
+        lastMessageAt: null,
+        createdAt: expect.any(String),
+      }),
+      derived: ({ word }) => ({
+        customerName: `Ana ${word}`,
+        lastMessageAt: null,
+        createdAt: expect.any(String),
+      }),
+    },
+  },
+  [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: aMessage },
+  [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
+    body: (has) => ({ data: [{ id: has.messageId, ...aMessage(has) }] }),
+  },
+  [`PUT ${BELOW}/quotes/{quoteId}`]: {
+    put: {
+      table: 'quotes',
+      minimal: ({ word, opportunityId }) => ({ opportunityId, title: `Borrador ${word}`, status: 'draft' }),
+      full: ({ word, opportunityId }) => ({
+        opportunityId,
+        title: `Seis noches ${word}`,
+        status: 'published',
+        destination: 'Cartagena',
+        customerId: null,
+        price: 2890.25,
+        currency: 'USD',
+        publishedAt: '2026-11-21T10:00:00.000Z',
+      }),
+      defaults: ({ word, customerId }) => ({
+        destination: null,
+        customerId,
+        customerName: `Ana ${word}`,
+        price: null,
+        currency: null,
+        token: expect.stringMatching(/^[0-9A-Za-z]{43}$/),
+        openCount: 0,
+        firstOpenedAt: null,
+        lastOpenedAt: null,
+        publishedAt: null,
+        ...TIMES,
+      }),
+      derived: () => ({
+        customerName: null,
+        token: expect.any(String),
+        openCount: 0,
+        firstOpenedAt: null,
+        lastOpenedAt: null,
+        ...TIMES,
+      }),
+    },
+  },
+  [`POST ${BELOW}/quotes/{quoteId}/opens`]: { body: () => ({ openedAt: '2026-10-05T10:00:00.000Z' }) },
+  [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
+    form: ({ word }) => ({ kind: 'itinerary', file: new File([`the bytes of ${word}`], `${word}.txt`) }),
+  },
+  [`DELETE ${BELOW}/quotes/{quoteId}/attachments/{attachmentId}`]: {},
+  [`DELETE ${BELOW}/quotes/{quoteId}`]: {},
+};
+
+export const methodOf = (name: string): string => name.split(' ', 1)[0] ?? '';
+export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1);
+
+/** The operations of these methods, in this order. */
+export const operationsBy = (...methods: string[]): string[] =>
+  methods.flatMap((method) => Object.keys(OPERATIONS).filter((name) => methodOf(name) === method));
+
+export type Sent = {
+  method: string;
+  path: string;
+  body?: object | Buffer;
+  headers?: Record<string, string>;
+};
+
+/** The request of an operation to what the organization has, with other ids where they are given. */
+export async function requestOf(name: string, has: Has, others: Partial<Has> = {}): Promise<Sent> {
+  const { query, body, form, ids, put } = OPERATIONS[name] ?? {};
+  const inPath: Record<string, string> = { ...has, ...ids?.(has), ...others };
+  const path = pathOf(name).replace(/\{(\w+)\}/g, (_, id) => inPath[id] ?? '');
+  const sent = { method: methodOf(name), path: query ? `${path}?${query}` : path };
+  if (form) {
+    const data = new FormData();
+    for (const [field, value] of Object.entries(form(has))) data.append(field, value);
+    const encoded = new Response(data);
+    const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
+    return { ...sent, headers, body: Buffer.from(await encoded.arrayBuffer()) };
+  }
+  const fields = put ? put.full(has) : body?.(has);
+  return fields ? { ...sent, body: fields } : sent;
+}
+
+/** Sends it to the API that has the path. */
+export function send({ agency, dashboard }: World, sent: Sent, given: Record<string, string> = {}) {
+  const { method, path, body } = sent;
+  const options = { ...(body && { body }), headers: { ...sent.headers, ...given } };
+  return path.startsWith(DASHBOARD)
+    ? dashboard.request(method, path.slice(DASHBOARD.length), options)
+    : agency.request(method, path, options);
+}
+
+/** Does the operation to what the organization has. */
+export const run = async (world: World, name: string, has: Has, others?: Partial<Has>): Promise<Reply> =>
+  send(world, await requestOf(name, has, others));
+
+export type Filter = {
+  /** The field that it compares, where that has another name. */
+  field?: string;
+  /** Two values of the field. */
+  values: readonly [unknown, unknown] | ((agency: Agency) => Promise<readonly [string, string]>);
+  /** A value that records of the data set in bench/ have, for the plans. */
+  loaded: string;
+  /** So few records have one value that reading them costs nothing. */
+  isSelective?: boolean;
+  /** Its index knows which records match, and nothing of an order. */
+  isUnordered?: boolean;
+};
+
+export type List = {
+  /** Its records, in src/db/schema. */
+  resource: Resource;
+  read: (scope: OrganizationScope, query: { limit: number; offset: number }) => Promise<unknown>;
+  /** Makes a record; with an id, changes that one. */
+  make: Make;
+  /** The schema of its writes, in the documents. */
+  written: string;
+  order: readonly [column: string, direction: 'asc' | 'desc nulls last'];
+  /** The operation that archives one, where there is one. */
+  archive?: string;
+  filters: Record<string, Filter>;
+  /** The fields that `query` finds, each with its words in the text of that parameter. */
+  searched: Record<string, string>;
+  /** Makes records that have the word where `query` does not look, beside their own fields. */
+  elsewhere?: (agency: Agency, word: string) => Promise<unknown>;
+};
+
+const twoOf =
+  (make: Make) =>
+  async (agency: Agency): Promise<[string, string]> => [(await make(agency)).id, (await make(agency)).id];
+
+const LARGE = 1;
+const newest = ['updated_at', 'desc nulls last'] as const;
+const productFilters: Record<string, Filter> = {
+  budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
+  externalReferenceCode: { values: ['Ref%08', 'Ref%09'], loaded: 'REF-5', isSelective: true },
+  status: { values: ['active', 'paused'], loaded: 'active' },
+  type: { values: ['package', 'custom'], loaded: 'package' },
+};
+const productTexts = {
+  title: 'title',
+  shortDescription: 'short description',
+  description: 'description',
+};
+const ofCustomer: Filter = {
+  values: twoOf(customer),
+  loaded: recordId('customer', LARGE, 5),
+  isSelective: true,
+};
+
+/** Every list of /v1 that has pages, as the document has them. */
+export const LISTS: Record<string, List> = {
+  'GET /v1/catalog/products': {
+    resource: liveProducts,
+    read: listCatalogProducts,
+    make: product,
+    written: 'CatalogProductCreate',
+    order: newest,
+    archive: 'DELETE /v1/catalog/products/{productId}',
+    filters: productFilters,
+    searched: productTexts,
+  },
+  'GET /v1/customers': {
+    resource: liveCustomers,
+    read: listCustomers,
+    make: customer,
+    written: 'CustomerCreate',
+    order: newest,
+    archive: 'DELETE /v1/customers/{customerId}',
+    filters: {
+      tag: {
+        field: 'tags',
+        values: [['Luna de miel', 'x'], ['Playa']],
+        loaded: 'luna de miel',
+        isUnordered: true,
+      },
+    },
+    searched: { firstName: 'name', lastName: 'name', summary: 'the summary', contacts: 'any contact' },
+  },
+  'GET /v1/opportunities': {
+    resource: liveOpportunities,
+    read: listOpportunities,
+    make: opportunity,
+    written: 'OpportunityPut',
+    order: newest,
+    archive: `DELETE ${BELOW}/opportunities/{opportunityId}`,
+    filters: {
+      customerId: ofCustomer,
+      salesStage: { values: ['Qualified', 'Won'], loaded: 'qualified' },
+      sellerMemberId: { values: twoOf(member), loaded: recordId('member', LARGE, 3) },
+      stageId: { values: twoOf(stage), loaded: recordId('stage', LARGE, 4) },
+      temperature: { values: ['hot', 'cold'], loaded: 'hot' },
+    },
+    searched: { title: 'title', shortRef: 'short reference', destination: 'destination' },
+    elsewhere: async (agency, word) => {
+      const { id: customerId } = await customer(agency, { firstName: word });
+      const { id: sellerMemberId } = await member(agency, { name: word });
+      const { id: stageId } = await stage(agency, { key: word, name: word });
+      await opportunity(agency, { customerId, sellerMemberId, stageId });
+    },
+  },
+  'GET /v1/conversations': {
+    resource: newestThreads,
+    read: listConversations,
+    make: conversation,
+    written: 'ConversationPut',
+    order: ['last_message_at', 'desc nulls last'],
+    filters: {
+      activityState: { values: ['Open', 'Waiting'], loaded: 'closed' },
+      channel: { values: ['Instagram', 'Web'], loaded: 'whatsapp' },
+      customerId: ofCustomer,
+    },
+    searched: { contactName: 'contact name', contact: 'the channel identifier' },
+    elsewhere: async (agency, word) => {
+      const { id: customerId } = await customer(agency, { firstName: word });
+      const { id } = await conversation(agency, { customerId });
+      await message(agency, id, { content: word, senderName: word });
+    },
+  },
+  'GET /v1/quotes': {
+    resource: liveQuotes,
+    read: listQuotes,
+    make: quote,
+    written: 'QuotePut',
+    order: newest,
+    archive: `DELETE ${BELOW}/quotes/{quoteId}`,
+    filters: {
+      customerId: ofCustomer,
+      opportunityId: {
+        values: twoOf(opportunity),
+        loaded: recordId('opportunity', LARGE, 5),
+        isSelective: true,
+      },
+      status: { values: ['draft', 'published'], loaded: 'published' },
+    },
+    searched: { title: 'title', destination: 'destination' },
+    elsewhere: async (agency, word) => {
+      const { id: customerId } = await customer(agency, { firstName: word });
+      const { id: opportunityId } = await opportunity(agency, { title: word, destination: word });
+      await quote(agency, { customerId, opportunityId });
+    },
+  },
+  'GET /v1/team': {
+    resource: activeMembers,
+    read: listTeamMembers,
+    make: member,
+    written: 'TeamMemberPut',
+    order: ['created_at', 'asc'],
+    archive: `DELETE ${BELOW}/team-members/{teamMemberId}`,
+    filters: {},
+    searched: {},
+  },
+};
+
+/** The lists of the dashboard that have pages. None has an index for its filters: they read one organization's archive. */
+export const DASHBOARD_LISTS: Record<string, Pick<List, 'make' | 'filters' | 'searched'>> = {
+  [`GET ${DASHBOARD}/organizations`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
+  [`GET ${BELOW}/api-keys`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
+  [`GET ${BELOW}/catalog/products`]: {
+    make: async (agency, fields) => {
+      const made = await product(agency, fields);
+      await agency.delete(`/v1/catalog/products/${made.id}`);
+      return made;
+    },
+    filters: productFilters,
+    searched: productTexts,
+  },
+};
+
+/** A page of the list, which may be of the dashboard. */
+export async function readList(world: World, name: string, query = ''): Promise<Reply> {
+  const path = pathOf(name).replace('{organizationId}', world.agency.id);
+  const parameters = [OPERATIONS[name]?.query, query].filter(Boolean).join('&');
+  return send(world, { method: 'GET', path: parameters ? `${path}?${parameters}` : path });
+}
+
+/** Archives a record that the list shows. */
+export const archiveOf = (world: World, { archive = '' }: List, id: string): Promise<Reply> =>
+  send(world, {
+    method: methodOf(archive),
+    path: pathOf(archive)
+      .replace('{organizationId}', world.agency.id)
+      .replace(/\{\w+\}/, id),
+  });
+
+/** The two values of each filter: of the field as it is written, and as the parameter is sent. */
+export async function filterValues(agency: Agency, { filters }: Pick<List, 'filters'>) {
+  const found: { name: string; field: string; written: readonly [unknown, unknown]; sent: string }[] = [];
+  for (const [name, { field = name, values }] of Object.entries(filters)) {
+    const written = typeof values === 'function' ? await values(agency) : values;
+    found.push({ name, field, written, sent: String([written[0]].flat()[0]) });
+  }
+  return found;
+}
