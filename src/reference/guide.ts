@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type ErrorCode, errorCodes, statusOf } from '../errors.ts';
 
 /** The chapters of docs/guide/ as one text: for the reference page, and for whoever reads no page. */
 
@@ -21,8 +22,18 @@ const CHAPTERS = [
 /** Where the guide's examples find the service. */
 export const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
-/** RATE_LIMIT_EXCEEDED becomes Rate limit exceeded: in headings Scalar takes the underscores for emphasis. */
-const inWords = (code: string): string => code[0] + code.slice(1).toLowerCase().replaceAll('_', ' ');
+/**
+ * RATE_LIMIT_EXCEEDED becomes 429 Rate limit exceeded. Readers search for the status, and in headings Scalar takes the
+ * underscores for emphasis.
+ */
+const headingOf = (code: ErrorCode): string =>
+  `${statusOf(code)} ${code[0]}${code.slice(1).toLowerCase().replaceAll('_', ' ')}`;
+
+/** The heading that `#rate_limit_exceeded` leads to, as Scalar names its place. */
+function placeOf(heading: string): string {
+  const code = errorCodes.find((code) => code.toLowerCase() === heading);
+  return code === undefined ? heading : headingOf(code).toLowerCase().replaceAll(' ', '-');
+}
 
 /** Links between chapters, `errors.md#unknown_name`, `errors.md` or `#unknown_name`, as links inside of one text. */
 const linked = (
@@ -55,7 +66,7 @@ export const guideForPage = (): string =>
       // Each code gets a place in the sidebar, which shows two levels.
       .replace(
         /^### ([A-Z_]+)\n\nStatus /gm,
-        (_heading, code: string) => `## ${inWords(code)}\n\n\`${code}\`, status `,
+        (_heading, code: ErrorCode) => `## ${headingOf(code)}\n\n\`${code}\`, status `,
       ),
-    (file, heading) => `description/${heading === undefined ? file : heading.replaceAll('_', '-')}`,
+    (file, heading) => `description/${heading === undefined ? file : placeOf(heading)}`,
   );

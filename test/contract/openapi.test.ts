@@ -413,7 +413,7 @@ describe('the reference page', () => {
     expect(chapters).toEqual(table);
     expect(chapters.length).toBeGreaterThan(9);
     expect(shown.info.description).toContain(
-      '\n## Rate limit exceeded\n\n`RATE_LIMIT_EXCEEDED`, status 429. ',
+      '\n## 429 Rate limit exceeded\n\n`RATE_LIMIT_EXCEEDED`, status 429. ',
     );
     // Scalar makes the anchors of headings; two alike would share one.
     const headings = [...shown.info.description.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);

@@ -114,9 +114,9 @@ describe.each([
     await page.goto(url);
     await page.keyboard.press('Control+k');
     await page.keyboard.type('CUSTOMER_CONTACT_CONFLICT');
-    await page.getByRole('option', { name: /Customer contact conflict/ }).click();
-    await page.waitForURL(`${url}#description/customer-contact-conflict`);
-    const heading = page.getByRole('heading', { name: 'Customer contact conflict' });
+    await page.getByRole('option', { name: /409 Customer contact conflict/ }).click();
+    await page.waitForURL(`${url}#description/409-customer-contact-conflict`);
+    const heading = page.getByRole('heading', { name: '409 Customer contact conflict' });
     await expect.poll(() => heading.boundingBox().then((box) => box && box.y >= 0 && box.y < 900)).toBe(true);
     await page.screenshot({ path: `${PICTURES}code.png` });
 
@@ -148,7 +148,7 @@ describe.each([
 
 test.each([
   'tag/catalog/POST/v1/catalog/products',
-  'description/rate-limit-exceeded',
+  'description/429-rate-limit-exceeded',
   'description/names-that-do-not-exist',
 ])('a link to #%s leads there', async (hash) => {
   const { page } = await open(`http://${NAME}:${ports.api}/docs/#${hash}`);
