@@ -9,14 +9,15 @@ import type { GeneratedDocument } from './generated-documents.ts';
 type ScalarConfiguration = NonNullable<FastifyApiReferenceOptions['configuration']>;
 
 const OTHER_LANGUAGES =
-  'c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell r ruby rust swift'.split(
-    ' ',
-  );
+  'c clojure dart fsharp http js julia kotlin node objc ocaml powershell r rust swift'.split(' ');
 
-/** Scalar knows thirty ways to send a request; these two are shown beside our own client. */
+/** Scalar knows forty ways to send a request. One of each of these languages is shown beside our own client. */
 const HIDDEN_CLIENTS: ScalarConfiguration['hiddenClients'] = {
   shell: ['wget', 'httpie'],
   python: ['python3', 'httpx_sync', 'httpx_async', 'aiohttp'],
+  php: ['guzzle', 'laravel'],
+  csharp: ['restsharp'],
+  java: ['asynchttp', 'okhttp', 'unirest'],
   ...Object.fromEntries(OTHER_LANGUAGES.map((language) => [language, true])),
 };
 
