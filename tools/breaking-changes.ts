@@ -17,9 +17,44 @@ function breaksAnyway({ path, action, before, after }: Diff): boolean {
   return path.includes('requestBody') && path.at(-2) === 'properties' && action === 'remove';
 }
 
+type Value = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Value =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The second schema narrows the first. */
+const narrowed = (wide: Value, narrow: Value): Value => ({
+  ...wide,
+  ...Object.fromEntries(
+    Object.entries(narrow).map(([key, value]) => {
+      const of = wide[key];
+      if (key === 'required')
+        return [key, [...new Set([...((of ?? []) as string[]), ...(value as string[])])]];
+      return [key, isObject(of) && isObject(value) ? narrowed(of, value) : value];
+    }),
+  ),
+});
+
+/** The paths and the security of a document, with every schema in its place: its name is of no weight, and `allOf` is one schema. */
+function plain({ paths, security, components }: Value): Value {
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit);
+    if (!isObject(value)) return value;
+    if (typeof value.$ref === 'string') {
+      const [, kind = '', name = ''] = /^#\/components\/(\w+)\/(.+)$/.exec(value.$ref) ?? [];
+      return visit((components as Record<string, Value>)[kind]?.[name]);
+    }
+    const { allOf, ...rest } = Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, visit(inner)]),
+    );
+    return Array.isArray(allOf) ? allOf.reduce(narrowed, rest) : rest;
+  };
+  return { openapi: '3.1.0', paths: visit(paths), security };
+}
+
 /** Each change from one document to the next that would break a client made from the first. */
 export function breakingChanges(before: object, after: object): string[] {
-  return apiCompare(before, after)
+  return apiCompare(plain(before as Value), plain(after as Value))
     .diffs.filter((diff) => ['paths', 'security'].includes(String(diff.path[0])))
     .filter((diff) => !isAnnounced(diff) && (diff.type === 'breaking' || breaksAnyway(diff)))
     .map(({ action, path }) => `${action} ${path.join('/')}`);

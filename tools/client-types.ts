@@ -8,7 +8,6 @@ type Schema = {
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];
-  allOf?: Schema[];
   anyOf?: Schema[];
   oneOf?: Schema[];
   description?: string;
@@ -87,13 +86,12 @@ function comment(lines: readonly (string | undefined)[], indent: string): string
   return `${indent}/**\n${parts.map((part) => `${indent} * ${part}`.trimEnd()).join('\n')}\n${indent} */\n`;
 }
 
-const grouped = (type: string): string => (type.includes(' | ') || type.includes(' & ') ? `(${type})` : type);
+const grouped = (type: string): string => (type.includes(' | ') ? `(${type})` : type);
 
 function typeOf(schema: Schema, indent = ''): string {
   if (schema.$ref !== undefined) return schema.$ref.slice(REFERENCE.length);
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum) return schema.enum.map(literal).join(' | ');
-  if (schema.allOf) return schema.allOf.map((part) => grouped(typeOf(part, indent))).join(' & ');
   const union = schema.anyOf ?? schema.oneOf;
   if (union) return union.map((part) => grouped(typeOf(part, indent))).join(' | ');
   const types = [schema.type ?? []].flat().map((type) => {
@@ -159,10 +157,7 @@ export function clientTypes({ paths, components: { schemas } }: DocumentedApi): 
   const refusals = responses.flatMap(([status, { content }]) =>
     isSuccess(status) ? [] : schemasIn(content),
   );
-  const codes = new Set([
-    ...codesIn(refusals),
-    ...[...reached(refusals, schemas)].flatMap((name) => codesIn(schemas[name])),
-  ]);
+  const codes = new Set([...reached(refusals, schemas)].flatMap((name) => codesIn(schemas[name])));
 
   const types = [...reached(bodies, schemas)].sort().map((name) => {
     const schema = schemas[name] ?? {};

@@ -3,11 +3,8 @@ import { clientTypes, type DocumentedApi } from '../../tools/client-types.ts';
 
 const json = (schema: object) => ({ content: { 'application/json': { schema } } });
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-const codes = (...values: string[]) => ({
-  allOf: [
-    reference('ApiError'),
-    { properties: { error: { properties: { code: { type: 'string', enum: values } } } } },
-  ],
+const errorOf = (...codes: string[]) => ({
+  properties: { error: { properties: { code: { type: 'string', enum: codes } } } },
 });
 
 const document: DocumentedApi = {
@@ -20,18 +17,19 @@ const document: DocumentedApi = {
           { name: 'kind', in: 'query', required: true, schema: { type: 'string' } },
           { name: 'thingId', in: 'path', required: true, schema: { type: 'string' } },
         ],
-        responses: { 200: json(reference('Thing')), 400: json(codes('VALIDATION_FAILED')) },
+        responses: { 200: json(reference('Thing')), 400: json(reference('RefusedError')) },
       },
       post: {
         operationId: 'createThing',
         requestBody: json(reference('ThingCreate')),
-        responses: { 201: json(reference('Thing')), 409: json(codes('IN_USE', 'VALIDATION_FAILED')) },
+        responses: { 201: json(reference('Thing')), 409: json(reference('InUseError')) },
       },
     },
   },
   components: {
     schemas: {
-      ApiError: { type: 'object', properties: { error: { type: 'object', properties: {} } } },
+      RefusedError: errorOf('VALIDATION_FAILED'),
+      InUseError: errorOf('IN_USE', 'VALIDATION_FAILED'),
       Thing: {
         type: 'object',
         description: 'What it is.',

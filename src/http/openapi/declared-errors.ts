@@ -140,32 +140,61 @@ export function exampleOfError(code: ErrorCode): ErrorBody {
   return errorBody(new ApiError(code, message, details && { details }));
 }
 
-const DetailSchema = z.object({
-  path: z.string().describe('Where it is: `body.contacts[0].identifierValue`, `query.limit`.'),
-  message: z.string().optional().describe('What is wrong there (VALIDATION_FAILED).'),
-  customerId: z
-    .string()
-    .optional()
-    .describe('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
-});
+/** These belong to what only the dashboard has. */
+const OF_THE_DASHBOARD: readonly ErrorCode[] = [
+  'ORGANIZATION_NOT_FOUND',
+  'API_KEY_NOT_FOUND',
+  'TEAM_MEMBER_NOT_FOUND',
+  'PIPELINE_STAGE_NOT_FOUND',
+  'QUOTE_ATTACHMENT_NOT_FOUND',
+  'API_KEY_INACTIVE',
+  'CATALOG_PRODUCT_NOT_ARCHIVED',
+];
 
-const ApiErrorBody = z
+const Detail = z
   .object({
+    path: z.string().describe('Where it is: `body.contacts[0].identifierValue`, `query.limit`.'),
+    message: z.string().optional().describe('What is wrong there (VALIDATION_FAILED).'),
+    customerId: z
+      .string()
+      .optional()
+      .describe('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
+  })
+  .meta({ id: 'ApiErrorDetail', description: 'One fault of the request, or one contact that is taken.' });
+
+const bodyWith = (codes: readonly ErrorCode[]) =>
+  z.object({
     error: z
       .object({
-        code: z
-          .enum(errorCodes)
-          .describe('Stable: branch on this. Each status of an operation says which of these it can have.'),
+        code: z.enum(codes).describe('Stable: branch on this.'),
         message: z.string().describe('For people; may change.'),
-        details: z.array(DetailSchema).optional().describe('Every fault of the request, at most 20.'),
+        details: z.array(Detail).optional().describe('Every fault of the request, at most 20.'),
       })
       .describe('What went wrong.'),
-  })
-  .meta({
-    id: 'ApiError',
-    description: 'The body of every answer other than success.',
-    examples: [exampleOfError('VALIDATION_FAILED')],
   });
+
+/** Of a status that the contract declares, and the operation has no code for. */
+const ApiErrorBody = bodyWith(errorCodes.filter((code) => !OF_THE_DASHBOARD.includes(code))).meta({
+  id: 'ApiError',
+  description: 'The body of every answer other than success.',
+  examples: [exampleOfError('VALIDATION_FAILED')],
+});
+
+/** `CUSTOMER_NOT_FOUND` becomes `CustomerNotFound`. Every POST can answer both codes of idempotency, which have one name. */
+const nameOf = (code: ErrorCode): string =>
+  (code.startsWith('IDEMPOTENCY_') ? 'IDEMPOTENCY' : code)
+    .toLowerCase()
+    .replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+
+const kinds = new Map<string, z.ZodType>();
+
+/** The body with these codes. It has a name: generators make a type of each schema without one, again at every place. */
+function kindOf(codes: readonly ErrorCode[]): z.ZodType {
+  const id = `${[...new Set(codes.map(nameOf))].join('Or')}Error`;
+  const kind = kinds.get(id) ?? bodyWith(codes).meta({ id, description: `An error: ${codes.join(', ')}.` });
+  kinds.set(id, kind);
+  return kind;
+}
 
 /** One response of a route beside its successes: the codes of one status. */
 export type OwnErrors = { codes: ErrorCode[] };
@@ -190,8 +219,7 @@ function response(status: number, codes: ErrorCode[]) {
     );
   }
   const meanings = codes.map((code) => `\`${code}\`: ${CODES[code].meaning}`);
-  const only = z.object({ error: z.object({ code: z.enum(codes) }) });
-  return json(meanings.join('\n\n'), z.intersection(ApiErrorBody, only));
+  return json(meanings.join('\n\n'), kindOf(codes));
 }
 
 /** The schema of a route with every error that its operation declares, for the document. */

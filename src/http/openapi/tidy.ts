@@ -68,6 +68,8 @@ function quiet(schema: Schema): Schema {
   };
 }
 
+type ErrorProperties = { error?: { properties: { code: { enum: ErrorCode[] } } } };
+
 const REFERENCE = '#/components/schemas/';
 
 function referenced(value: unknown, found: Set<string>, schemas: Record<string, Schema>): Set<string> {
@@ -101,58 +103,74 @@ function untwin(document: OpenApiDocument): OpenApiDocument {
   return { ...renamed, components: { ...renamed.components, schemas: Object.fromEntries(kept) } };
 }
 
-const header = (description: string, type = 'string') => ({ description, schema: { type } });
+const header = (description: string, example: string | number) => ({
+  description,
+  schema: { type: typeof example === 'number' ? 'integer' : 'string' },
+  example,
+});
+
+const ETAG = '"kq3v0Zb1mXw7T2yJcR8n5w"';
 
 const HEADERS = {
   'X-Request-Id': header(
     'Names this request in the log; a client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
+    '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17',
   ),
   'X-Ignored-Parameters': header(
     'Names in the request that have no effect. `Prefer: handling=strict` refuses them instead.',
+    'sort, body.nickname',
   ),
   'RateLimit-Policy': header(
-    'The limit of this key and its window, as in the IETF draft: `"default";q=6000;w=60`.',
+    'The limit of this key and its window, as in the IETF draft.',
+    '"default";q=6000;w=60',
   ),
-  RateLimit: header('What remains and the seconds until it is full again: `"default";r=5999;t=30`.'),
+  RateLimit: header('What remains, and the seconds until it is full again.', '"default";r=5999;t=30'),
   ETag: header(
     'Names these bytes: it changes exactly when they do. Send it as `If-None-Match` to be told that nothing changed.',
+    ETAG,
   ),
   'Idempotency-Replayed': header(
     '`true` when this is the first answer to the same request with the same `Idempotency-Key`, and nothing was done now.',
+    'true',
   ),
   'Retry-After': header(
     'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
-    'integer',
+    1,
   ),
-  'WWW-Authenticate': header('`Bearer`'),
+  'WWW-Authenticate': header('How to send the key.', 'Bearer'),
 };
 
-const headerParameter = (name: string, description: string, limits: object = {}) => ({
+const headerParameter = (name: string, description: string, example: string, limits: object = {}) => ({
   name,
   in: 'header',
   required: false,
   schema: { type: 'string', ...limits },
   description,
+  example,
 });
 
 const IF_NONE_MATCH = headerParameter(
   'If-None-Match',
   'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Such an answer does not count against the rate limit, within bounds; `*` counts.',
+  ETAG,
 );
 
 const IF_MATCH = headerParameter(
   'If-Match',
   'The `ETag` of the record as the client has read it, or several with commas between them: 412 `PRECONDITION_FAILED` if the record has changed since. `*` matches every record that exists.',
+  ETAG,
 );
 
 const IF_NOTHING = headerParameter(
   'If-None-Match',
   '`*`: the record is created, and never replaced: 412 `PRECONDITION_FAILED` if it is there already, also when it is archived.',
+  '*',
 );
 
 const IDEMPOTENCY_KEY = headerParameter(
   'Idempotency-Key',
   'A text that the client makes for this one request, and sends again with each retry: the same key and body within 24 hours get the first answer, and nothing is done twice. With another body: 409 `IDEMPOTENCY_KEY_REUSED`. A request that is refused (4xx, 503) does not use the key up.',
+  '7f1c2a9e4b6d4e0f8a3c5d7e9b1f2a4c',
   { minLength: 1, maxLength: 255 },
 );
 
@@ -231,10 +249,11 @@ function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
   }
 }
 
-/** The codes that a response of this status can have. None when the operation does not answer this status. */
-function codesOf({ allOf }: Schema): ErrorCode[] {
-  const [, only] = Array.isArray(allOf) ? allOf : [];
-  return only?.properties.error.properties.code.enum ?? [];
+/** The codes of an error's body. None for the body of a status that the operation does not answer. */
+function codesOf({ $ref }: Schema, schemas: Record<string, Schema>): ErrorCode[] {
+  if (typeof $ref !== 'string' || $ref === `${REFERENCE}ApiError`) return [];
+  const { properties } = schemas[$ref.slice(REFERENCE.length)] as { properties?: ErrorProperties };
+  return properties?.error?.properties.code.enum ?? [];
 }
 
 function withExamples(document: OpenApiDocument): OpenApiDocument {
@@ -243,7 +262,7 @@ function withExamples(document: OpenApiDocument): OpenApiDocument {
     for (const [status, { content }] of Object.entries(operation.responses)) {
       for (const media of Object.values(content ?? {})) {
         if (Number(status) < 400) media.example ??= exampleOf(media.schema, schemas);
-        const errors = codesOf(media.schema).map((code) => [code, { value: exampleOfError(code) }]);
+        const errors = codesOf(media.schema, schemas).map((code) => [code, { value: exampleOfError(code) }]);
         if (errors.length > 0) media.examples = Object.fromEntries(errors);
       }
     }
