@@ -7,7 +7,7 @@ import { parseJson } from '../src/db/sql/json.ts';
 import { errorCodes } from '../src/errors.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
-import { conversation, customer, member, opportunity, quote } from './support/records.ts';
+import { conversation, customer, member, message, opportunity, quote } from './support/records.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
 
 /** Agents over the Model Context Protocol, with the client of the official SDK over a real connection. */
@@ -63,7 +63,9 @@ describe('the tools', () => {
       const taken = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
       const names = Object.keys(tool.inputSchema.properties ?? {});
       expect(names).toEqual(expect.arrayContaining(taken.map(({ name }) => name)));
-      if (operation.requestBody === undefined) expect(names).toHaveLength(taken.length);
+      const reads = method === 'GET';
+      expect(names.includes('fields')).toBe(reads);
+      if (operation.requestBody === undefined) expect(names).toHaveLength(taken.length + Number(reads));
       // Many models follow no reference.
       expect(JSON.stringify(tool.inputSchema)).not.toContain('$ref');
     }
@@ -211,6 +213,7 @@ describe('arguments, walked over all tools', () => {
     const { id: opportunityId } = await opportunity(agency);
     const { id: quoteId } = await quote(agency, { opportunityId });
     const { id: conversationId } = await conversation(agency);
+    await message(agency, conversationId);
     await member(agency);
     const { body: product } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
     const { id: customerId } = await customer(agency);
@@ -236,6 +239,7 @@ describe('arguments, walked over all tools', () => {
     expect(walk.flatMap(({ given }) => Object.values(given()))).not.toContain(undefined);
     // What archives comes last.
     return {
+      agency,
       client,
       walk: walk.sort((a, b) => Number(/^archive/.test(a.name)) - Number(/^archive/.test(b.name))),
     };
@@ -284,6 +288,39 @@ describe('arguments, walked over all tools', () => {
         }
       }
     }
+  });
+
+  test('fields cut each record of every reading tool to them and its id, and /v1 answers whole', async () => {
+    const { agency, client, walk } = await furnished();
+    for (const { name, properties, given } of walk.filter(({ properties }) => 'fields' in properties)) {
+      const { body: whole } = await call(client, name, given());
+      const names = (properties.fields as { items: { enum: string[] } }).items.enum;
+      const records = (body: { data?: object[] }) => body.data ?? [body];
+      for (const record of records(whole)) expect(Object.keys(record), name).toEqual(names);
+      const fields = names.filter((_, index) => index % 2 === 1);
+      for (const some of [fields, [], names]) {
+        const { isError, body } = await call(client, name, { ...given(), fields: some });
+        expect(isError, name).toBe(false);
+        const kept = names.filter((one) => one === 'id' || some.includes(one));
+        const cut = records(whole).map((record) =>
+          Object.fromEntries(Object.entries(record).filter(([field]) => kept.includes(field))),
+        );
+        expect(body, name).toEqual(whole.data ? { ...whole, data: cut } : cut[0]);
+      }
+      const wrong = { fields: [names[1]?.slice(0, -1), 'nobody has it', 5] };
+      const { body } = await call(client, name, { ...given(), ...wrong });
+      expect(body.error.details, name).toEqual([
+        { path: 'fields[0]', message: `is not a known name (did you mean ${names[1]}?)` },
+        { path: 'fields[1]', message: 'is not a known name' },
+        { path: 'fields[2]', message: 'must be a string' },
+      ]);
+      const many = await call(client, name, { ...given(), fields: [...names, ...names] });
+      expect(many.body.error.details, name).toEqual([
+        { path: 'fields', message: `must be a list of at most ${names.length} names of fields` },
+      ]);
+    }
+    const { status, headers } = await agency.get('/v1/team?fields=name');
+    expect([status, headers['x-ignored-parameters']]).toEqual([200, 'fields']);
   });
 
   test('a misspelt one is answered with the one that is meant', async () => {

@@ -7,7 +7,7 @@ import { ApiError, type ErrorBody, errorBody, validationFailed } from '../errors
 import { callerOf } from '../http/caller.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
 import { INNER } from '../http/load/inner.ts';
-import { type ApiDocument, type OperationTool, toolsOf } from './tools.ts';
+import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts';
 
 /**
  * The Model Context Protocol at /mcp: streamable HTTP without sessions. Each call of a tool is a request to a route of
@@ -26,6 +26,7 @@ const { name, version } = JSON.parse(
 
 const INSTRUCTIONS = `The records of one travel agency: products, customers, opportunities, conversations, quotes and team.
 Lists have pages: another one exists while offset plus limit is below total. Search with query before you walk through a list.
+With fields you get of each record only what you need: answers are long without it.
 An error has a code and a message that says what to change.`;
 
 /** One message of JSON-RPC, as the transport reads it. */
@@ -106,7 +107,7 @@ async function startProtocol({ app, canWrite }: McpOptions) {
   }
 
   async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {
-    const { method, url, headers, body } = one.toRequest(given);
+    const { method, url, headers, body, fields } = one.toRequest(given);
     const answer = await app.inject({
       method: method as 'GET',
       url,
@@ -116,7 +117,8 @@ async function startProtocol({ app, canWrite }: McpOptions) {
       ...(body && { payload: body }),
     });
     if (answer.statusCode >= 400) return refused(one.explain(answer.json<ErrorBody>()));
-    return { content: [{ type: 'text' as const, text: answer.body }], isError: false };
+    const text = fields ? cutTo(fields, answer.body) : answer.body;
+    return { content: [{ type: 'text' as const, text }], isError: false };
   }
 
   const server = new sdk.Server(

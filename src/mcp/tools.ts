@@ -13,6 +13,7 @@ type Operation = {
   description: string;
   parameters?: { name: string; in: string; required: boolean; description: string; schema: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
 };
 
 export type ApiDocument = {
@@ -36,7 +37,14 @@ type Tool = {
 type Arguments = Record<string, unknown>;
 
 /** The request that a call of a tool is. */
-type CallRequest = { method: string; url: string; headers: Record<string, string>; body?: Arguments };
+type CallRequest = {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body?: Arguments;
+  /** What each record of the answer is cut to; undefined for all of it. */
+  fields?: readonly string[];
+};
 
 /** A tool, and what a call of it means. */
 export type OperationTool = {
@@ -74,11 +82,55 @@ const CREATE_ONCE_SCHEMA: Schema = {
     'A text that you make for this one record, and repeat when you do not know whether the call before did it: the same key and arguments within 24 hours make one record.',
 };
 
+/** Names the fields of a record that an agent needs. The answers of /v1 stay whole. */
+const FIELDS = 'fields';
+
+const fieldsSchema = (names: readonly string[]): Schema => ({
+  type: 'array',
+  items: { type: 'string', enum: names },
+  description: 'The fields of each record that you need, beside its id. Leave it out for all of them.',
+});
+
+/** The names of the fields that a record of the answer has; of each record, where it is a list. */
+function recordFieldsOf({ responses }: Operation, schemas: Record<string, Schema>): string[] {
+  type Answer = { properties: Record<string, Schema> };
+  const answer = inlined(responses[200]?.content?.['application/json']?.schema, schemas) as Answer;
+  const { items = answer } = answer.properties.data ?? {};
+  return Object.keys((items as Answer).properties);
+}
+
+/** What a list of fields cannot be. It is read no further than a list without repetitions is long. */
+function fieldsFaults(value: unknown, names: readonly string[]): Fault[] {
+  if (!Array.isArray(value) || value.length > names.length)
+    return [{ path: FIELDS, message: `must be a list of at most ${names.length} names of fields` }];
+  return value.flatMap((name: unknown, index): Fault[] => {
+    const path = `${FIELDS}[${index}]`;
+    if (typeof name !== 'string') return [{ path, message: 'must be a string' }];
+    return names.includes(name) ? [] : [unknownName(path, name.slice(0, 100), names)];
+  });
+}
+
+type Row = Record<string, unknown>;
+
+/** The body of an answer with these fields of each record, and its id. */
+export function cutTo(fields: readonly string[], body: string): string {
+  const kept = new Set(['id', ...fields]);
+  const cut = (record: Row): Row =>
+    Object.fromEntries(Object.entries(record).filter(([name]) => kept.has(name)));
+  const answer = JSON.parse(body) as Row & { data?: Row[] };
+  return JSON.stringify(answer.data ? { ...answer, data: answer.data.map(cut) } : cut(answer));
+}
+
 /** The arguments of an operation's path and query. */
 const urlArgumentsOf = ({ parameters = [] }: Operation) =>
   parameters.filter((parameter) => parameter.in !== 'header');
 
-function inputOf(method: string, operation: Operation, schemas: Record<string, Schema>): Tool['inputSchema'] {
+function inputOf(
+  method: string,
+  operation: Operation,
+  schemas: Record<string, Schema>,
+  recordFields: readonly string[] | undefined,
+): Tool['inputSchema'] {
   const parameters = urlArgumentsOf(operation);
   const body = inlined(operation.requestBody?.content['application/json']?.schema ?? {}, schemas) as {
     properties?: Record<string, Schema>;
@@ -92,6 +144,7 @@ function inputOf(method: string, operation: Operation, schemas: Record<string, S
       ),
       ...body.properties,
       ...(method === 'post' && { [CREATE_ONCE]: CREATE_ONCE_SCHEMA }),
+      ...(recordFields && { [FIELDS]: fieldsSchema(recordFields) }),
     },
     required: [
       ...parameters.filter(({ required }) => required).map(({ name }) => name),
@@ -120,10 +173,12 @@ const meant = ({ properties }: Tool['inputSchema'], given: Arguments): Arguments
 /**
  * What no request can be made of. When there is nothing, the route judges, which knows more.
  * @param asText the arguments that become text
+ * @param recordFields what a record of the answer has, where the tool takes `fields`
  */
 function faultsOf(
   { properties, required }: Tool['inputSchema'],
   asText: readonly string[],
+  recordFields: readonly string[] | undefined,
   given: Arguments,
 ): Fault[] {
   const faults = [
@@ -134,6 +189,7 @@ function faultsOf(
       const message = path in given ? textFault(properties[path] ?? {}, given[path]) : undefined;
       return message === undefined ? [] : [{ path, message }];
     }),
+    ...(recordFields && given[FIELDS] !== undefined ? fieldsFaults(given[FIELDS], recordFields) : []),
   ];
   if (faults.length === 0) return faults;
   const names = Object.keys(properties);
@@ -189,7 +245,8 @@ function toolOf(
   operation: Operation,
   schemas: Record<string, Schema>,
 ): OperationTool {
-  const inputSchema = inputOf(method, operation, schemas);
+  const recordFields = method === 'get' ? recordFieldsOf(operation, schemas) : undefined;
+  const inputSchema = inputOf(method, operation, schemas, recordFields);
   const names = Object.keys(inputSchema.properties);
   const asText = [...urlArgumentsOf(operation).map(({ name }) => name), CREATE_ONCE].filter((name) =>
     names.includes(name),
@@ -210,9 +267,12 @@ function toolOf(
     },
     toRequest(given) {
       const sent = meant(inputSchema, given);
-      const faults = faultsOf(inputSchema, asText, sent);
+      const faults = faultsOf(inputSchema, asText, recordFields, sent);
       if (faults.length > 0) throw validationFailed(faults);
-      return requestOf(method.toUpperCase(), path, operation.requestBody !== undefined, sent);
+      const hasBody = operation.requestBody !== undefined;
+      if (!recordFields) return requestOf(method.toUpperCase(), path, hasBody, sent);
+      const { [FIELDS]: fields, ...others } = sent as Arguments & { [FIELDS]?: string[] };
+      return { ...requestOf(method.toUpperCase(), path, hasBody, others), ...(fields && { fields }) };
     },
     explain: (error) => explained(error, names),
   };
