@@ -58,8 +58,8 @@ const storeFiles = (
     ),
   );
 
-export async function loadAgency(db: Queries, storage: FileStorage): Promise<OrganizationScope> {
-  const scope = await open(db, 'Rutas del Sur Viajes', 1_470);
+/** Fills an organization that has no records with those of the agency. */
+export async function fillAgency(scope: OrganizationScope, storage: FileStorage): Promise<void> {
   const agency = {
     products: demoProducts(),
     customers: demoCustomers(),
@@ -91,6 +91,11 @@ export async function loadAgency(db: Queries, storage: FileStorage): Promise<Org
   for (const { quoteId, file, description } of await files) {
     await recordAttachment(scope, quoteId, file, description);
   }
+}
+
+export async function loadAgency(db: Queries, storage: FileStorage): Promise<OrganizationScope> {
+  const scope = await open(db, 'Rutas del Sur Viajes', 1_470);
+  await fillAgency(scope, storage);
   return scope;
 }
 

@@ -1,11 +1,16 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Chance, ids and dates of the demo: the same at every load, and of one record whatever the others are. */
+/** Chance, ids and dates of the demo: of one record whatever the others are. Only dates differ from one load to another. */
 
-/** The day on which the demo's story is told; every date in it is counted back or forth from here. */
-const TODAY = Date.parse('2026-11-01T15:00:00Z');
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The hour of the load. Every date is counted back or forth from here, so that "this week" is never empty. */
+const NOW = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+
+/** What stands for that hour in ids: they are the same at every load, and documents name them. */
+const NOW_OF_IDS = Date.parse('2026-11-01T15:00:00Z');
 
 export type Random = {
   /** A whole number, both ends included. */
@@ -37,8 +42,8 @@ export function at<Item>(items: readonly Item[], index: number): Item {
   return item;
 }
 
-/** A moment that many days before the demo's today; negative ones lie ahead. */
-export const daysAgo = (days: number): Date => new Date(TODAY - days * DAY_MS);
+/** A moment that many days before the load; negative ones lie ahead. */
+export const daysAgo = (days: number): Date => new Date(NOW - days * DAY_MS);
 
 export const plusMinutes = (moment: Date, minutes: number): Date =>
   new Date(moment.getTime() + minutes * 60_000);
@@ -50,9 +55,9 @@ export const daysBetween = (earlier: Date, later: Date): number =>
 
 export const calendarDate = (moment: Date): string => moment.toISOString().slice(0, 10);
 
-/** A UUIDv7 whose time is the moment and whose other bits come from the name. */
+/** A UUIDv7 whose time is the moment, on the calendar of the ids, and whose other bits come from the name. */
 export function idOf(name: string, moment: Date): string {
-  const time = moment.getTime().toString(16).padStart(12, '0');
+  const time = (moment.getTime() - NOW + NOW_OF_IDS).toString(16).padStart(12, '0');
   const bits = hash('sha256', name);
   const variant = '89ab'.charAt(Number.parseInt(bits.charAt(3), 16) % 4);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${bits.slice(0, 3)}-${variant}${bits.slice(4, 7)}-${bits.slice(8, 20)}`;

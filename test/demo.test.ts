@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { demoConversations } from '../demo/conversations.ts';
 import { demoCustomers } from '../demo/customers.ts';
+import { fillOrganization } from '../demo/fill.ts';
 import { loadDemo } from '../demo/load.ts';
 import { demoProducts } from '../demo/products.ts';
 import { demoOpportunities, demoQuotes } from '../demo/sales.ts';
@@ -19,6 +22,7 @@ import { parseJson } from '../src/db/sql/json.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { hashKey } from '../src/keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../src/keys/repository.ts';
+import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
 
 type Row = Record<string, unknown>;
@@ -259,7 +263,7 @@ describe('the agency', () => {
     }
   });
 
-  test('fills every blank, and says nothing that lies after the day of its story', () => {
+  test('fills every blank, and says nothing that lies after its load', () => {
     const { opportunities, conversations, quotes } = made();
     expect(JSON.stringify([opportunities, conversations, quotes])).not.toMatch(/undefined|NaN|\{\w+\}/);
     const moments = [
@@ -268,7 +272,24 @@ describe('the agency', () => {
       ...conversations.flatMap(({ messages }) => messages.map(({ createdAt }) => createdAt)),
     ];
     expect(moments.length).toBeGreaterThan(2_000);
-    expect(moments.filter((moment) => moment && moment > '2026-11-02')).toEqual([]);
+    const now = new Date().toISOString();
+    expect(moments.filter((moment) => moment && moment > now)).toEqual([]);
+  });
+
+  test('has a week that is not empty, and departures that lie ahead', async () => {
+    const weekAgo = new Date(Date.now() - 7 * 86_400_000).toISOString();
+    const fields: [path: string, field: string, since: string][] = [
+      ['/v1/conversations', 'lastMessageAt', weekAgo],
+      ['/v1/opportunities', 'lastActivityAt', weekAgo],
+      ['/v1/quotes', 'publishedAt', weekAgo],
+      ['/v1/quotes', 'lastOpenedAt', weekAgo],
+      ['/v1/opportunities', 'checkInDate', new Date().toISOString()],
+      ['/v1/catalog/products', 'validUntil', new Date().toISOString()],
+    ];
+    for (const [path, field, since] of fields) {
+      const rows = (await all(client, path)).filter((row) => row[field] && String(row[field]) > since);
+      expect(rows.length, field).toBeGreaterThan(1);
+    }
   });
 });
 
@@ -375,5 +396,85 @@ describe('loading', () => {
     } finally {
       await service.close();
     }
+  });
+});
+
+describe('npm run demo', () => {
+  let another: Service;
+  beforeAll(async () => {
+    another = await startService();
+  });
+  afterAll(() => another?.close());
+
+  /** How many rows each table has of the organization, and its counts. */
+  async function rowsOf({ query }: Service, id: string): Promise<Row[]> {
+    const found = await query<{ name: string }>(
+      `select table_name as name from information_schema.columns
+        where table_schema = 'public' and column_name = 'organization_id' and table_name not in ('api_keys', 'live_counts')
+        order by table_name`,
+    );
+    expect(found.length).toBeGreaterThan(tables.length);
+    const counts = found.map(
+      ({ name }) => `select '${name}' as name, count(*) from ${name} where organization_id = $1`,
+    );
+    const live = 'select resource, sum(live) from live_counts where organization_id = $1 group by resource';
+    return query(`${[...counts, live].join(' union all ')} order by name`, [id]);
+  }
+
+  test('fills an organization of any database, and makes it anew when told so, whatever came since', async () => {
+    const { id: organizationId, ...agency } = await another.agency('Trial');
+    const fill = (reset: boolean) => fillOrganization({ ...another, organizationId, reset });
+    expect(await fill(false)).toBe('done');
+    const filled = await rowsOf(another, organizationId);
+    for (const path of ['/v1/customers', '/v1/quotes', '/v1/conversations']) {
+      const ids = (await all(agency, path)).map(({ id }) => id).sort();
+      expect(ids, path).toEqual((await all(client, path)).map(({ id }) => id).sort());
+    }
+
+    const contacts = [{ identifierType: 'web', identifierValue: 'came since' }];
+    await agency.post('/v1/customers', { contacts }, { headers: { 'idempotency-key': 'x' } });
+    const { data } = (await agency.get('/v1/catalog/products?limit=1')).body;
+    await agency.delete(`/v1/catalog/products/${data[0].id}`);
+    const used = await rowsOf(another, organizationId);
+    expect(used).not.toEqual(filled);
+    expect(await fill(false)).toBe('filled');
+    expect(await rowsOf(another, organizationId)).toEqual(used);
+
+    const others = await rowsOf(another, (await another.agency()).id);
+    expect(await fill(true)).toBe('done');
+    expect(await rowsOf(another, organizationId)).toEqual(filled);
+    expect((await agency.get(`/v1/catalog/products/${data[0].id}`)).status).toBe(200);
+    expect((await agency.get('/v1/customers?query=came%20since')).body.pagination.total).toBe(0);
+    expect(others.every(({ count }) => count === '0')).toBe(true);
+  });
+
+  test('leaves an organization alone that has records of its own', async () => {
+    const { id: organizationId, ...agency } = await another.agency('Somebody');
+    await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
+    const before = await stored(another);
+    for (const reset of [false, true])
+      expect(await fillOrganization({ ...another, organizationId, reset })).toBe('used');
+    expect(await stored(another)).toEqual(before);
+  });
+
+  test('says what it did, or in one line why it did nothing', async () => {
+    const { id } = await another.agency('Trial of the command');
+    const run = (...options: string[]) =>
+      promisify(execFile)(process.execPath, ['--import', './src/runtime.js', 'src/cli/demo.ts', ...options], {
+        env: { DATABASE_URL: another.url, DATA_DIR: another.dataDir, ...PROGRAM },
+      });
+    expect((await run('--organization', id)).stdout).toBe(
+      'The organization has the records of the demo agency, and no others.\n',
+    );
+    for (const [options, words] of [
+      [['--organization', id], /^The organization has the demo already; --reset makes it anew.*\n$/],
+      [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
+      [['--reset'], /^--organization is missing\.\n\nUsage: npm run demo /],
+    ] as const)
+      await expect(run(...options)).rejects.toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(words),
+      });
   });
 });

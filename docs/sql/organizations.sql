@@ -45,6 +45,95 @@ from
       organizations.id = $id
   ) item;
 
+-- organizations.has_records
+-- $1 organizationId
+-- a custom plan at each run
+select
+  exists (
+    select
+    from
+      quote_attachments
+    where
+      quote_attachments.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      quotes
+    where
+      quotes.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      whatsapp_messages
+    where
+      whatsapp_messages.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      channel_messages
+    where
+      channel_messages.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      conversations
+    where
+      conversations.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      opportunities
+    where
+      opportunities.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      customer_contacts
+    where
+      customer_contacts.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      customers
+    where
+      customers.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      product_variants
+    where
+      product_variants.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      products
+    where
+      products.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      pipeline_stages
+    where
+      pipeline_stages.organization_id = $organizationId
+  )
+  or exists (
+    select
+    from
+      team_members
+    where
+      team_members.organization_id = $organizationId
+  ) as found;
+
 -- organizations.list
 -- $1 limit, $2 offset
 select

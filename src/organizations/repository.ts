@@ -1,14 +1,30 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, getTableName, sql } from 'drizzle-orm';
 import type { Page } from '../db/define/list.ts';
 import type { Database } from '../db/run/client.ts';
 import type { Caller, Queries } from '../db/run/queries.ts';
 import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
-import { organizations } from '../db/schema/index.ts';
+import {
+  channelMessages,
+  conversations,
+  customerContacts,
+  customers,
+  idempotencyKeys,
+  liveCounts,
+  opportunities,
+  organizations,
+  pipelineStages,
+  products,
+  productVariants,
+  quoteAttachments,
+  quotes,
+  teamMembers,
+  whatsappMessages,
+} from '../db/schema/index.ts';
 import { builder, named } from '../db/sql/builder.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { type Json, jsonRows } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+import { type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
 import { type ApiError, notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
 
@@ -91,4 +107,50 @@ export async function listOrganizations(
   const [row] = await db.read(listStatement, query);
   if (!row) throw new Error('Listing organizations returned no row.');
   return row.body;
+}
+
+/** The tables of an organization's records, each before those that it refers to. What goes with its record is not here. */
+const RECORDS = [
+  quoteAttachments,
+  quotes,
+  whatsappMessages,
+  channelMessages,
+  conversations,
+  opportunities,
+  customerContacts,
+  customers,
+  productVariants,
+  products,
+  pipelineStages,
+  teamMembers,
+];
+
+const hasRecordsStatement = unprepared(
+  'organizations.has_records',
+  ($: Params<{ organizationId: string }>) => {
+    const parts = RECORDS.map(
+      (table) => sql`exists (select from ${table} where ${eq(table.organizationId, $.organizationId)})`,
+    );
+    return sql<{ found: boolean }>`select ${sql.join(parts, sql` or `)} as found`;
+  },
+);
+
+/** Whether the organization has a record of any kind, archived ones too. */
+export async function hasRecords({ db, organizationId }: OrganizationScope): Promise<boolean> {
+  const [row] = await db.read(hasRecordsStatement, { organizationId });
+  return row?.found === true;
+}
+
+const clearStatements = [...RECORDS, liveCounts, idempotencyKeys].map((table) =>
+  unprepared(
+    `organizations.clear_${getTableName(table)}`,
+    ($: Params<{ organizationId: string }>) =>
+      sql`delete from ${table} where ${eq(table.organizationId, $.organizationId)}`,
+    { isVariant: true },
+  ),
+);
+
+/** Removes all records of the organization, and what is kept of its requests. Its keys stay. */
+export async function clearOrganization({ db, organizationId }: OrganizationScope): Promise<void> {
+  await db.writeTogether(clearStatements.map((statement) => step(statement, { organizationId })));
 }

@@ -1,0 +1,45 @@
+import type { Database } from '../src/db/run/client.ts';
+import { type OrganizationScope, scopeTo } from '../src/db/run/scope.ts';
+import { parseJson } from '../src/db/sql/json.ts';
+import type { FileStorage } from '../src/files/storage.ts';
+import { clearOrganization, hasRecords } from '../src/organizations/repository.ts';
+import { listTeamMembers } from '../src/team/repository.ts';
+import { fillAgency } from './agencies.ts';
+import { demoTeam } from './team.ts';
+
+export type FillOptions = {
+  db: Database;
+  storage: FileStorage;
+  organizationId: string;
+  /** Removes all records first, if this filled the organization before. */
+  reset: boolean;
+};
+
+/** Whether the organization was filled with the demo before: one of its members is there, and the oldest come first. */
+async function wasFilled(scope: OrganizationScope): Promise<boolean> {
+  const { data } = parseJson(await listTeamMembers(scope, { limit: 100, offset: 0 }));
+  const members = new Set(demoTeam().map(({ id }) => id));
+  return data.some(({ id }) => members.has(id));
+}
+
+/**
+ * Fills an organization with the records of the demo agency, all of them or none. Its keys stay. Files of attachments that
+ * are removed stay until the next sweep.
+ * @returns why nothing was done: `filled`, it has the demo already; `used`, it has other records, which nothing removes
+ */
+export const fillOrganization = ({
+  db,
+  storage,
+  organizationId,
+  reset,
+}: FillOptions): Promise<'done' | 'filled' | 'used'> =>
+  db.transaction(async (filling) => {
+    const scope = scopeTo({ for: () => filling }, organizationId);
+    if (await hasRecords(scope)) {
+      if (!(await wasFilled(scope))) return 'used';
+      if (!reset) return 'filled';
+      await clearOrganization(scope);
+    }
+    await fillAgency(scope, storage);
+    return 'done';
+  });

@@ -1,0 +1,50 @@
+import { parseArgs } from 'node:util';
+import { readConfig } from '../config.ts';
+import type { Database } from '../db/run/client.ts';
+import { openFiles } from '../files/open.ts';
+import { scopeOf } from '../organizations/repository.ts';
+import { runCommand, UsageError } from './database.ts';
+
+const USAGE = `Usage: npm run demo -- --organization ID [--reset]
+
+Fills an organization that has no records with those of the demo agency. With --reset, one that was filled like this
+before loses all its records first, whoever made them. Its keys stay. An organization with other records is left alone.`;
+
+type Options = { organization: string; reset: boolean };
+
+function parse(): Options {
+  try {
+    const { values } = parseArgs({
+      options: { organization: { type: 'string' }, reset: { type: 'boolean', default: false } },
+    });
+    const { organization, reset } = values;
+    if (!organization) throw new Error('--organization is missing.');
+    return { organization, reset };
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\n\n${USAGE}`);
+  }
+}
+
+async function fill(db: Database, { organization, reset }: Options): Promise<void> {
+  // The image does not contain the demo: there this is the fault of the command, in one line.
+  const { fillOrganization } = await import('../../demo/fill.ts');
+  const { organizationId } = await scopeOf(db, organization);
+  const { storage, close } = await openFiles(readConfig(), '');
+  const outcome = await fillOrganization({ db, storage, organizationId, reset }).finally(close);
+  if (outcome === 'used')
+    throw new UsageError('The organization has records that are not of the demo; nothing was changed.');
+  if (outcome === 'filled')
+    throw new UsageError(
+      'The organization has the demo already; --reset makes it anew, and removes all else.',
+    );
+  console.log('The organization has the records of the demo agency, and no others.');
+}
+
+try {
+  const options = parse();
+  await runCommand((db) => fill(db, options));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
