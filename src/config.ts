@@ -51,7 +51,7 @@ export const Environment = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
     .optional()
     .describe(
-      'The same database without a transaction pooler, for migrations and notifications. Default: `DATABASE_URL`.',
+      'The same database without a transaction pooler, for migrations and the locks of jobs. Default: `DATABASE_URL`.',
     ),
   DATABASE_POOL_SIZE: integer(1, 1_000)
     .default(16)

@@ -72,7 +72,7 @@ async function start(config: Config): Promise<void> {
     onConnectionError,
   });
   closing(db.close);
-  const keys = openKeyCache({ db, url: directUrl, logger });
+  const keys = openKeyCache({ db, logger });
   closing(keys.close);
 
   const files = await openFiles(config, publicUrl);

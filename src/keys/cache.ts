@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import pg from 'pg';
 import { LruMap } from 'toad-cache';
 import type { Queries } from '../db/run/queries.ts';
 import { REFUSALS } from '../errors.ts';
 import { hashKey } from './api-key.ts';
-import { findKeys, KEY_CHANNEL, type KnownKey, saveKeyUsage, sendBeat, usageName } from './repository.ts';
+import { findKeys, type KnownKey, saveKeyUsage, usageName } from './repository.ts';
 
-/** Answers whose key it is, from memory where that is safe. */
+/** Answers whose key it is, from memory for less than a second. */
 export type KeyCache = {
   /** The live key, or undefined for one that is unknown, expired or revoked. A promise only when it had to ask. */
   find: (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
@@ -19,28 +16,22 @@ export type KeyCache = {
 
 export type KeyCacheOptions = {
   db: Queries;
-  /** A direct connection to the database: LISTEN means nothing behind a transaction pooler. */
-  url: string;
   logger: FastifyBaseLogger;
+  /** Milliseconds, of a clock that never goes back. */
   now?: () => number;
+  /** Milliseconds since 1970, for the time that a key was used. */
+  date?: () => number;
   /** Keys that are remembered at most; the ones longest unused go first. */
   capacity?: number;
 };
 
-/**
- * What is in memory is used for this long after the channel last proved that it is open: a lost channel lengthens a
- * key's life by no more. The rest of the promised second is PostgreSQL's, to tell of a change.
- */
-const TRUST_MS = 900;
-const HEARTBEAT_MS = 400;
-/** A silent channel is given up by this timer too: a clock that is set back must not prolong the trust. */
-const SILENCE_MS = TRUST_MS - HEARTBEAT_MS;
+/** A revoked key is refused within a second, everywhere. A lookup is good for this part of it; the rest is its own time. */
+const GOOD_MS = 900;
+/** Keys in use are looked up again so often, before a request would have to wait for it. */
+const REFRESH_MS = 600;
+const REFRESHED_TOGETHER = 1_000;
 const USAGE_INTERVAL_MS = 60_000;
 const CAPACITY = 10_000;
-/** A key that was changed by hand in the database, which tells nobody, is good for no longer. */
-const REMEMBER_MS = 60_000;
-/** Anybody can make well-formed keys: those that do not exist are asked for once in this time. */
-const REMEMBER_UNKNOWN_MS = 5_000;
 const ASKED_TOGETHER = 100;
 const MAX_ASKED = 1_000;
 const MAX_ASKING = 2;
@@ -50,7 +41,7 @@ const MAX_ASKING = 2;
  * that do not exist costs the database, it is two connections' work.
  * @throws Refusal when too many are asked for
  */
-function askTogether(find: (hashes: string[]) => Promise<Map<string, KnownKey>>) {
+function askTogether(lookUp: (hashes: string[]) => Promise<Map<string, KnownKey>>) {
   const asked = new Map<string, PromiseWithResolvers<KnownKey | undefined>>();
   let asking = 0;
 
@@ -59,7 +50,7 @@ function askTogether(find: (hashes: string[]) => Promise<Map<string, KnownKey>>)
       const batch = [...asked].slice(0, ASKED_TOGETHER);
       for (const [hash] of batch) asked.delete(hash);
       try {
-        const found = await find(batch.map(([hash]) => hash));
+        const found = await lookUp(batch.map(([hash]) => hash));
         for (const [hash, { resolve }] of batch) resolve(found.get(hash));
       } catch (error) {
         for (const [, { reject }] of batch) reject(error);
@@ -84,96 +75,37 @@ function askTogether(find: (hashes: string[]) => Promise<Map<string, KnownKey>>)
 }
 
 /**
- * Opens the cache. Keys are looked up once and then remembered; a change of a key is told to every instance over
- * LISTEN/NOTIFY and forgets it there, and its expiry holds by the clock. While the channel cannot be proven open, every
- * request asks the database.
+ * Opens the cache. Time alone makes it right: whatever it remembers was read from the database less than a second ago.
+ * A key that does not exist is not remembered, so that a new one works at once.
  */
 export function openKeyCache(options: KeyCacheOptions): KeyCache {
-  const { db, url, logger, now = Date.now, capacity = CAPACITY } = options;
-  const cache = new LruMap<{ key: KnownKey; until: number }>(capacity);
-  /** Until when a key is taken not to exist. */
-  const unknown = new LruMap<number>(capacity);
-  const findTogether = askTogether((hashes) => findKeys(db, hashes, now()));
+  const { db, logger, now = () => performance.now(), date = Date.now, capacity = CAPACITY } = options;
+  const memory = new LruMap<{ key: KnownKey; until: number }>(capacity);
+  /** Hashes that were found in memory since the last refresh. */
+  const inUse = new Set<string>();
   const usage = new Map<string, { key: KnownKey; at: number }>();
   const counts = { hits: 0, misses: 0 };
-  /** Grows whenever something was forgotten, so that a lookup under way then is not remembered. */
-  let changes = 0;
-  let trustedUntil = 0;
-  let closed = false;
-  let listener: pg.Client | undefined;
-  let beating: Promise<void>;
-  let timer: NodeJS.Timeout | undefined;
 
-  function forget(hash?: string): void {
-    changes += 1;
-    for (const memory of [cache, unknown]) {
-      if (hash === undefined) memory.clear();
-      else memory.delete(hash);
-    }
-  }
-
-  /** What this instance sends to itself: heard, it proves that every change before it was heard too. */
-  let beat = { text: '', heard: () => {} };
-  const isBeat = (payload = ''): boolean => payload.startsWith('beat ');
-
-  async function listen(): Promise<pg.Client> {
-    const client = new pg.Client({
-      connectionString: url,
-      connectionTimeoutMillis: 3_000,
-      query_timeout: SILENCE_MS,
-      application_name: 'travel-agency-crm-api keys',
-    });
-    client.on('error', (error) => {
-      logger.warn({ err: error }, 'the key channel was lost');
-      if (client === listener) trustedUntil = 0;
-    });
-    client.on('notification', ({ payload }) => {
-      if (payload === beat.text) beat.heard();
-      else if (!isBeat(payload)) forget(payload);
-    });
-    try {
-      await client.connect();
-      await client.query(`listen ${KEY_CHANNEL}`);
-    } catch (error) {
-      client.end().catch(() => undefined);
-      throw error;
-    }
-    forget();
-    return client;
-  }
-
-  /** Sent over the pool, because that is how changes are sent. */
-  async function hearBeat(): Promise<void> {
-    const heard = Promise.withResolvers<void>();
-    beat = { text: `beat ${randomUUID()}`, heard: heard.resolve };
-    const late = setTimeout(() => heard.reject(new Error('The key channel is silent.')), SILENCE_MS);
-    try {
-      await Promise.all([heard.promise, sendBeat(db, beat.text)]);
-    } finally {
-      clearTimeout(late);
-    }
-  }
-
-  async function heartbeat(): Promise<void> {
+  async function lookUp(hashes: readonly string[]): Promise<Map<string, KnownKey>> {
     const asked = now();
-    try {
-      listener ??= await listen();
-      await hearBeat();
-      trustedUntil = asked + TRUST_MS;
-    } catch (error) {
-      trustedUntil = 0;
-      forget();
-      const lost = listener;
-      listener = undefined;
-      if (!closed) logger.debug({ err: error }, 'the key channel is not open');
-      lost?.end().catch(() => undefined);
-    }
+    const found = await findKeys(db, hashes);
+    for (const hash of hashes) memory.delete(hash);
+    for (const [hash, { key, lifetime }] of found)
+      memory.set(hash, { key, until: asked + Math.min(GOOD_MS, lifetime) });
+    return new Map([...found].map(([hash, { key }]) => [hash, key]));
   }
 
-  function keepBeating(): void {
-    beating = heartbeat().then(() => {
-      if (!closed) timer = setTimeout(keepBeating, HEARTBEAT_MS).unref();
-    });
+  const ask = askTogether(lookUp);
+
+  async function refresh(): Promise<void> {
+    const hashes = [...inUse];
+    inUse.clear();
+    try {
+      for (let start = 0; start < hashes.length; start += REFRESHED_TOGETHER)
+        await lookUp(hashes.slice(start, start + REFRESHED_TOGETHER));
+    } catch (error) {
+      logger.debug({ err: error }, 'keys were not looked up again; the next requests do it');
+    }
   }
 
   async function saveUsage(): Promise<void> {
@@ -188,45 +120,35 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
     }
   }
 
-  function used(key: KnownKey, at: number): KnownKey {
-    usage.set(usageName(key), { key, at });
+  function used(key: KnownKey): KnownKey {
+    usage.set(usageName(key), { key, at: date() });
     return key;
   }
 
-  async function ask(hash: string, asked: number): Promise<KnownKey | undefined> {
-    const before = changes;
-    const key = await findTogether(hash);
-    if (before === changes) {
-      if (!key) unknown.set(hash, asked + REMEMBER_UNKNOWN_MS);
-      else if (now() < trustedUntil) cache.set(hash, { key, until: asked + REMEMBER_MS });
-    }
-    return key && used(key, asked);
-  }
-
-  keepBeating();
-  const saving = setInterval(saveUsage, USAGE_INTERVAL_MS).unref();
+  let refreshing: Promise<void> | undefined;
+  const refreshes = setInterval(() => {
+    refreshing ??= refresh().finally(() => {
+      refreshing = undefined;
+    });
+  }, REFRESH_MS).unref();
+  const saves = setInterval(saveUsage, USAGE_INTERVAL_MS).unref();
 
   return {
     find(key) {
       const hash = hashKey(key);
-      const at = now();
-      const known = at < trustedUntil ? cache.get(hash) : undefined;
-      if (known && at < known.until && (known.key.expiresAt === null || at < known.key.expiresAt)) {
+      const known = memory.get(hash);
+      if (known && now() < known.until) {
         counts.hits += 1;
-        return used(known.key, at);
+        inUse.add(hash);
+        return used(known.key);
       }
-      if (at < (unknown.get(hash) ?? 0)) return undefined;
       counts.misses += 1;
-      return ask(hash, at);
+      return ask(hash).then((found) => found && used(found));
     },
     stats: () => ({ ...counts }),
     async close() {
-      closed = true;
-      clearTimeout(timer);
-      clearInterval(saving);
-      await beating;
-      // A silent server would not answer the goodbye.
-      await Promise.race([listener?.end(), pause(SILENCE_MS, undefined, { ref: false })]);
+      clearInterval(refreshes);
+      clearInterval(saves);
       await saveUsage();
     },
   };

@@ -14,9 +14,6 @@ import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
 
-/** The channel on which instances tell each other whose cached key changed; the payload is the hash in hex, or a beat. */
-export const KEY_CHANNEL = 'api_keys_changed';
-
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
 
 /** What authentication knows of a key. */
@@ -25,8 +22,6 @@ export type KnownKey = {
   organizationId: OrganizationId;
   access: ApiKey['access'];
   requestsPerMinute: number | null;
-  /** Milliseconds since 1970, by the clock of this process. The database's clock may differ. */
-  expiresAt: number | null;
 };
 
 /** What a key is counted under: two organizations may have the same ids. */
@@ -52,37 +47,26 @@ const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly st
     .where(sql`${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive}`),
 );
 
-/**
- * The live keys with these hashes, by hash.
- * @param now the clock of this process: milliseconds since 1970
- */
+/** The live keys with these hashes, by hash, each with the milliseconds that it has left by the clock of the database. */
 export async function findKeys(
   db: Queries,
   hashes: readonly string[],
-  now = Date.now(),
-): Promise<Map<string, KnownKey>> {
+): Promise<Map<string, { key: KnownKey; lifetime: number }>> {
   const rows = await db.read(findStatement, { hashes: hashes.map((hash) => `\\x${hash}`) });
   return new Map(
     rows.map(({ hash, lifetime, organizationId, access, ...key }) => [
       hash,
       {
-        ...key,
-        organizationId: organizationId as OrganizationId,
-        access: access === 'write' ? 'write' : 'read',
-        expiresAt: lifetime === null ? null : now + lifetime,
+        key: {
+          ...key,
+          organizationId: organizationId as OrganizationId,
+          access: access === 'write' ? 'write' : 'read',
+        },
+        lifetime: lifetime ?? Number.POSITIVE_INFINITY,
       },
     ]),
   );
 }
-
-const beatStatement = prepared(
-  'api_keys.beat',
-  ($: Params<{ beat: string }>) =>
-    sql<{ sent: string }>`select pg_notify(${KEY_CHANNEL}::text, ${$.beat})::text as "sent"`,
-);
-
-/** Tells all who listen for changed keys something that is no hash. */
-export const sendBeat = (db: Queries, beat: string): Promise<unknown> => db.write(beatStatement, { beat });
 
 /** The organization's keys, newest first, those revoked and expired too. */
 export const listApiKeys = defineList(keyView, {
@@ -182,10 +166,11 @@ async function lockKey({ db, organizationId }: OrganizationScope, id: string) {
   return key;
 }
 
+/** Instances of the release before remember a key for a minute, unless they hear this. It goes with the next release. */
 const notifyStatement = prepared(
   'api_keys.notify',
   ($: Params<{ hash: string }>) =>
-    sql<{ told: string }>`select pg_notify(${sql.raw(`'${KEY_CHANNEL}'`)}, ${$.hash})::text as told`,
+    sql<{ told: string }>`select pg_notify('api_keys_changed', ${$.hash})::text as told`,
 );
 
 const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
@@ -193,7 +178,7 @@ const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
 );
 
 /**
- * Ends a key now, on every instance. For a key that is revoked already, the answer is the same as before.
+ * Ends a key: within a second on every instance. For a key that is revoked already, the answer is the same as before.
  * @throws API_KEY_NOT_FOUND
  */
 export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json<ApiKey>> =>

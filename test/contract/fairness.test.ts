@@ -437,7 +437,7 @@ describe('a connection whose memory is of no use any more', () => {
 });
 
 describe('keys that do not exist', () => {
-  test('in their thousands cost few queries, are asked for once, and do not harm a good one', async () => {
+  test('in their thousands cost few queries, and do not harm a good one', async () => {
     const agency = await service.agency();
     let queries = 0;
     const keys = openKeyCache({
@@ -448,31 +448,24 @@ describe('keys that do not exist', () => {
           return service.db.read(statement, values);
         },
       },
-      url: service.url,
       logger: createLogger('silent'),
       now: () => 0,
     });
     onTestFinished(keys.close);
-    // The channel is open from then on, and nothing is forgotten for its sake.
-    await expect
-      .poll(async () => {
-        await keys.find(agency.key);
-        return keys.stats().hits;
-      })
-      .toBeGreaterThan(0);
-    queries = 0;
     const made = Array.from({ length: 500 }, makeKey);
     const answers = made.map((key) => keys.find(key));
     expect((await keys.find(agency.key))?.organizationId).toBe(agency.id);
     expect(await Promise.all(answers)).toEqual(new Array(500).fill(undefined));
     expect(queries).toBeLessThanOrEqual(6);
-    const before = queries;
-    for (const key of made) expect(await keys.find(key)).toBeUndefined();
-    expect(queries).toBe(before);
+
+    queries = 0;
+    const [again = makeKey()] = made;
+    await Promise.all(Array.from({ length: 500 }, () => keys.find(again)));
+    expect(queries).toBe(1);
   });
 
   test('beyond what can be asked for at once are refused, and the rest is answered', async () => {
-    const keys = openKeyCache({ db: service.db, url: service.url, logger: createLogger('silent') });
+    const keys = openKeyCache({ db: service.db, logger: createLogger('silent') });
     onTestFinished(keys.close);
     const answers = await Promise.allSettled(Array.from({ length: 1_500 }, () => keys.find(makeKey())));
     const refused = answers.filter(({ status }) => status === 'rejected');

@@ -144,7 +144,6 @@ const SAMPLES: Record<string, string> = {
 const OTHERWISE: ReadonlySet<string> = new Set([
   // They read no table of organizations.
   'idempotency_keys.lock',
-  'api_keys.beat',
   'api_keys.notify',
   'api_keys.issue',
   'conversations.lock_chains',

@@ -93,7 +93,7 @@ test(`${TERMINATIONS} terminated connections lose no acknowledged write, and the
   await admin.connect();
   onTestFinished(() => admin.end());
   for (let terminated = 0; terminated < TERMINATIONS; ) {
-    // Those that are at work first; the listener for keys is one of them.
+    // Those that are at work first.
     const { rowCount } = await admin.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
         where usename = 'crm_service' order by state = 'active' desc, random() limit 4`,

@@ -49,10 +49,10 @@ export type ServiceOptions = {
   now?: () => number;
   /** Makes this one another instance on that one's database. */
   beside?: Pick<Service, 'url' | 'ownerUrl'>;
-  /** Where the instance hears of changed keys; its database, without it. */
-  keyChannel?: string;
-  /** The clock of the keys. */
+  /** The clock that says how long a key is remembered. */
   keyClock?: () => number;
+  /** The clock that says when a key was used. */
+  keyDate?: () => number;
 };
 
 export type Service = {
@@ -96,9 +96,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   });
   const keys = openKeyCache({
     db,
-    url: options.keyChannel ?? database.url,
     logger,
-    now: options.keyClock ?? Date.now,
+    ...(options.keyClock && { now: options.keyClock }),
+    ...(options.keyDate && { date: options.keyDate }),
   });
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => undefined);

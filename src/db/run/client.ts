@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import type { QueryConfig } from 'pg';
-import { REFUSALS, type Refusal } from '../../errors.ts';
+import type { Refusal } from '../../errors.ts';
 import { type Statement, type Step, step } from '../sql/statement.ts';
-import { DatabaseTimeout, refusalOf } from './faults.ts';
-import { type Limit, openPool, type PoolOptions } from './pool.ts';
+import { type Deadline, withDeadline } from './deadline.ts';
+import { refusalOf } from './faults.ts';
+import { openPool, type PoolOptions } from './pool.ts';
 import type { Answers, Caller, Queries, Scopes } from './queries.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
@@ -93,39 +94,6 @@ function within(client: pg.Client): Queries {
   return queries;
 }
 
-/**
- * Gives work so many milliseconds in all, and ends it earlier when its caller has gone.
- * @param canEnd false for writes, which once begun are not ended because nobody listens
- */
-function limited<Result>(
-  milliseconds: number,
-  { caller, canEnd }: { caller: Caller | undefined; canEnd: boolean },
-  work: (limit: Limit) => Promise<Result>,
-): Promise<Result> {
-  return new Promise((done, fail) => {
-    const limit: Limit = {};
-    const giveUp = (error: Error, refusal: Error): void => {
-      limit.over = error;
-      if (limit.leave) limit.leave(refusal);
-      else {
-        limit.cancel?.();
-        fail(error);
-      }
-    };
-    const timer = setTimeout(() => giveUp(new DatabaseTimeout(milliseconds), REFUSALS.waited), milliseconds);
-    const signal = caller?.signal;
-    const gone = (): void => {
-      if (canEnd || limit.leave) giveUp(REFUSALS.gone, REFUSALS.gone);
-    };
-    signal?.addEventListener('abort', gone);
-    const ended = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', gone);
-    };
-    work(limit).finally(ended).then(done, fail);
-  });
-}
-
 export function openDatabase(options: DatabaseOptions): Database {
   const { poolSize, maxWaiting, statementTimeout } = options;
   const shared = openPool(options);
@@ -134,13 +102,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   const readShort = shareTrips();
 
   type Pool = typeof shared;
-  type Turn = <Result>(flow: string, work: () => Promise<Result>, limit: Limit) => Promise<Result>;
+  type Turn = <Result>(flow: string, work: () => Promise<Result>, deadline: Deadline) => Promise<Result>;
 
   function verbs(pool: Pool, turn: Turn, transactionMs: number, name: string, caller?: Caller): Queries {
     // An organization whose writes wait for a lock goes on reading: they are two flows.
     const [reads, writes] = [`${name} reads`, `${name} writes`];
 
-    const inTurn: Turn = (flow, work, limit) =>
+    const inTurn: Turn = (flow, work, deadline) =>
       turn(
         flow,
         async () => {
@@ -148,29 +116,29 @@ export function openDatabase(options: DatabaseOptions): Database {
           if (refusal) throw refusal;
           return work();
         },
-        limit,
+        deadline,
       );
 
     const readTogether: Queries['readTogether'] = (steps) =>
-      limited(statementTimeout, { caller: isShort(steps) ? undefined : caller, canEnd: true }, (limit) => {
+      withDeadline(statementTimeout, { caller: isShort(steps) ? undefined : caller, canEnd: true }, (deadline) => {
         const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
-          inTurn(reads, () => pool.withClient(work, limit), limit);
+          inTurn(reads, () => pool.withClient(work, deadline), deadline);
         const [only, ...others] = steps;
         const once = async (): Promise<Answers<typeof steps>> =>
           only?.statement.isShort && others.length === 0
             ? ([await readShort({ step: only, flow: reads, withClient })] as never)
             : withClient((client) => run(client, steps, caller?.refusal));
-        return retryRead(once, limit);
+        return retryRead(once, deadline);
       });
 
     const writeTogether: Queries['writeTogether'] = (steps) =>
-      limited(statementTimeout, { caller, canEnd: false }, (limit) => {
+      withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
         // One statement is a transaction by itself.
         const once = () =>
           steps.length === 1
-            ? pool.withClient((client) => run(client, steps), limit)
-            : pool.withRollback((client) => runBetween(client, BEGIN, steps, COMMIT), limit);
-        return retryWrite(() => inTurn(writes, once, limit), limit);
+            ? pool.withClient((client) => run(client, steps), deadline)
+            : pool.withRollback((client) => runBetween(client, BEGIN, steps, COMMIT), deadline);
+        return retryWrite(() => inTurn(writes, once, deadline), deadline);
       });
 
     return {
@@ -178,9 +146,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       writeTogether,
       ...alone({ readTogether, writeTogether }),
       transaction: (work) =>
-        limited(transactionMs, { caller, canEnd: false }, (limit) => {
-          const once = () => pool.withTransaction((client) => work(within(client)), limit);
-          return retryWrite(() => inTurn(writes, once, limit), limit);
+        withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
+          const once = () => pool.withTransaction((client) => work(within(client)), deadline);
+          return retryWrite(() => inTurn(writes, once, deadline), deadline);
         }),
     };
   }

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
+import type { Deadline } from './deadline.ts';
 import { LostRace, spoilsConnection, sqlState } from './faults.ts';
-import type { Place } from './scheduler.ts';
 
 export type PoolOptions = {
   url: string;
@@ -13,14 +13,6 @@ export type PoolOptions = {
   /** The longest that one statement waits for a lock, in milliseconds; without it, as long as it may take. */
   lockTimeout?: number;
   onConnectionError?: (error: Error) => void;
-};
-
-/** What ends work before its time: set while it can be ended, by whoever has it at that moment. */
-export type Limit = Place & {
-  /** Why it was given up; nobody waits for its result any more. */
-  over?: Error;
-  /** Ends what runs on the connection. */
-  cancel?: (() => void) | undefined;
 };
 
 /** A server that takes no connection for so long is silent: then one that waits for its answer is cut. */
@@ -78,26 +70,26 @@ export function openPool(options: PoolOptions) {
   /** Runs work on one connection. pg-pool's own query() drops the connection after every error, a unique violation included. */
   async function use<Result>(
     work: (client: pg.Client) => Promise<Result>,
-    limit: Limit,
+    deadline: Deadline,
     spoils: (error: unknown) => boolean,
   ): Promise<Result> {
     const client = await pool.connect();
     let isSpoilt = false;
     let answered: Promise<boolean> | undefined;
     let silence: NodeJS.Timeout | undefined;
-    limit.cancel = () => {
-      limit.cancel = undefined;
+    deadline.cancel = () => {
+      deadline.cancel = undefined;
       answered = sendCancel(client);
       silence = setTimeout(() => client.connection.stream.destroy(), CONNECT_MS);
     };
     try {
-      if (limit.over) throw limit.over;
+      if (deadline.over) throw deadline.over;
       return await work(client);
     } catch (error) {
-      isSpoilt ||= error !== limit.over && spoils(error);
+      isSpoilt ||= error !== deadline.over && spoils(error);
       throw error;
     } finally {
-      limit.cancel = undefined;
+      deadline.cancel = undefined;
       // A cancel that comes late would hit whoever has the connection next. Until then the work keeps its place.
       if (answered) isSpoilt = !(await answered) || isSpoilt;
       clearTimeout(silence);
@@ -105,11 +97,11 @@ export function openPool(options: PoolOptions) {
     }
   }
 
-  const withClient = <Result>(work: (client: pg.Client) => Promise<Result>, limit: Limit): Promise<Result> =>
-    use(work, limit, isBroken);
+  const withClient = <Result>(work: (client: pg.Client) => Promise<Result>, deadline: Deadline): Promise<Result> =>
+    use(work, deadline, isBroken);
 
   /** Runs work that begins and commits a transaction; when it throws, what it began is rolled back. */
-  function withRollback<Result>(work: (client: pg.Client) => Promise<Result>, limit: Limit): Promise<Result> {
+  function withRollback<Result>(work: (client: pg.Client) => Promise<Result>, deadline: Deadline): Promise<Result> {
     let isBroken = false;
     const transaction = async (client: pg.Client): Promise<Result> => {
       try {
@@ -121,21 +113,21 @@ export function openPool(options: PoolOptions) {
         throw error;
       }
     };
-    return use(transaction, limit, (error) => isBroken || spoilsConnection(error));
+    return use(transaction, deadline, (error) => isBroken || spoilsConnection(error));
   }
 
   /** Runs work between `begin` and `commit`; whatever it throws is rolled back. */
   const withTransaction = <Result>(
     work: (client: pg.Client) => Promise<Result>,
-    limit: Limit,
+    deadline: Deadline,
   ): Promise<Result> =>
     withRollback(async (client) => {
       await client.query('begin');
       const result = await work(client);
-      if (limit.over) throw limit.over;
+      if (deadline.over) throw deadline.over;
       await client.query('commit');
       return result;
-    }, limit);
+    }, deadline);
 
   return {
     withClient,

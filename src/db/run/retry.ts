@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Deadline } from './deadline.ts';
 import { isSafeToRepeat, isTransient } from './faults.ts';
 
 /** Repeats what failed for a reason that passes. */
@@ -11,14 +12,14 @@ const backoff = (attempt: number): number => Math.min(400, 50 * 2 ** attempt) * 
 /** Repeats a read until it is given up, so that a restart of PostgreSQL costs it nothing. */
 export async function retryRead<Result>(
   read: () => Promise<Result>,
-  limit: { over?: Error },
+  deadline: Deadline,
 ): Promise<Result> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await read();
     } catch (error) {
       const passes = isTransient(error) || isSafeToRepeat(error);
-      if (!passes || limit.over) throw error;
+      if (!passes || deadline.over) throw error;
       await pause(backoff(attempt));
     }
   }
@@ -27,15 +28,15 @@ export async function retryRead<Result>(
 /** Repeats work that certainly wrote nothing: connections never made, deadlocks, serialization failures. */
 export async function retryWrite<Result>(
   work: () => Promise<Result>,
-  limit: { over?: Error },
+  deadline: Deadline,
 ): Promise<Result> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (!isSafeToRepeat(error) || limit.over || attempt >= WRITE_RETRIES) throw error;
+      if (!isSafeToRepeat(error) || deadline.over || attempt >= WRITE_RETRIES) throw error;
       await pause(backoff(attempt));
-      if (limit.over) throw limit.over;
+      if (deadline.over) throw deadline.over;
     }
   }
 }

@@ -1,14 +1,12 @@
 import { REFUSALS, type Refusal } from '../../errors.ts';
-
-/** Work that waits has here how to leave its line; what gives it up says with which error. */
-export type Place = { leave?: ((error: Error) => void) | undefined };
+import type { Deadline } from './deadline.ts';
 
 export type Scheduler = {
   /**
    * Runs the work when it is its flow's turn.
    * @throws Refusal when the flow's line is full, or its work waited too long in a long line
    */
-  run: <Result>(flow: string, work: () => Promise<Result>, place?: Place) => Promise<Result>;
+  run: <Result>(flow: string, work: () => Promise<Result>, deadline?: Deadline) => Promise<Result>;
   /** Why more work of the flow is refused, if it is: to be asked before anything is done for it. */
   refusal: (flow: string) => Refusal | undefined;
   stats: () => { running: number; waiting: number };
@@ -123,20 +121,20 @@ export function createScheduler({
     timer = waiting > 0 ? setTimeout(look, LOOK_MS).unref() : undefined;
   }
 
-  function wait<Result>(flow: Flow, work: () => Promise<Result>, place: Place): Promise<Result> {
+  function wait<Result>(flow: Flow, work: () => Promise<Result>, deadline: Deadline): Promise<Result> {
     return new Promise((done, fail) => {
       const task: Waiting = {
         since: now(),
         start: () => {
-          place.leave = undefined;
+          deadline.leave = undefined;
           begin(flow, work).then(done, fail);
         },
         refuse: (error) => {
-          place.leave = undefined;
+          deadline.leave = undefined;
           fail(error);
         },
       };
-      place.leave = (error) => refuse(flow, flow.line.indexOf(task), error);
+      deadline.leave = (error) => refuse(flow, flow.line.indexOf(task), error);
       if (flow.line.push(task) === 1) turns.push(flow);
       if (flow.line.length > CALM_LINE) flood(flow);
       waiting += 1;
@@ -145,14 +143,14 @@ export function createScheduler({
   }
 
   return {
-    run(name, work, place = {}) {
+    run(name, work, deadline = {}) {
       let flow = flows.get(name);
       if (!flow) {
         flow = { name, running: 0, line: [], floodUntil: 0 };
         flows.set(name, flow);
       }
       if (flow.line.length === 0 && mayTake(flow.running, capacity - running)) return begin(flow, work);
-      if (!isFull(flow)) return wait(flow, work, place);
+      if (!isFull(flow)) return wait(flow, work, deadline);
       forgetIdle(flow);
       return Promise.reject(REFUSALS.full);
     },
