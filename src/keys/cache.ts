@@ -27,8 +27,10 @@ export type KeyCacheOptions = {
 
 /** A revoked key is refused within a second, everywhere. A lookup is good for this part of it; the rest is its own time. */
 const GOOD_MS = 900;
-/** Keys in use are looked up again so often, before a request would have to wait for it. */
+/** Keys in use are looked up again so often, together: a request that has to ask costs a query of its own. */
 const REFRESH_MS = 600;
+/** So long after its last request a key is in use. */
+const IN_USE_MS = 10_000;
 const REFRESHED_TOGETHER = 1_000;
 const USAGE_INTERVAL_MS = 60_000;
 const CAPACITY = 10_000;
@@ -81,15 +83,18 @@ function askTogether(lookUp: (hashes: string[]) => Promise<Map<string, KnownKey>
 export function openKeyCache(options: KeyCacheOptions): KeyCache {
   const { db, logger, now = () => performance.now(), date = Date.now, capacity = CAPACITY } = options;
   const memory = new LruMap<{ key: KnownKey; until: number }>(capacity);
-  /** Hashes that were found in memory since the last refresh. */
-  const inUse = new Set<string>();
+  /** When a key in use was last asked for, by its hash. */
+  const inUse = new Map<string, number>();
   const usage = new Map<string, { key: KnownKey; at: number }>();
   const counts = { hits: 0, misses: 0 };
 
   async function lookUp(hashes: readonly string[]): Promise<Map<string, KnownKey>> {
     const asked = now();
     const found = await findKeys(db, hashes);
-    for (const hash of hashes) memory.delete(hash);
+    for (const hash of hashes) {
+      memory.delete(hash);
+      if (!found.has(hash)) inUse.delete(hash);
+    }
     for (const [hash, { key, lifetime }] of found)
       memory.set(hash, { key, until: asked + Math.min(GOOD_MS, lifetime) });
     return new Map([...found].map(([hash, { key }]) => [hash, key]));
@@ -98,8 +103,8 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
   const ask = askTogether(lookUp);
 
   async function refresh(): Promise<void> {
-    const hashes = [...inUse];
-    inUse.clear();
+    for (const [hash, at] of inUse) if (at < now() - IN_USE_MS) inUse.delete(hash);
+    const hashes = [...inUse.keys()];
     try {
       for (let start = 0; start < hashes.length; start += REFRESHED_TOGETHER)
         await lookUp(hashes.slice(start, start + REFRESHED_TOGETHER));
@@ -136,10 +141,11 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
   return {
     find(key) {
       const hash = hashKey(key);
+      const at = now();
       const known = memory.get(hash);
-      if (known && now() < known.until) {
+      if (known && at < known.until) {
         counts.hits += 1;
-        inUse.add(hash);
+        inUse.set(hash, at);
         return used(known.key);
       }
       counts.misses += 1;
