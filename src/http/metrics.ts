@@ -88,7 +88,11 @@ export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): M
       },
     });
   readTotal('key_cache_hits_total', 'Keys found in memory.', () => keys.stats().hits);
-  readTotal('key_cache_misses_total', 'Keys that a request waited for while they were looked up in the database.', () => keys.stats().misses);
+  readTotal(
+    'key_cache_misses_total',
+    'Keys that a request waited for while they were looked up in the database.',
+    () => keys.stats().misses,
+  );
 
   return {
     text: () => registry.metrics(),

@@ -120,16 +120,20 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
 
     const readTogether: Queries['readTogether'] = (steps) =>
-      withDeadline(statementTimeout, { caller: isShort(steps) ? undefined : caller, canEnd: true }, (deadline) => {
-        const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
-          inTurn(reads, () => pool.withClient(work, deadline), deadline);
-        const [only, ...others] = steps;
-        const once = async (): Promise<Answers<typeof steps>> =>
-          only?.statement.isShort && others.length === 0
-            ? ([await readShort({ step: only, flow: reads, withClient })] as never)
-            : withClient((client) => run(client, steps, caller?.refusal));
-        return retryRead(once, deadline);
-      });
+      withDeadline(
+        statementTimeout,
+        { caller: isShort(steps) ? undefined : caller, canEnd: true },
+        (deadline) => {
+          const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+            inTurn(reads, () => pool.withClient(work, deadline), deadline);
+          const [only, ...others] = steps;
+          const once = async (): Promise<Answers<typeof steps>> =>
+            only?.statement.isShort && others.length === 0
+              ? ([await readShort({ step: only, flow: reads, withClient })] as never)
+              : withClient((client) => run(client, steps, caller?.refusal));
+          return retryRead(once, deadline);
+        },
+      );
 
     const writeTogether: Queries['writeTogether'] = (steps) =>
       withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {

@@ -97,11 +97,16 @@ export function openPool(options: PoolOptions) {
     }
   }
 
-  const withClient = <Result>(work: (client: pg.Client) => Promise<Result>, deadline: Deadline): Promise<Result> =>
-    use(work, deadline, isBroken);
+  const withClient = <Result>(
+    work: (client: pg.Client) => Promise<Result>,
+    deadline: Deadline,
+  ): Promise<Result> => use(work, deadline, isBroken);
 
   /** Runs work that begins and commits a transaction; when it throws, what it began is rolled back. */
-  function withRollback<Result>(work: (client: pg.Client) => Promise<Result>, deadline: Deadline): Promise<Result> {
+  function withRollback<Result>(
+    work: (client: pg.Client) => Promise<Result>,
+    deadline: Deadline,
+  ): Promise<Result> {
     let isBroken = false;
     const transaction = async (client: pg.Client): Promise<Result> => {
       try {

@@ -10,10 +10,7 @@ const WRITE_RETRIES = 3;
 const backoff = (attempt: number): number => Math.min(400, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
 /** Repeats a read until it is given up, so that a restart of PostgreSQL costs it nothing. */
-export async function retryRead<Result>(
-  read: () => Promise<Result>,
-  deadline: Deadline,
-): Promise<Result> {
+export async function retryRead<Result>(read: () => Promise<Result>, deadline: Deadline): Promise<Result> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await read();
@@ -26,10 +23,7 @@ export async function retryRead<Result>(
 }
 
 /** Repeats work that certainly wrote nothing: connections never made, deadlocks, serialization failures. */
-export async function retryWrite<Result>(
-  work: () => Promise<Result>,
-  deadline: Deadline,
-): Promise<Result> {
+export async function retryWrite<Result>(work: () => Promise<Result>, deadline: Deadline): Promise<Result> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await work();
