@@ -1,10 +1,5 @@
 -- Made by npm run docs from the repositories; see docs/changing-it.md, "From a URL to SQL".
 
--- api_keys.beat
--- $1 beat
-select
-  pg_notify ('api_keys_changed'::text, $beat)::text as sent;
-
 -- api_keys.find
 -- $1 hashes
 select
