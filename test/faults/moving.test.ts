@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { loadDataSet, organizationId } from '../../bench/dataset.ts';
+import { listCatalogProducts } from '../../src/catalog/repository.ts';
+import { createCustomer, listCustomers, updateCustomer } from '../../src/customers/repository.ts';
+import { type Database, openDatabase } from '../../src/db/run/client.ts';
+import { type OrganizationScope, scopeTo } from '../../src/db/run/scope.ts';
+import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
+import { migrateDatabase } from '../../src/db/server/migrate.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { keepCopies } from '../../src/jobs/keep-copies.ts';
+import { hashKey } from '../../src/keys/api-key.ts';
+import { findKeys, issueApiKey } from '../../src/keys/repository.ts';
+
+/** An agency moves from one installation to another, by the blocks of docs/moving-an-agency.md, while it writes. */
+
+const [MOVED, STAYS] = [organizationId(1), organizationId(2)];
+const SIZE = { customers: 3_000, products: 300, opportunities: 300, conversations: 100, quotes: 100 };
+
+type Side = 'old' | 'new';
+type Block = { side: string; role: string; text: string };
+
+const GUIDE = readFileSync(new URL('../../docs/moving-an-agency.md', import.meta.url), 'utf8');
+/** ```sql, the database, and what the recipe does with the answer. The block of the first step needs a restart. */
+const BLOCKS: Block[] = [...GUIDE.matchAll(/^```sql (\w+) ?(.*)\n([^`]*)```$/gm)].map(
+  ([, side = '', role = '', text = '']) => ({ side, role, text }),
+);
+
+type Installation = { client: pg.Client; db: Database; url: string };
+
+async function install(settings: Record<string, string>): Promise<Installation> {
+  const folder = await mkdtemp(join(tmpdir(), 'crm-moving-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const server = await startEmbeddedPostgres(folder, settings);
+  onTestFinished(server.stop);
+  await migrateDatabase(server.url);
+  // The servers of root run as nobody, and the new one connects to the old one.
+  await appendFile(join(folder, 'pg_ident.conf'), 'service "nobody" all\n');
+  const client = new pg.Client(server.url);
+  await client.connect();
+  await client.query('select pg_reload_conf()');
+  onTestFinished(() => client.end());
+  const db = openDatabase({ url: server.url, poolSize: 8, maxWaiting: 100, statementTimeout: 60_000 });
+  onTestFinished(db.close);
+  return { client, db, url: `host=${server.host} user=postgres dbname=postgres` };
+}
+
+/** Creates and changes customers until told to stop. */
+async function writeUntil(stop: AbortSignal, scope: OrganizationScope): Promise<number> {
+  let written = 0;
+  for (; !stop.aborted; written += 1) {
+    const { id } = parseJson(
+      await createCustomer(scope, { firstName: `Ana ${written}`, contacts: [], tags: [] }),
+    );
+    await updateCustomer(scope, id, { city: 'Bariloche' });
+  }
+  return written;
+}
+
+const read = async (scope: OrganizationScope) => [
+  await listCustomers(scope, { limit: 100, offset: 0 }),
+  await listCustomers(scope, { limit: 100, offset: 0, query: 'ana' }),
+  await listCatalogProducts(scope, { limit: 100, offset: 0 }),
+];
+
+test('every write is there after the move, and another agency notices nothing', async ({ annotate }) => {
+  const installations: Record<Side, Installation> = {
+    old: await install({ wal_level: 'logical' }),
+    new: await install({}),
+  };
+  const { old } = installations;
+  await loadDataSet(old.client, [SIZE, SIZE]);
+  await keepCopies({ db: old.db, logger: createLogger('silent') });
+  const moved = scopeTo(old.db, MOVED);
+  const { key } = parseJson(await issueApiKey(moved, { name: 'website' }));
+
+  const staying = scopeTo(old.db, STAYS);
+  const totalOf = async (scope: OrganizationScope): Promise<number> =>
+    parseJson(await listCustomers(scope, { limit: 1, offset: 0 })).pagination.total;
+  const stayed = await totalOf(staying);
+
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const writing = [1, 2, 3, 4].map(() => writeUntil(stop.signal, moved));
+  const writingBeside = writeUntil(stop.signal, staying);
+
+  let position = '';
+  const run = async (side: Side, text: string) => {
+    const whole = text
+      .replaceAll('ORGANIZATION', MOVED)
+      .replaceAll('OLD', old.url)
+      .replaceAll('POSITION', position);
+    const result = await installations[side].client.query({ text: whole, rowMode: 'array' });
+    return (Array.isArray(result) ? result.at(-1) : result).rows as unknown[][];
+  };
+
+  expect(BLOCKS.map(({ side, role }) => `${side} ${role}`.trim())).toEqual([
+    'old',
+    'new',
+    'new until 0',
+    'old as position',
+    'old until true',
+    'compare',
+    'new',
+    'old',
+    'old',
+  ]);
+  let written = 0;
+  let before: unknown;
+  for (const { side, role, text } of BLOCKS) {
+    if (role === 'as position') {
+      // The balancer sends nobody any more.
+      stop.abort();
+      written = (await Promise.all(writing)).reduce((sum, count) => sum + count, 0);
+      before = await read(moved);
+    }
+    if (side === 'compare') {
+      const [there, here] = [await run('old', text), await run('new', text)];
+      expect(there.length).toBeGreaterThan(12);
+      expect(here).toEqual(there);
+    } else if (role.startsWith('until ')) {
+      await vi.waitUntil(async () => String((await run(side as Side, text))[0]?.[0]) === role.slice(6), {
+        timeout: 300_000,
+        interval: 50,
+      });
+    } else {
+      const [row] = await run(side as Side, text);
+      if (role === 'as position') position = String(row?.[0]);
+    }
+  }
+
+  const arrived = scopeTo(installations.new.db, MOVED);
+  expect(await read(arrived)).toEqual(before);
+  expect(written).toBeGreaterThan(0);
+  await annotate(`${written} customers were written meanwhile`);
+  expect((await findKeys(installations.new.db, [hashKey(key)])).size).toBe(1);
+  expect((await findKeys(old.db, [hashKey(key)])).size).toBe(0);
+  const { id } = parseJson(await createCustomer(arrived, { firstName: 'Eva', contacts: [], tags: [] }));
+  await updateCustomer(arrived, id, { city: 'Ushuaia' });
+
+  expect(await totalOf(moved)).toBe(0);
+  expect(await totalOf(staying)).toBe(stayed + (await writingBeside));
+});
