@@ -24,6 +24,9 @@ const UNKNOWN = {
   },
 };
 
+/** How many requests the instances of this file have answered. */
+let answered = 0;
+
 type Answer = { status: number; retryAfter: unknown; body: unknown };
 
 /** An instance with a pool of its own. Its keys are the service's, so that only the pool under test fails. */
@@ -57,6 +60,7 @@ async function instance(agency: Agency, options: Partial<DatabaseOptions> = {}) 
       headers: { 'x-api-key': agency.key },
       ...(payload && { payload }),
     });
+    answered += 1;
     return { status: statusCode, retryAfter: headers['retry-after'], body: JSON.parse(body) };
   };
   return { db, send };
@@ -85,14 +89,19 @@ const killConnections = async (): Promise<number> =>
 /** So many connections are killed at least, however fast the machine is. */
 const KILLED = 10;
 
-/** Goes on killing connections while the work runs: so many rounds of it at least, and until enough were killed. */
+/**
+ * Goes on killing connections while the work runs: so many rounds of it at least, and until enough were killed. It kills
+ * the next ones when some requests have been answered: faster, a busy machine would never get to an answer.
+ */
 async function whileKilling(rounds: number, work: (round: number) => Promise<unknown>): Promise<void> {
   let killed = 0;
   let done = false;
   const killing = (async () => {
     while (!done) {
+      const before = answered;
       killed += await killConnections();
-      await pause(60);
+      do await pause(60);
+      while (!done && answered < before + 4);
     }
   })();
   try {

@@ -22,7 +22,7 @@ const ECHO = short(
 
 describe('short reads', () => {
   const open = () =>
-    openDatabase({ url: inject('serverUrl'), poolSize: 3, maxWaiting: 1_000, statementTimeout: 5_000 });
+    openDatabase({ url: inject('serverUrl'), poolSize: 3, maxWaiting: 1_000, statementTimeout: 60_000 });
 
   test('of one tick are each answered with their own, however many there are', async () => {
     const db = open();
@@ -47,7 +47,7 @@ describe('short reads', () => {
   });
 
   test('of one flow share round trips, four at most, while they come several at a time', async () => {
-    const pool = openPool({ url: inject('serverUrl'), poolSize: 3, statementTimeout: 5_000 });
+    const pool = openPool({ url: inject('serverUrl'), poolSize: 3, statementTimeout: 60_000 });
     onTestFinished(() => pool.close());
     const readShort = shareTrips();
     let trips: string[] = [];
@@ -107,7 +107,8 @@ describe('short reads', () => {
       'test.echo',
       ($: Params<{ n: number }>) => sql<{ body: string }>`select ${$.n}::int::text as body`,
     );
-    await db.read(echo, { n: 0 });
+    // A busy machine can be too slow for the limit, and is not in the end.
+    await expect.poll(() => db.read(echo, { n: 0 }).then(([row]) => row?.body, String)).toBe('0');
     proxy.freeze();
     const answers = await Promise.allSettled([1, 2, 3, 4].map((n) => db.read(echo, { n })));
     // Asked again, they would fail to connect instead.
