@@ -7,7 +7,7 @@ import { parseJson } from '../src/db/sql/json.ts';
 import { errorCodes } from '../src/errors.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
-import { conversation, customer, member, message, opportunity, quote } from './support/records.ts';
+import { FILE, populate } from './support/operations.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
 
 /** Agents over the Model Context Protocol, with the client of the official SDK over a real connection. */
@@ -210,22 +210,8 @@ describe('arguments, walked over all tools', () => {
   async function furnished() {
     const agency = await service.agency();
     const client = await connect(agency.key);
-    const { id: opportunityId } = await opportunity(agency);
-    const { id: quoteId } = await quote(agency, { opportunityId });
-    const { id: conversationId } = await conversation(agency);
-    await message(agency, conversationId);
-    await member(agency);
-    const { body: product } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
-    const { id: customerId } = await customer(agency);
     const contacts = () => [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }];
-    const known = {
-      productId: product.id,
-      opportunityId,
-      quoteId,
-      conversationId,
-      customerId,
-      title: 'Oaxaca',
-    };
+    const known = { ...(await populate({ service, agency })), title: 'Oaxaca' };
     const { tools } = await client.listTools();
     const walk = tools.map(({ name, inputSchema }) => {
       const properties = (inputSchema.properties ?? {}) as Record<string, Property>;
@@ -258,7 +244,10 @@ describe('arguments, walked over all tools', () => {
         expect([withNulls.isError, plain.isError], name).toEqual([false, false]);
         if (name.startsWith('list')) expect(withNulls.body, name).toEqual(plain.body);
         if (name.startsWith('list') && name !== 'listQuoteAttachments')
-          expect(plain.body.data.length, name).toBeGreaterThan(0);
+          expect(
+            plain.body.data.length,
+            `${name}: make its record in \`populate\` of ${FILE}`,
+          ).toBeGreaterThan(0);
       }
       // Refused by some models, and warned of by the inspector.
       for (const one of ['limit', 'offset'])

@@ -1,3 +1,4 @@
+import { getTableName } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -169,8 +170,14 @@ function remember(nodes: readonly Node[]): void {
   for (const node of nodes) if (node['Index Name']) used.add(node['Index Name']);
 }
 
-// In this order: the last test sums up what the others have used.
+// In this order: the first looks at the data, the last sums up what the others have used.
 describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
+  test.each(Object.values(LISTS))('the data set has many of $resource.missing.noun', async ({ resource }) => {
+    const table = getTableName(resource.table);
+    const found = await holder.client?.query(`select from ${table} limit 100`);
+    expect(found?.rowCount, `Write a step that fills ${table} into bench/dataset.ts`).toBe(100);
+  });
+
   describe('every list, with every filter', () => {
     test.each(cases)('$operation $sent', async ({ operation, page, sent, columns, isOrdered }) => {
       const plans = await allPlansOf(await statementOf(AGENCY, page, FULL));
@@ -303,6 +310,9 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
        select attrelid from pg_attribute where attname = 'organization_id') and indrelid <> 'api_keys'::regclass`,
     )) ?? { rows: [] };
     expect(rows.length).toBeGreaterThan(20);
-    expect(rows.map(({ name }) => name).filter((name) => !used.has(name))).toEqual([]);
+    expect(
+      rows.map(({ name }) => name).filter((name) => !used.has(name)),
+      'No list, filter or job of this file uses these: drop them, or ask for what they are there for',
+    ).toEqual([]);
   });
 });

@@ -18,7 +18,8 @@ import {
   operationsOf,
   readDocument,
 } from '../support/contract.ts';
-import { attachment, conversation, customer, member, opportunity, quote, stage } from '../support/records.ts';
+import { populate } from '../support/operations.ts';
+import { customer, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 /**
@@ -61,22 +62,8 @@ const ownerOf = (path: string): string =>
 const fingerprintOf = (path: string, key: string): Buffer =>
   hash('sha256', `${ownerOf(path)} POST ${path}\n${key}`, 'buffer');
 
-/** A record of each kind that can be changed or removed, by the name of its id in a path. */
-async function recordsOf(agency: Agency): Promise<Record<string, string>> {
-  const offer = await quote(agency);
-  const file = await attachment(agency, service.storage, offer.id);
-  return {
-    productId: (await agency.post('/v1/catalog/products', { title: 'Oaxaca' })).body.id,
-    customerId: (await customer(agency)).id,
-    conversationId: (await conversation(agency)).id,
-    apiKeyId: parseJson(await issueApiKey(agency.scope, { name: 'other' })).id,
-    pipelineStageId: (await stage(agency)).id,
-    teamMemberId: (await member(agency)).id,
-    opportunityId: (await opportunity(agency)).id,
-    quoteId: offer.id,
-    attachmentId: file.stored.id,
-  };
-}
+/** How often the agency was populated. */
+let sets = 0;
 
 /** How each code is brought about, whatever the operation. A code that an operation declares must be here. */
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
@@ -139,8 +126,13 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
       await other.end();
     }
   },
-  PRECONDITION_FAILED: async (send, agency) =>
-    send({ ids: await recordsOf(agency), headers: { 'if-match': '"another"' } }),
+  PRECONDITION_FAILED: async (send, agency) => {
+    sets += 1;
+    return send({
+      ids: await populate({ service, agency }, 'Oaxaca', sets),
+      headers: { 'if-match': '"another"' },
+    });
+  },
   CATALOG_PRODUCT_NOT_ARCHIVED: async (send, agency) => {
     const { body } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
     return send({ ids: { productId: body.id } });
@@ -265,7 +257,7 @@ const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];
 describe.each(cases)('$name answers', ({ api, method, path, operation }) => {
   test.each(codesOf(operation))('%s, as its document shows it', async (code) => {
     const provoke = PROVOCATIONS[code];
-    if (!provoke) throw new Error(`${code} has no provocation.`);
+    if (!provoke) throw new Error(`Write how ${code} is brought about into PROVOCATIONS of this file.`);
     const answer = await provoke(sender({ api, method, path, operation }), agency);
     expect(answer).toMatchObject({ code, status: statusOf(code) });
     const shown = operation.responses[answer.status]?.content?.['application/json']?.examples?.[code]
@@ -276,8 +268,14 @@ describe.each(cases)('$name answers', ({ api, method, path, operation }) => {
 
 test('every code of the closed list is declared by an operation, or belongs to none', () => {
   const declared = new Set(cases.flatMap(({ operation }) => codesOf(operation)));
-  expect(errorCodes.filter((code) => !declared.has(code)).sort()).toEqual(OF_NO_OPERATION);
-  expect(Object.keys(PROVOCATIONS).sort()).toEqual([...declared].sort());
+  expect(
+    errorCodes.filter((code) => !declared.has(code)).sort(),
+    'Name each code in the `responses` of the routes that answer with it',
+  ).toEqual(OF_NO_OPERATION);
+  expect(
+    Object.keys(PROVOCATIONS).sort(),
+    'PROVOCATIONS of this file has every code that an operation declares',
+  ).toEqual([...declared].sort());
 });
 
 describe('an answer that its operation does not declare is refused', () => {

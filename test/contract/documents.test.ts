@@ -143,7 +143,10 @@ describe('the guide', () => {
     const explained = all(guide, /^### ([A-Z_]+)$/gm);
     const rows = tableFrom(documentAt('docs/dashboard.md'), '| code | status |');
     const ofDashboard = rows.map((row) => all(row, /`([A-Z_]+)`/g)[0] ?? '');
-    expect([...explained, ...ofDashboard].sort()).toEqual([...errorCodes].sort());
+    expect(
+      [...explained, ...ofDashboard].sort(),
+      'Explain a code of /v1 in docs/guide/errors.md, another one in the table of docs/dashboard.md',
+    ).toEqual([...errorCodes].sort());
 
     for (const code of explained) expect(guide).toContain(`### ${code}\n\nStatus ${statusOf(code)}. `);
     for (const [index, code] of ofDashboard.entries()) expect(rows[index]).toContain(`| ${statusOf(code)} |`);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildDashboard } from '../dashboard/dashboard.ts';
 import { type Operation, operationsOf, readDocument, type Schema } from '../support/contract.ts';
-import { conversation, customer, message, opportunity, quote } from '../support/records.ts';
+import { populate } from '../support/operations.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';
 
@@ -22,18 +22,7 @@ let agency: Agency;
 const ids: Record<string, string> = {};
 beforeAll(async () => {
   agency = await service.agency();
-  const { body } = await agency.post('/v1/catalog/products', { title: 'Oaxaca', variants: [{ label: 'x' }] });
-  const offer = await quote(agency);
-  const thread = await conversation(agency);
-  await message(agency, thread.id);
-  Object.assign(ids, {
-    organizationId: agency.id,
-    productId: body.id,
-    customerId: (await customer(agency)).id,
-    opportunityId: (await opportunity(agency)).id,
-    conversationId: thread.id,
-    quoteId: offer.id,
-  });
+  Object.assign(ids, await populate({ service, agency }));
 });
 
 /** Text of every kind: long, empty, hostile, of any characters, halves of surrogate pairs among them. */

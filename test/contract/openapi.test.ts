@@ -390,7 +390,12 @@ describe('the reference page', () => {
     const client = createClient({ apiKey: 'tcrm_', baseUrl: 'http://localhost:3000' });
     const shown = await documentOf();
     for (const operation of Object.values(shown.paths).flatMap((path) => Object.values(path as object))) {
-      const [{ lang, source }] = operation['x-codeSamples'];
+      const { operationId, 'x-codeSamples': samples = [{}] } = operation;
+      const [{ lang, source }] = samples;
+      expect(
+        source,
+        `Write how ${operationId} is called into CALLS of src/reference/samples.ts`,
+      ).toBeDefined();
       expect(lang).toBe('JavaScript');
       const [, resource, method] = /crm\.(\w+)\.(\w+)\(/.exec(source) ?? [];
       const operations = Object(client[resource as 'team']);

@@ -39,6 +39,14 @@ const RESOURCES = [
   { path: '/v1/customers', schema: 'Customer', make: customer },
 ];
 
+test('every resource that /v1 creates and patches is here', () => {
+  const patched = Object.keys(schemas).filter(
+    (name) => `${name}Create` in schemas && `${name}Update` in schemas,
+  );
+  const here = RESOURCES.map(({ schema }) => schema);
+  expect(here, 'Write how one is made into RESOURCES of this file').toEqual(patched);
+});
+
 describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
   const written = fieldsOf(`${schema}Create`).filter(([name]) => !OWN_TESTS.includes(name));
 

@@ -71,7 +71,7 @@ test('every PUT is here', () => {
 
 async function furnished() {
   const agency = await service.agency();
-  return { agency, has: await populate({ service, dashboard, agency }), call: dashboard.of(agency) };
+  return { agency, has: await populate({ service, agency }), call: dashboard.of(agency) };
 }
 
 const rowOf = async (kind: Kind, agency: Agency, id: string): Promise<Record<string, unknown>> => {
@@ -90,7 +90,7 @@ describe.each(KINDS)('PUT $path', (kind) => {
   test('creates with 201, left-out fields at their defaults, and leaves a neighbour as it was', async () => {
     const { agency, has, call } = await furnished();
     const neighbour = await service.agency();
-    await populate({ service, dashboard, agency: neighbour });
+    await populate({ service, agency: neighbour });
     const before = await dashboard.stored(neighbour);
     const id = randomUUID();
 
@@ -169,7 +169,7 @@ describe.each(KINDS)('PUT $path', (kind) => {
   test("with another organization's id makes a record of one's own", async () => {
     const { has, call } = await furnished();
     const neighbour = await service.agency();
-    const theirs = await populate({ service, dashboard, agency: neighbour });
+    const theirs = await populate({ service, agency: neighbour });
     const id = randomUUID();
     await dashboard.of(neighbour).put(`${kind.path}/${id}`, kind.full(theirs));
     const before = await dashboard.stored(neighbour);
@@ -228,7 +228,7 @@ describe.each(KINDS.filter(({ missing }) => missing))('DELETE $path', (kind) => 
   test('archives once; a PUT brings the record back, and the count of /v1 follows', async () => {
     const { agency, has, call } = await furnished();
     const neighbour = await service.agency();
-    await populate({ service, dashboard, agency: neighbour });
+    await populate({ service, agency: neighbour });
     const untouched = await dashboard.stored(neighbour);
     const id = randomUUID();
     const created = await call.put(`${kind.path}/${id}`, kind.full(has));
@@ -275,7 +275,7 @@ describe.each(KINDS.filter(({ missing }) => missing))('DELETE $path', (kind) => 
   test("of another organization's record is 404 and changes nothing", async () => {
     const { call } = await furnished();
     const neighbour = await service.agency();
-    const theirs = await populate({ service, dashboard, agency: neighbour });
+    const theirs = await populate({ service, agency: neighbour });
     const id = randomUUID();
     await dashboard.of(neighbour).put(`${kind.path}/${id}`, kind.full(theirs));
     const before = await dashboard.stored(neighbour);

@@ -50,13 +50,15 @@ export type World = { service: Service; dashboard: Dashboard; agency: Agency };
 /** What every populated organization has, and no two customers of one. */
 export const CONTACT = { identifierType: 'whatsapp', identifierValue: '+525512345670' };
 
+const minute = (count: number): string => new Date(Date.UTC(2026, 9, 1, 0, count)).toISOString();
+
 /**
  * An organization with something in every table.
  * @param word in every text
  * @param index of this set of records, where an organization gets several
  * @returns the ids, by their names in paths
  */
-export async function populate({ agency, service }: World, word = 'Oaxaca', index = 0) {
+export async function populate({ agency, service }: Omit<World, 'dashboard'>, word = 'Oaxaca', index = 0) {
   const made = await agency.post(
     '/v1/catalog/products',
     {
@@ -72,7 +74,7 @@ export async function populate({ agency, service }: World, word = 'Oaxaca', inde
     firstName: 'Ana',
     lastName: word,
     tags: [`vip ${word}`],
-    contacts: [{ ...CONTACT, identifierValue: `+52551234567${index}` }],
+    contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + index}` }],
   });
   const { id: pipelineStageId } = await stage(agency, { key: 'negotiation', name: `Nuevo ${word}` });
   const { id: teamMemberId } = await member(agency, { userId: `u${index}`, name: `Lucía ${word}` });
@@ -88,10 +90,10 @@ export async function populate({ agency, service }: World, word = 'Oaxaca', inde
     customerId,
     rotatedFrom: older.id,
   });
-  await message(agency, older.id, { content: `Hola ${word}`, createdAt: `2026-10-01T10:00:0${index}.000Z` });
+  await message(agency, older.id, { content: `Hola ${word}`, createdAt: minute(index) });
   const { id: messageId } = await message(agency, conversationId, {
     content: `Buenas ${word}`,
-    createdAt: `2026-10-02T10:00:0${index}.000Z`,
+    createdAt: minute(60 + index),
   });
   const { id: quoteId } = await quote(agency, { opportunityId, title: `Oferta ${word}`, customerId });
   const file = await attachment(agency, service.storage, quoteId, {
