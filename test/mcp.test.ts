@@ -22,7 +22,12 @@ const listen = async ({ app }: Service): Promise<string> => {
 };
 
 beforeAll(async () => {
-  service = await startService({ mcp: 'write', logTo: { write: (line) => lines.push(JSON.parse(line)) } });
+  service = await startService({
+    mcp: 'write',
+    logTo: { write: (line) => lines.push(JSON.parse(line)) },
+    // Two answers have the same signed links.
+    now: () => Date.parse('2026-11-21T08:25:00Z'),
+  });
   base = await listen(service);
 });
 afterAll(() => service?.close());
