@@ -8,8 +8,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // They take minutes: npm run test:faults.
-    exclude: ['test/faults/**'],
+    // They take minutes: npm run test:faults, npm run test:recipes.
+    exclude: ['test/faults/**', 'test/recipes/**'],
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     // Loading the modules takes longer than most files: a worker loads them once for all of its files.

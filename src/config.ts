@@ -14,7 +14,7 @@ const secret = () => z.string().min(32, 'must have at least 32 characters');
 
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*?))?\/*$/;
 
-/** `disk`, or the bucket and what comes before every key in it. */
+/** `disk`, or the bucket and the prefix of its keys. */
 const fileStorage = () =>
   z
     .string()

@@ -35,7 +35,7 @@ export type ErrorDetail = { path: string; message: string } | { path: string; cu
 
 export type ErrorBody = { error: { code: ErrorCode; message: string; details?: readonly ErrorDetail[] } };
 
-/** Any answer but success. Whatever runs below a route throws it, and the one error handler writes it. */
+/** Any answer but success. Code below a route throws it, and the one error handler writes it. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
@@ -94,7 +94,7 @@ export const serviceUnavailable = (cause?: unknown): ApiError =>
 /** Why a request got no answer from the database. */
 export type RefusalReason = 'full' | 'waited' | 'gone' | 'process' | 'unsent';
 
-/** 503 for what was not even begun, or is wanted by nobody any more: counted, never logged one by one. */
+/** 503 for a request that was not begun, or whose client has gone: counted, and never logged one by one. */
 export class Refusal extends ApiError {
   readonly reason: RefusalReason;
 

@@ -116,21 +116,21 @@ const offset = () => {
     .describe('How many records to skip. Empty or `null` means 0.');
 };
 
-/** A field of an answer: what it means, and an example of its value. */
+/** A field of an answer, with its meaning and an example of its value. */
 export const shown = <Field extends z.ZodType>(
   field: Field,
   meaning: string,
   example?: z.output<Field>,
 ): Field => field.meta({ ...(example !== undefined && { examples: [example] }), description: meaning });
 
-/** What a field says of itself, whatever it is wrapped in. */
+/** The description of a field, or of the one inside optional, nullable and default. */
 const ownMeaning = (field: unknown): string | undefined =>
   (field as z.ZodType).description ??
   (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault
     ? ownMeaning(field.unwrap())
     : undefined);
 
-/** Fields of which those that say nothing of themselves mean what the answer's field of their name means. */
+/** The fields. One without a description gets that of the answer's field of its name. */
 export const meaningAsIn = <Shape extends z.ZodRawShape>(answer: z.ZodRawShape, shape: Shape): Shape =>
   Object.fromEntries(
     Object.entries(shape).map(([name, field]) => {

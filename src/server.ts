@@ -27,7 +27,7 @@ import { openKeyCache } from './keys/cache.ts';
 
 type Closer = () => Promise<unknown>;
 
-/** What the start has opened so far. */
+/** One for each part that the start has opened so far, the newest first. */
 const closers: Closer[] = [];
 const closing = (close: Closer) => closers.unshift(close);
 /** Nothing of this process may outlive it, however it ends. */
@@ -116,7 +116,7 @@ async function start(config: Config): Promise<void> {
   closing(() => Promise.all(servers.map((server) => server.close())));
   await listen(app, { host: config.HOST, port: config.PORT });
 
-  // Only a service that is tried out makes its own token; elsewhere a secret comes from whoever runs it.
+  // Only a service that is tried out makes its own token. In production the operator sets it.
   const madeToken = embedded && !config.DASHBOARD_TOKEN ? await ownDashboardToken(config) : undefined;
   const dashboardToken = config.DASHBOARD_TOKEN ?? madeToken;
   const dashboard = await buildDashboardApp({
@@ -159,7 +159,7 @@ function addressOf({ server }: FastifyInstance, host: string): string {
   return `http://${['0.0.0.0', '::'].includes(host) ? 'localhost' : host}:${port}`;
 }
 
-/** What a person who started the service wants to know. */
+/** Prints addresses, the demo key and a first call. */
 function greet(
   app: FastifyInstance,
   config: Config,
@@ -205,7 +205,7 @@ function explain(
   return `The service cannot start: ${error.message}`;
 }
 
-/** What still runs after this long is cut off. */
+/** A stop that takes longer is cut off. */
 const SHUTDOWN_LIMIT_MS = 30_000;
 
 /** Long enough for a load balancer that asks `/readyz` every second to turn to other instances. */
@@ -232,7 +232,7 @@ async function drain(config: Config, signal: NodeJS.Signals): Promise<void> {
   if (signal === 'SIGTERM') await pause(patience);
 }
 
-/** npm and the terminal can both pass on one Ctrl-C: what comes at once is no second one. */
+/** npm and the terminal can both pass on one Ctrl-C: two signals within this time count as one. */
 const SAME_SIGNAL_MS = 500;
 
 /** Resolves with the first signal to end. A later one ends the process at once, whatever it is doing. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { emptyOf } from './support/contract.ts';
 import { type Agency, useService } from './support/service.ts';
 
 const service = useService();
@@ -7,31 +8,10 @@ const PRODUCTS = '/v1/catalog/products';
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
 const EMPTY_PRODUCT = {
+  ...emptyOf('CatalogProduct'),
   type: 'package',
   status: 'active',
   pricingMode: 'per_person',
-  budgetTier: null,
-  capacityMin: null,
-  capacityMax: null,
-  coverImage: null,
-  currency: null,
-  description: null,
-  shortDescription: null,
-  specialConditions: null,
-  destinations: [],
-  durationDays: null,
-  durationHours: null,
-  includes: [],
-  excludes: [],
-  gallery: [],
-  externalReferenceCode: null,
-  fromPrice: null,
-  priceMax: null,
-  operator: null,
-  priceBasis: null,
-  validFrom: null,
-  validUntil: null,
-  variants: [],
 };
 
 const FULL = {
@@ -74,20 +54,7 @@ const FULL_VARIANT = {
   priceMax: 3100,
 };
 
-const EMPTY_VARIANT = {
-  status: 'active',
-  capacityMin: null,
-  capacityMax: null,
-  currency: null,
-  description: null,
-  shortDescription: null,
-  durationDays: null,
-  durationHours: null,
-  includes: [],
-  excludes: [],
-  fromPrice: null,
-  priceMax: null,
-};
+const EMPTY_VARIANT = { ...emptyOf('CatalogProductVariant'), status: 'active' };
 
 const create = async (agency: Agency, body: object) => (await agency.post(PRODUCTS, body)).body;
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { emptyOf } from './support/contract.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 
 const service = useService();
@@ -13,16 +14,7 @@ const contact = (identifierType: string, identifierValue: string): Contact => ({
 });
 const web = (value: string): Contact => contact('web', value);
 
-const EMPTY_CUSTOMER = {
-  firstName: null,
-  lastName: null,
-  displayName: null,
-  city: null,
-  country: null,
-  preferredLanguage: null,
-  summary: null,
-  tags: [],
-};
+const EMPTY_CUSTOMER = emptyOf('Customer');
 
 const FULL = {
   firstName: 'Ana',
@@ -103,6 +95,7 @@ describe('createCustomer', () => {
     const numbers = ['+5215512345678', '+525512345678', null, null, null, null, null];
     expect(status).toBe(201);
     expect(body).toEqual({
+      ...EMPTY_CUSTOMER,
       ...FULL,
       id: expect.any(String),
       displayName: 'Ana Peña',

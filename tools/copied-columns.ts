@@ -26,6 +26,30 @@ function copiedIn(statements: readonly string[], schema: Record<string, unknown>
   });
 }
 
+/**
+ * What a release sends of its copies, with the new columns: a file of test/support/releases/ for the code that the migration
+ * goes with. Undefined where there is no new column.
+ * @param sent the file of the release before
+ */
+export function sentWith(
+  statements: readonly string[],
+  schema: Record<string, unknown>,
+  sent: string,
+  tag: string,
+): string | undefined {
+  const added = copiedIn(statements, schema).flatMap(({ columns }) => [...columns]);
+  if (added.length === 0) return undefined;
+  const [, ...blocks] = sent.split(/^(?=-- \w+ \w+$)/m);
+  const text = added.reduce((given, [copy, names]) => {
+    const insert = new RegExp(
+      `(insert into ${copy} \\(organization_id, id,)([^;]*?select organization_id, id,)`,
+      'g',
+    );
+    return given.replaceAll(insert, `$1 ${names.join(', ')},$2 ${names.join(', ')},`);
+  }, blocks.join(''));
+  return `-- What the code of ${tag.slice(0, 4)} and later sends.\n\n${text}`;
+}
+
 /** Copies the columns where they differ. `which` says of which records. */
 const copy = ({ record, columns }: Copied, which: string): string =>
   [...columns]

@@ -1,9 +1,9 @@
 import { hash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import { type Migration, MigrationError, migrateDatabase, readMigrations } from '../src/db/server/migrate.ts';
-import { withFills } from './copied-columns.ts';
+import { sentWith, withFills } from './copied-columns.ts';
 import { describeSchema, differences, functionsOf, type SchemaDescription } from './describe-schema.ts';
 import { dangersOf, GENERATED_COLUMN, REWRITE_ACCEPTED } from './migration-rules.ts';
 
@@ -142,6 +142,11 @@ export async function makeMigration(options: MigrationOptions): Promise<Migratio
     journal.entries.push({ ...newest, idx: newest.idx + 1 + index, when, tag });
   }
   await writeFile(`${folder}/meta/_journal.json`, JSON.stringify(journal, null, 2));
+  const tag = made.at(-1)?.tag ?? '';
+  const releases = `${folder}/../test/support/releases`;
+  const newestRelease = readdirSync(releases).sort().at(-1) ?? '';
+  const sent = sentWith(generated, schema, readFileSync(`${releases}/${newestRelease}`, 'utf8'), tag);
+  if (sent !== undefined) await writeFile(`${releases}/${tag}.sql`, sent, { flag: 'wx' });
   const checksums = readJson<Record<string, string>>(`${folder}/checksums.json`);
   for (const { tag, hash } of made) checksums[tag] = hash;
   await writeFile(`${folder}/checksums.json`, `${JSON.stringify(checksums, null, 2)}\n`);

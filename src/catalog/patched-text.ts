@@ -5,7 +5,7 @@ import { pathOf } from '../http/validation.ts';
 import { textFault } from './product-text.ts';
 import { lockCatalogProduct } from './repository.ts';
 
-/** Bytes of a patch that is not counted. Each replaces a field or more, so all of them together add little. */
+/** Patches of up to 1 KiB skip the check. Each replaces a field, so a product can pass its limit by 1 KiB per text field at most. */
 const SHORT = 1_024;
 
 /**

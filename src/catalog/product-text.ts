@@ -1,4 +1,4 @@
-/** How much text a product may have, its variants included: what a page of a hundred of them weighs follows from it. */
+/** How much text a product may have, with its variants. The size of a page of a hundred products follows from it. */
 
 /** Bytes of the texts as they stand in JSON, in UTF-8, with their quotes. */
 export const MAX_PRODUCT_TEXT = 256 * 1024;

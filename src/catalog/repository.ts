@@ -120,7 +120,7 @@ export const updateCatalogProduct = definePatch(productView, productColumns);
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const archiveCatalogProduct = defineArchive(liveProducts);
 
-/** What is left of a purged product: enough to tell what became of it. */
+/** A purged product, for the log. */
 export type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
 
 const dueStatement = unprepared('products.due_for_purge', ($: Params<{ before: string; limit: number }>) =>

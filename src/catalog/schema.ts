@@ -155,7 +155,7 @@ export const CatalogProductVariantCreate = z
   )
   .meta({ id: 'CatalogProductVariantCreate' });
 
-/** What create and PATCH both take. Fields with defaults are not among them. */
+/** The fields that create and PATCH both take, but those with defaults. */
 const details = {
   budgetTier: budgetTier().nullish(),
   capacityMin: positiveInteger().nullish(),

@@ -28,7 +28,7 @@ const isTelephone = (type: IdentifierType): boolean => type === 'whatsapp' || ty
 
 const withoutPunctuation = (value: string): string => value.replace(PUNCTUATION, '').replace(/^00/, '+');
 
-/** The number in E.164, with punctuation and a leading 00 resolved; null for what is no telephone number. */
+/** The number in E.164, with punctuation and a leading 00 resolved; null where the value is no telephone number. */
 function e164(value: string): string | null {
   const number = withoutPunctuation(value);
   if (E164.test(number)) return number;
@@ -79,13 +79,13 @@ const RULES: Record<IdentifierType, string> = {
   web: 'must not be empty',
 };
 
-/** What a value that has no contact key must be, to complete "identifierValue …". */
+/** The rule that a value without a contact key breaks, to complete "identifierValue …". */
 export const identifierRule = (type: IdentifierType, value: string): string =>
   isTelephone(type) && ONLY_DIGITS.test(withoutPunctuation(value))
     ? 'must start with + and the country code'
     : RULES[type];
 
-/** What a search finds of a contact: the value as sent, its key, and its number, whose digits stand without punctuation. */
+/** The searched text of a contact: the value as sent, its key, and the digits of its number without punctuation. */
 export const searchText = (contact: {
   identifierValue: string;
   contactKey: string;

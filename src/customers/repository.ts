@@ -45,7 +45,7 @@ const customerView = {
   }),
 };
 
-/** What create and PATCH write of the customer itself. */
+/** The columns that create and PATCH write of the customer itself. */
 const customerColumns = {
   ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
   contactSearch: customers.contactSearch,

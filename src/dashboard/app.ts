@@ -22,7 +22,7 @@ import { teamMemberRoutes } from './team-members/routes.ts';
 
 export type DashboardOptions = {
   db: Database;
-  /** What the dashboard backend sends as a bearer token. Without it, every request is answered with 503. */
+  /** The bearer token of the dashboard's backend. Without it, every request is answered with 503. */
   token: string | undefined;
   /** Where the files of attachments go. */
   storage: FileStorage;
@@ -36,7 +36,7 @@ export type DashboardOptions = {
   health?: { ready: HealthOptions['ready']; metrics: Metrics };
   /** Aborted when the service is about to end. */
   leaving?: AbortSignal;
-  /** What the document says of whoever runs the service. */
+  /** Whom users of the service ask, for the document. */
   publisher?: Pick<Publisher, 'contact'>;
 };
 

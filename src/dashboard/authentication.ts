@@ -8,7 +8,7 @@ import { scopeOf } from '../organizations/repository.ts';
 
 const CLOSED = 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.';
 
-/** Compares digests, not tokens: that takes the same time whatever the lengths are and wherever the texts differ. */
+/** Digests are compared, and not tokens: that takes the same time for any two texts. */
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 /** Lets a request pass only with the dashboard's token. Without a configured token, every request gets 503. */

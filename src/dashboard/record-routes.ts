@@ -13,7 +13,7 @@ import { ArchivedRecord, uuidParams } from './params.ts';
 
 /** Routes of a record whose owner makes its id: PUT writes all of it, DELETE archives it. */
 
-/** What the documents say of an operation. */
+/** The texts of an operation, for the documents. */
 type Texts = { operationId: string; tags: string[]; summary: string; description: string };
 
 /** Reads the record under its lock, as its GET shows it; throws its not-found. */
@@ -53,9 +53,9 @@ type RecordRoutes<Answer extends z.ZodType, Body extends z.ZodType> = RecordPath
   record: Answer;
   body: Body;
   missing: ErrorCode;
-  /** What more there is to say of a PUT. */
+  /** A sentence more about the PUT. */
   note?: string;
-  /** What becomes of the record that is archived. */
+  /** The effect of archiving, for the document. */
   archived: string;
   functions: Pick<PutRoute<Answer, Body>, 'lock' | 'put'> & Pick<ArchiveRoute, 'archive'>;
 };

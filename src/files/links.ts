@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { OrganizationScope } from '../db/run/scope.ts';
 
-/** What a download link gives access to. */
+/** The attachment that a download link opens. */
 export type LinkedFile = { organizationId: string; attachmentId: string };
 
 export type FileLinks = {
@@ -41,7 +41,7 @@ export function makeToken(secrets: LinkSecrets, file: LinkedFile, expiresAt: num
   return Buffer.concat([payload, signature(secrets.current, payload)]).toString('base64url');
 }
 
-/** What the token gives access to. Undefined when it has expired, or is not exactly a token that we made. */
+/** The attachment that the token opens. Undefined when it has expired, or is not exactly a token that we made. */
 export function readToken(secrets: LinkSecrets, token: string, now: number): LinkedFile | undefined {
   const bytes = Buffer.from(token, 'base64url');
   // Decoding accepts several spellings of one token; only the one that we made is good.

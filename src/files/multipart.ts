@@ -19,14 +19,14 @@ export const AttachmentUpload = z.object({
 });
 export type AttachmentUpload = z.infer<typeof AttachmentUpload>;
 
-/** What an upload says of its file. The size is not among it: that is counted while the file arrives. */
+/** The description of an uploaded file. Its size is counted while it arrives. */
 export type AttachmentDescription = { kind: string; fileName: string; mimeType: string };
 
 export type Upload<Stored> = { stored: Stored; upload: AttachmentUpload };
 
 export type FileStore<Stored> = {
   store: (content: Readable) => Promise<Stored>;
-  /** Removes what was stored. */
+  /** Removes the stored file. */
   discard: (stored: Stored) => Promise<void>;
 };
 
@@ -48,7 +48,7 @@ export async function acceptUploads(app: FastifyInstance): Promise<void> {
 const malformed = (): ApiError =>
   validationFailed([{ path: 'body', message: 'must be well-formed multipart/form-data' }]);
 
-/** The parts of the body. What the parser cannot read is a fault of the request. */
+/** The parts of the body. A body that the parser cannot read is a fault of the request. */
 async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
   try {
     yield* request.parts();
@@ -105,7 +105,7 @@ async function receive<Stored>(
 
 /**
  * Reads an upload, and stores its file while it arrives. Of a refused upload nothing stays.
- * @throws VALIDATION_FAILED, and what `store` throws
+ * @throws VALIDATION_FAILED, and the errors of `store`
  */
 export async function readUpload<Stored>(
   request: FastifyRequest,

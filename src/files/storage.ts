@@ -12,7 +12,7 @@ import type { LinkedFile } from './links.ts';
 export type FileStorage = {
   /**
    * Stores the whole stream under the key, or nothing.
-   * @throws what broke the stream; SERVICE_UNAVAILABLE when the storage failed
+   * @throws the error of the stream; SERVICE_UNAVAILABLE when the storage failed
    */
   put: (key: string, content: Readable) => Promise<void>;
   /** Removes the file. A missing file is no error. */
@@ -24,7 +24,7 @@ export type FileStorage = {
 export type StoredEntry = {
   key: string;
   modifiedAt: Date;
-  /** Undefined for what is left of an upload that did not end. */
+  /** Undefined for a part of an upload that did not end. */
   file: LinkedFile | undefined;
 };
 

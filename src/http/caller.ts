@@ -11,7 +11,7 @@ function whenGone({ raw: response }: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** Who waits for the answer, for the database: most requests are answered before anything asks for the signal. */
+/** The request, as the database sees it. Its signal is made when something asks for it: most requests end before. */
 export function callerOf(reply: FastifyReply): Caller {
   let signal: AbortSignal | undefined;
   return {

@@ -24,7 +24,7 @@ const namesTag = (ifNoneMatch: string, tag: string): boolean =>
 /** Whether the client of an answer of 304 has shown that it has the bytes: `*` names no tag. */
 export const provesCopy = ({ headers }: FastifyRequest): boolean => headers['if-none-match'] !== '*';
 
-/** These answer with the record as it is now, or with a page of records. A POST answers what it did. */
+/** Methods whose answers are a record as it is now, or a page of records. The answer of a POST tells of one act. */
 const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
 
 /**
@@ -36,7 +36,7 @@ export function answerConditionally(app: FastifyInstance): void {
     const isTagged =
       reply.statusCode < 300 && TAGGED.includes(method) && isCacheable(reply.getHeader('cache-control'));
     if (!isTagged || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return done(null, payload);
-    // What never changes has been given its tag once.
+    // An answer that never changes has got its tag before.
     const tag = String(reply.getHeader('etag') ?? entityTag(payload));
     reply.header('etag', tag);
     const named = headers['if-none-match'];

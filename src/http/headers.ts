@@ -25,7 +25,7 @@ const CACHE_CONTROL = {
   credential: { 'cache-control': 'no-store' },
 } as const;
 
-/** Sets Cache-Control on every answer of these routes, errors too. Register it before what can refuse a request. */
+/** Sets Cache-Control on every answer of these routes, errors too. Register it before any hook that can refuse a request. */
 export function setCacheControl(app: FastifyInstance, answers: keyof typeof CACHE_CONTROL): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(CACHE_CONTROL[request.routeOptions.config.credential ? 'credential' : answers]);

@@ -3,7 +3,7 @@ import { errorBody, serviceUnavailable } from '../errors.ts';
 import type { Metrics } from './metrics.ts';
 
 export type HealthOptions = {
-  /** Fails while the service should get no requests. */
+  /** Throws while the service should get no requests. */
   ready: () => Promise<void>;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   /** Aborted when the service is about to end: it still answers, and wants no new clients. */
@@ -25,7 +25,7 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
   let checking: Promise<void> | undefined;
 
-  /** Those who ask at the same moment share one check. */
+  /** Requests of the same moment share one check. */
   function check(): Promise<void> {
     checking ??= ready().finally(() => {
       checking = undefined;

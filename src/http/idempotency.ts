@@ -52,7 +52,7 @@ const inProgress = (): ApiError =>
 const reused = (how: string): ApiError =>
   new ApiError('IDEMPOTENCY_KEY_REUSED', `This idempotency key came with another ${how} before.`);
 
-/** For AES-256-GCM. Only who authenticates as the first caller did can make it: the dashboard, with its token. */
+/** The key of the cipher, made from the token of the request: only a caller with the same token can make it again. */
 function cipherKey({ raw }: FastifyRequest, salt: Buffer): Buffer {
   const token = presentedToken(raw.rawHeaders);
   if (!token) throw new Error('An answer with a credential needs a bearer token to be kept.');
@@ -86,7 +86,7 @@ const headersOf = (reply: FastifyReply): Record<string, string> =>
  * gets that answer. Without the header the work runs by itself. An answer with a credential in it is kept encrypted.
  * @param work runs in the scope that it is given, and can be repeated from its start
  * @param bodyHash SHA-256 of a body that the route has read itself; default: that of the JSON body
- * @throws IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, and what `work` throws: then the key is not used up
+ * @throws IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, and the errors of `work`: then the key is not used up
  */
 export async function idempotently<T>(
   request: FastifyRequest,

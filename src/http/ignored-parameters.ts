@@ -16,10 +16,10 @@ declare module 'fastify' {
   }
 }
 
-/** What a strict refusal says of a name, for the names whose reason is not that nobody knows them. */
+/** Messages of strict refusals, by name, where `is not a known name` would mislead. */
 export const refusals = z.registry<Readonly<Record<string, string>>>();
 
-/** What the schema of a query or body says of one of its objects, or of the objects in a list. */
+/** The names that an object of a query or body can have, or the objects of a list. */
 type Known = {
   fields: ReadonlyMap<string, Known | undefined>;
   /** The names that the same object has in answers. */
@@ -35,7 +35,7 @@ const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 
 const NOTHING: Known = { fields: new Map(), answered: new Set(), refusals: {}, maximum: 0 };
 
-/** The object or list within what wraps it: optional, nullable, default, transformed. */
+/** The object or list inside optional, nullable, default and transform. */
 function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
   if (schema instanceof z.ZodObject || schema instanceof z.ZodArray) return schema;
   if (schema instanceof z.ZodPipe) return unwrapped(schema.in) ?? unwrapped(schema.out);
@@ -68,7 +68,7 @@ function knownNames(sent: unknown, answer: unknown): Known | undefined {
 
 type Unknown = { path: string; name: string; known: Known };
 
-/** Stops at the twentieth name and at the end of what is not refused anyway: a body holds far more of both. */
+/** Stops after 20 names, and does not look into list entries beyond the list's maximum: the validator refuses those. */
 function unknownNames(value: unknown, known: Known | undefined, path: string, found: Unknown[]): void {
   if (known === undefined || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
@@ -90,7 +90,7 @@ function unknownNames(value: unknown, known: Known | undefined, path: string, fo
 }
 
 /**
- * A name of anybody's making, fit for a header: what is not plain is percent-encoded. Its length counts as encoded:
+ * A name from a request, fit for a header: other characters are percent-encoded. Its length counts as encoded:
  * clients and proxies refuse answers with headers of more than a few kilobytes.
  */
 function headerSafe(path: string): string {
@@ -103,7 +103,7 @@ function headerSafe(path: string): string {
   return safe;
 }
 
-/** Of a name to which none is near. */
+/** The message where no known name is near. */
 export const UNKNOWN_NAME = 'is not a known name';
 
 /** The fault of a name that nobody knows, with the one of `names` that may be meant. */
@@ -123,7 +123,7 @@ function strictFault(path: string, { name, known }: Unknown): Fault {
     : { path, message: refusal };
 }
 
-/** What an answer has can be sent back as it was read; it is reported, and no fault. */
+/** A name that answers have is reported and no fault: a record that was read can be sent back. */
 const isFault = ({ name, known }: Unknown): boolean =>
   !known.answered.has(name) || Object.hasOwn(known.refusals, name);
 

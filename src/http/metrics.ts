@@ -4,7 +4,7 @@ import type { Database } from '../db/run/client.ts';
 import type { RefusalReason } from '../errors.ts';
 import type { KeyCache } from '../keys/cache.ts';
 
-/** What Prometheus reads of one process. No label contains an organization, a key or an address. */
+/** The metrics of one process, for Prometheus. No label contains an organization, a key or an address. */
 export type Metrics = {
   /** Everything in Prometheus' text format. */
   text: () => Promise<string>;

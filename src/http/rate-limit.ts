@@ -16,7 +16,7 @@ declare module 'fastify' {
 /** Length of a window in seconds. Limits are per minute. */
 export const WINDOW_SECONDS = 60;
 
-/** What was counted in the window, and when it ends. */
+/** The count of the window, and when it ends. */
 type Counted = { consumedPoints: number; msBeforeNext: number };
 
 /** Counts the requests of each key in fixed windows; the limit is each key's own. */

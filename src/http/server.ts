@@ -84,7 +84,7 @@ export function createHttpServer(options: HttpServerOptions) {
     reply.headers(everyAnswer(request.id));
     const { httpVersion, headers } = request.raw;
     if (httpVersion === '1.1' && headers.host === undefined) return done(missingHost());
-    // An unknown path is unknown whatever else the request has; its body is not read.
+    // An unknown path is 404 before anything else is looked at; the body is not read.
     done(request.is404 ? routeNotFound() : undefined);
   });
   answerConditionally(app);

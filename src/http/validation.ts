@@ -42,7 +42,7 @@ export const validate = <Schema extends z.ZodType>(schema: Schema, data: unknown
 
 export type Fault = { path: string; message: string };
 
-/** What the validator throws. The error handler reads its faults. */
+/** The validator throws it, and the error handler reads its faults. */
 export class ValidationError extends Error {
   readonly issues: readonly z.core.$ZodIssue[];
   /** The part of the request that was validated. Fastify sets it. */

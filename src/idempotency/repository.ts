@@ -6,7 +6,7 @@ import { idempotencyKeys } from '../db/schema/index.ts';
 import { builder, named } from '../db/sql/builder.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
 
-/** The first answers of requests with an Idempotency-Key, written in the transaction of what they answer. */
+/** The first answers of requests with an Idempotency-Key, written in the transaction of the request. */
 
 const KEPT_HOURS = 24;
 

@@ -13,7 +13,7 @@ export type CopiesOptions = {
   logger: FastifyBaseLogger;
   /** Records looked at by one statement. */
   batchSize?: number;
-  /** Ends the run after the batch that it is at. What is made by then stays, and the next run makes the rest. */
+  /** Ends the run after its current batch. The next run makes the rest. */
   signal?: AbortSignal | undefined;
 };
 

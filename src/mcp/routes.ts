@@ -81,7 +81,7 @@ type Exchange = {
  * the last `initialize`, and no answer depends on that.
  */
 async function startProtocol({ app, canWrite }: McpOptions) {
-  // It takes memory, so it is loaded by the first who asks.
+  // It takes memory, so it is loaded at the first message.
   const sdk = await import('@modelcontextprotocol/server');
   const all = toolsOf(app.swagger() as unknown as ApiDocument);
   const reading = toolboxOf(all.filter(({ tool }) => tool.annotations.readOnlyHint));

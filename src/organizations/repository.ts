@@ -73,10 +73,10 @@ export async function scopeOf(db: Database, id: string, caller?: Caller): Promis
   return scopeTo(db, row.id, caller);
 }
 
-/** What belongs to no organization, such as the creation of one, is kept under an id that none has. */
+/** Answers that belong to no organization, such as its creation, are kept under an id that none has. */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
-/** The scope of what the dashboard does above all organizations. */
+/** The scope of the dashboard's requests outside of any organization. */
 export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ORGANIZATION);
 
 const allStatement = prepared('organizations.all', (_: Params<Record<never, never>>) =>

@@ -26,7 +26,7 @@ const UNTYPED = 'application/octet-stream';
 const invalidLink = (): ApiError =>
   new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid; ask for the attachments again.');
 
-/** What the file sender refuses, in our error shape. Its own answer is HTML. */
+/** The refusals of the file sender in our error shape: its own answers are HTML. */
 function refusal(status: number, headers: Record<string, string>, attachmentId: string): Error {
   if (status === 416)
     return new ApiError(

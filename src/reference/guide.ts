@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type ErrorCode, errorCodes, statusOf } from '../errors.ts';
 
-/** The chapters of docs/guide/ as one text: for the reference page, and for whoever reads no page. */
+/** The chapters of docs/guide/ as one text: for the reference page, and for programs. */
 
 /** In the order of the page, and of the table in README.md. */
 const CHAPTERS = [
@@ -47,7 +47,7 @@ const linked = (
 
 const chapter = (name: string): string =>
   readFileSync(new URL(`../../docs/guide/${name}.md`, import.meta.url), 'utf8')
-    // What the tests are told about a block is not for readers.
+    // The words after the language of a block are for the tests, not for readers.
     .replace(/^```(\w+) .*$/gm, '```$1');
 
 const CHAPTERS_TEXT = CHAPTERS.map(chapter).join('\n\n');

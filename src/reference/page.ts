@@ -51,7 +51,7 @@ function pageDocument({ document, hasGuide }: PageOptions): string {
   return JSON.stringify(shown);
 }
 
-/** For agents, which look for it there: what there is to read. */
+/** The text of /llms.txt: agents look there for what they can read. */
 const llmsText = ({ title, hasGuide }: PageOptions, address: string): string =>
   [
     `# ${title}`,
@@ -96,7 +96,7 @@ async function keep(text: string | Buffer): Promise<Kept> {
   return { plain: form(Buffer.from(text)), packed: form(await compressed(text, { level: 9 })) };
 }
 
-/** Sends what is kept as the client can read it. */
+/** Sends the compressed or the plain form, as the client can read it. */
 function send(request: FastifyRequest, reply: FastifyReply, type: string, { plain, packed }: Kept): Buffer {
   const isPacked = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
   const { body, tag } = isPacked ? packed : plain;
@@ -105,7 +105,7 @@ function send(request: FastifyRequest, reply: FastifyReply, type: string, { plai
   return body;
 }
 
-/** Made by the first who asks. A fault is not kept: the next one tries again. */
+/** Made at the first request. A fault is not kept: the next request tries again. */
 function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {

@@ -34,6 +34,18 @@ export type Document = {
 export const readDocument = (path: string): Document =>
   JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
 
+/** What a record shows where nothing was written: null, or an empty list. */
+export const emptyOf = (name: string): Record<string, null | []> =>
+  Object.fromEntries(
+    Object.entries(readDocument('openapi/openapi.json').components.schemas[name]?.properties ?? {}).flatMap(
+      ([field, { type }]) => {
+        const types = [type].flat();
+        if (types.includes('null')) return [[field, null]];
+        return types.includes('array') ? [[field, []]] : [];
+      },
+    ),
+  );
+
 /** Every operation of the document: `{ method: 'GET', path: '/v1/customers/{customerId}', operation }`. */
 export const operationsOf = (document: Document) =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { longText, moment, name, text, uuid } from '../../fields.ts';
 
-/** What a message store keeps of a message's delivery. The conversation's channel decides which store it is. */
+/** The delivery of a message, as its store keeps it. The conversation's channel decides which store it is. */
 const delivery = () =>
   z
     .object({

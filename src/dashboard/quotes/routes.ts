@@ -110,7 +110,7 @@ export const dashboardQuoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   done();
 };
 
-/** What an upload says: its parts, and the bytes of its file. */
+/** The hash of an upload: of its parts and the bytes of its file. */
 const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile): Buffer =>
   hash(
     'sha256',

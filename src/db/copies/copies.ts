@@ -12,7 +12,7 @@ import { type Params, prepared, type Statement, step } from '../sql/statement.ts
 /** A record whose rows are to be made anew, or to go when it is not visible. */
 type Found = { id: string; isVisible: boolean };
 
-/** What a look found, and where the next one begins: after the last record that was looked at. */
+/** The records that a look found, and the last one that it looked at: the next look begins after it. */
 export type Batch = { found: Found[]; last: string | undefined };
 
 type Find = (scope: OrganizationScope, after: string, limit: number) => Promise<Batch>;

@@ -1,27 +1,20 @@
 import { sql } from 'drizzle-orm';
 import { organizationParam, tableName } from '../define/view.ts';
 import type { OrganizationScope } from '../run/scope.ts';
-import {
-  liveCounts,
-  liveCustomers,
-  liveOpportunities,
-  liveProducts,
-  liveQuotes,
-  newestThreads,
-} from '../schema/index.ts';
+import * as schema from '../schema/index.ts';
+import { liveCounts } from '../schema/live-counts.ts';
 import type { Resource } from '../schema/resource.ts';
 import { type Params, prepared, unqualified } from '../sql/statement.ts';
 
 /** A live count that is not the number of its rows. */
 export type Drift = { resource: string; counted: number; rows: number };
 
-const COUNTED: readonly Resource[] = [
-  liveProducts,
-  liveCustomers,
-  liveOpportunities,
-  newestThreads,
-  liveQuotes,
-];
+const isCounted = (value: unknown): value is Resource =>
+  typeof value === 'object' && value !== null && 'isCounted' in value && value.isCounted === true;
+
+const COUNTED: readonly Resource[] = (Object.values(schema) as unknown[])
+  .filter(isCounted)
+  .toSorted((a, b) => tableName(a).localeCompare(tableName(b)));
 
 const rows = sql.join(
   COUNTED.map(
@@ -50,7 +43,7 @@ const findStatement = prepared(
 const key = sql`${unqualified(liveCounts.organizationId)}, ${unqualified(liveCounts.resource)}, ${unqualified(liveCounts.slot)}`;
 const live = unqualified(liveCounts.live);
 
-/** Adds the difference to the count, and does not set the count: what others write in the meantime stays counted. */
+/** Adds the difference to the count, and does not set it: records that are written in the meantime stay counted. */
 const mendStatement = prepared(
   'live_counts.mend_drift',
   (_: Params<{ organizationId: string }>) => sql<Drift>`with ${drift},

@@ -14,9 +14,9 @@ import { missing, type RecordKey, recordOf, tableName } from './view.ts';
 export type Archived = { id: string; archivedAt: string };
 
 type ArchiveOptions<T> = {
-  /** What the answer shows of a row of `gone`: the archived record. */
+  /** The fields of the answer, from `gone`: the row of the archived record. */
   fields?: Fields<T>;
-  /** Steps that follow: whatever goes with the record. They do nothing where nothing was archived. */
+  /** Steps that follow, for rows that go with the record. They do nothing where nothing was archived. */
   after?: readonly Statement<unknown, RecordKey>[];
 };
 

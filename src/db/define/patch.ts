@@ -24,8 +24,8 @@ import { missing, type RecordKey, recordOf, tableName } from './view.ts';
 export type WrittenView<T> = KeptView<T> & Searched;
 
 /**
- * The steps that end every write of a record: searches see it, reads see it, and the last step reads its body. What a write
- * answers is so what the next GET answers.
+ * The steps that end every write of a record: searches see it, reads see it, and the last step reads its body. So a write
+ * has the answer of the next GET.
  */
 export function defineEnd<T>(view: WrittenView<T>) {
   const [search, render, get] = [putSearchRow(view), refresh(view), getBody(view)];

@@ -21,9 +21,9 @@ export type Put<T> = { created: boolean; body: Json<T> };
 type PutTable = TenantTable & { updatedAt: PgColumn; archivedAt?: PgColumn };
 
 type PutOptions<Name extends string> = {
-  /** What a PUT replaces. */
+  /** The columns that a PUT replaces. */
   columns: Columns<Name>;
-  /** What is written once, when the record is created. */
+  /** Columns that are written once, when the record is created. */
   insertOnly?: Columns;
   /** The fields that hold the id of another record, each with the resource that the id must belong to. */
   references?: { readonly [Field in Name]?: Resource };
@@ -159,7 +159,7 @@ export function definePut<T, Name extends string>(
   view: View<T, PutTable>,
   read: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
   options: PutOptions<Name> & {
-    /** Adds what the request left out, and what is made when the record is created. */
+    /** Adds the values that the request left out, and those that are made when the record is created. */
     complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
   },
 ) {

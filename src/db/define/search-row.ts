@@ -6,7 +6,7 @@ import { type Params, prepared, type Statement } from '../sql/statement.ts';
 import { columnsBeside, keyOf, type RecordKey, recordOf, tableName } from './view.ts';
 
 /**
- * Search rows: beside each visible record one narrow row with what searches look at. Every change of a record moves its
+ * Search rows: beside each visible record one narrow row with its searched text and filters. Every change of a record moves its
  * `updated_at`; a search row is written only when the searched text or a filter changes, so that no other change
  * writes the trigram index.
  */

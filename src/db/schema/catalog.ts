@@ -25,7 +25,7 @@ import type { Resource } from './resource.ts';
 
 const noTexts = sql`'{}'::text[]`;
 
-/** What `query` finds of a product. */
+/** The fields of a product that `query` searches. */
 export const searchedProductFields = ['title', 'shortDescription', 'description'];
 
 export const products = pgTable(

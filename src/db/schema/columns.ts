@@ -42,7 +42,7 @@ export const folded = (parts: readonly (string | SQL)[]): SQL =>
 export const NO_PENDING_LIST = { fastupdate: false };
 
 /**
- * For the GIN indexes of what clients write: new entries wait in a list of 64 kB, which every search reads. Measured over none:
+ * For the GIN indexes of tables that clients write: new entries wait in a list of 64 kB, which every search reads. Measured over none:
  * a create takes 0.6 of PostgreSQL's time, a PATCH of a text 0.65, the search of a rare term 1.3 times.
  */
 export const SHORT_PENDING_LIST = { fastupdate: true, gin_pending_list_limit: 64 };

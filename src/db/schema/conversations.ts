@@ -15,7 +15,7 @@ import { customers } from './customers.ts';
 import { organizations } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** What `query` finds of a conversation. */
+/** The fields of a conversation that `query` searches. */
 export const searchedConversationFields = ['contactName', 'contact'];
 
 /**
@@ -94,7 +94,7 @@ export const conversations = pgTable(
   ],
 );
 
-/** What lists show: of each chain of rotated threads the newest. */
+/** Lists show the newest thread of each chain. */
 export const newestThreads = {
   table: conversations,
   visible: isNull(conversations.continuedBy),
@@ -102,7 +102,7 @@ export const newestThreads = {
   isCounted: true,
 } satisfies Resource;
 
-/** Every thread, whatever its place in a chain: what an id in a path leads to. */
+/** Every thread: an id in a path may be that of any thread of a chain. */
 export const threads = { ...newestThreads, visible: sql`true`, isCounted: false } satisfies Resource;
 
 const messageColumns = () => ({

@@ -24,7 +24,7 @@ import type { Resource } from './resource.ts';
 /** First and last name as they are shown. A search for both together finds the customer. */
 const fullName = sql`coalesce(nullif(first_name, '') || ' ' || nullif(last_name, ''), nullif(first_name, ''), last_name)`;
 
-/** What `query` finds of a customer, beside its full name. */
+/** The fields of a customer that `query` searches, beside its full name. */
 export const searchedCustomerFields = ['summary', 'contactSearch'];
 
 const noTags = sql`'{}'::text[]`;
@@ -42,8 +42,8 @@ export const customers = pgTable(
     summary: text(),
     tags: text().array().notNull().default(noTags),
     /**
-     * What `query` finds of the contacts. A generated column reads only its own row, so whoever writes the contacts
-     * copies them here.
+     * The searched texts of the contacts. A generated column reads only its own row, so the writes of contacts copy them
+     * here.
      */
     contactSearch: text().notNull().default(''),
     createdAt: createdAt(),

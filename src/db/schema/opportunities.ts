@@ -25,7 +25,7 @@ import { pipelineStages } from './pipeline-stages.ts';
 import type { Resource } from './resource.ts';
 import { teamMembers } from './team.ts';
 
-/** What `query` finds of an opportunity. */
+/** The fields of an opportunity that `query` searches. */
 export const searchedOpportunityFields = ['title', 'shortRef', 'destination'];
 
 /** The temperature that answers show. */

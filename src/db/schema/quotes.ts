@@ -25,7 +25,7 @@ import { opportunities } from './opportunities.ts';
 import { organizations } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** What `query` finds of a quote. */
+/** The fields of a quote that `query` searches. */
 export const searchedQuoteFields = ['title', 'destination'];
 
 export const quotes = pgTable(

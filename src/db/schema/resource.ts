@@ -8,7 +8,7 @@ export type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
 /** Records of one kind, as the API knows them. Each stands beside its table, in schema/. */
 export type Resource<Table extends TenantTable = TenantTable> = {
   readonly table: Table;
-  /** What makes a row visible: lists, lookups and writes see no other. */
+  /** The condition on visible rows: lists, lookups and writes see no other. */
   readonly visible: SQL;
   /** How a missing record is answered. */
   readonly missing: { readonly code: ErrorCode; readonly noun: string };

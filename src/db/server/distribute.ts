@@ -28,7 +28,7 @@ export type Moved = { table: string; rows: number };
 type ForeignKey = { table: string; name: string; definition: string };
 
 /**
- * Distributes what is not distributed yet; the second time there is nothing.
+ * Distributes the tables that are not distributed yet; the second time there are none.
  * @param url the coordinator, directly, as a superuser or the owner of the tables
  * @returns the tables that moved, with their rows
  * @throws ClusterError, MigrationError
@@ -91,7 +91,7 @@ async function distribute(client: pg.Client): Promise<Moved[]> {
     }
     for (const { table, name, definition } of keys)
       await client.query(`alter table ${table} add constraint ${name} ${definition}`);
-    // What was copied still lies on the coordinator too, where nobody sees it.
+    // The copied rows still lie on the coordinator too, where no statement sees them.
     for (const table of missing)
       await client.query(`select truncate_local_data_after_distributing_table('${table}')`);
     await client.query('commit');

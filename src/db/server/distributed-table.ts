@@ -2,7 +2,7 @@ import type pg from 'pg';
 
 /** The column whose value says on which node of a Citus cluster a row is. */
 export const BY = 'organization_id';
-/** The others lie with it: what belongs to an organization is on one node. */
+/** The other tables lie with it: all rows of an organization are on one node. */
 export const FIRST = 'customers';
 /** On the coordinator. */
 export const STAYS: ReadonlySet<string> = new Set(['api_keys']);

@@ -11,7 +11,7 @@ export type EmbeddedPostgres = {
   url: string;
   /** The directory of its socket. */
   host: string;
-  /** Finishes what runs and stops the server. */
+  /** Lets running statements end, and stops the server. */
   stop: () => Promise<void>;
 };
 
@@ -103,7 +103,7 @@ const exists = (path: string): Promise<boolean> =>
 const socketDirectory = (data: string): string =>
   data.length <= MAX_SOCKET_DIRECTORY ? data : join(tmpdir(), `crm-${hash('sha256', data).slice(0, 12)}`);
 
-/** Of this service: who holds the data. */
+/** Of this service: a process that listens on it has the data. */
 const INSTANCE_SOCKET = 'instance.sock';
 /** Of PostgreSQL. */
 const SERVER_SOCKET = '.s.PGSQL.5432';
@@ -134,7 +134,7 @@ async function makeOwnFolder(path: string, owner: Owner | undefined): Promise<vo
   );
 }
 
-/** What PostgreSQL says before it opens its own log. */
+/** PostgreSQL's messages before it opens its own log. */
 const START_LOG = 'server.log';
 const LOG_FOLDER = 'log';
 

@@ -106,7 +106,7 @@ export async function withMigrationLock<Result>(
   }
 }
 
-/** What the schema relies on and no migration can make. */
+/** PostgreSQL 15 or later and UTF8: no migration can make them. */
 async function checkServer(client: pg.Client): Promise<void> {
   const { rows } = await client.query(
     `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
@@ -117,7 +117,7 @@ async function checkServer(client: pg.Client): Promise<void> {
     throw new MigrationError(`The database must have the encoding UTF8, not ${encoding}.`);
 }
 
-/** What the database lacks. It may have more than this version knows, and nothing else in its place. */
+/** The migrations that the database lacks. It may have newer ones than this version knows; it may not have others in between. */
 async function pendingOf(client: pg.Client, migrations: readonly Migration[]): Promise<Migration[]> {
   const applied = await readApplied(client);
   const latest = Math.max(...migrations.map(({ when }) => when));
@@ -187,7 +187,7 @@ async function dropInvalid(client: pg.Client, index: string | undefined): Promis
   for (const { name } of rows) await client.query(`drop index concurrently ${name}`);
 }
 
-/** Whoever wants a table that a migration waits for waits behind it: it gives up soon, and tries again. */
+/** Statements that want a table wait behind a migration that waits for it: so it gives up soon, and tries again. */
 const LOCK_TIMEOUT_MS = 300;
 const LOCK_ATTEMPTS = 60;
 const LOCK_PAUSE_MS = 700;

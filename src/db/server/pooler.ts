@@ -8,11 +8,11 @@ const ATTEMPTS = 5;
 
 const WHERE = { name: 'pooler.where', text: 'select pg_backend_pid() as pid' };
 
-/** What @types/pg leaves out: the process that the other end said it is. */
+/** @types/pg leaves it out: the process id that the other end told. */
 type Greeted = pg.Client & { processID: number | null };
 
 /**
- * Fails when what stands between the service and PostgreSQL forgets the statements that a client prepared: one client
+ * Fails when a pooler before PostgreSQL forgets the statements that a client prepared: one client
  * prepares, another takes its server connection, and the first runs what it prepared on another.
  */
 export async function checkPooler(url: string): Promise<void> {

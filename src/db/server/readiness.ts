@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { latestMigration } from './migrate.ts';
 
-/** For connecting, and again for the query: whoever asks hears within a second that the database is lost. */
+/** For connecting, and again for the query: a lost database is told within a second. */
 const PATIENCE_MS = 400;
 
 /**

@@ -49,7 +49,7 @@ type Others<Value, Table extends PgTable> = Record<WithoutColumn<Value, Table>, 
 type Only<Given, Value> = Given & Record<Exclude<keyof Given, keyof Value>, never>;
 
 /**
- * What a response shows. Each field of the schema comes from the column of its name, or from `others`.
+ * The fields of an answer. Each field of the schema comes from the column of its name, or from `others`.
  * @param others the fields without a column (`displayName`, `contacts`), and those that override theirs
  */
 export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Given extends object>(
@@ -79,7 +79,7 @@ type Writable<Schema extends z.ZodObject, Table extends PgTable> =
     : { 'fields without a column': WithoutColumn<WrittenBy<Schema>, Table> };
 
 /**
- * The types of what is written. A field may be absent. Null empties a list, so it is good also where the column is
+ * The types of the fields that are written. A field may be absent. Null empties a list, so it is good also where the column is
  * never null.
  */
 type WrittenBy<Schema extends z.ZodObject> = {

@@ -6,7 +6,7 @@ declare const shape: unique symbol;
 /** JSON text of a `T`. PostgreSQL made it, and the client gets it as it is. */
 export type Json<T> = string & { readonly [shape]: T };
 
-/** The value, for the few who need to look into it. */
+/** The value itself, where the service must look into it. */
 export const parseJson = <T>(json: Json<T>): T => JSON.parse(json);
 
 /** JSON of a value that the service made. */

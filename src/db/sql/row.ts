@@ -38,7 +38,7 @@ export const placeholdersOf = <Name extends string>(
 const stored = (column: PgColumn, value: unknown): unknown =>
   value ?? (is(column, PgArray) && column.notNull ? [] : null);
 
-/** The values of a whole row. What is absent is null, or an empty list. A field without a column does not compile. */
+/** The values of a whole row. An absent field is null, or an empty list. A field without a column does not compile. */
 export const rowValues = <Name extends string, Body extends object>(
   columns: Columns<Name>,
   body: Storable<Body, Name>,

@@ -65,7 +65,7 @@ const casing = new CasingCache('snake_case');
 
 type Parameter = { name: string; encode: (value: unknown) => unknown };
 
-/** Where the placeholder stands for a column, the column's encoder turns the value into what the driver takes. */
+/** Where the placeholder stands for a column, the column's encoder makes the driver's value. */
 function parameterOf(placeholder: unknown): Parameter {
   if (is(placeholder, Param) && is(placeholder.value, Placeholder)) {
     const { encoder, value } = placeholder;

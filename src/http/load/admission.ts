@@ -13,8 +13,8 @@ const REFUSE_EVERY_MS = 80;
 const REFUSED_TOGETHER = 32;
 
 /**
- * Refuses (503) what the database would refuse at once, before the request is read any further: what is refused must cost
- * less than what is answered. Needs an authenticated request.
+ * Refuses (503) a request that the database would refuse at once, before its body is read: a refusal must cost less than
+ * an answer. Needs an authenticated request.
  */
 export function refuseFloods(app: FastifyInstance, db: Database, reads = isRead): void {
   const refused: (() => void)[] = [];

@@ -2,10 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/**
- * How connections live: the queue of new ones, requests sent ahead, slow clients, and what happens to connections when
- * the service ends.
- */
+/** The life of connections: the queue of new ones, requests sent ahead, slow clients, and the end of the service. */
 
 /** New connections that may wait until they are accepted. Node asks for 511; the kernel caps it at its own limit. */
 const BACKLOG = 4_096;

@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-/** Nesting of what our schemas name ends at 4; what they do not name may go deeper. */
+/** Our schemas nest 4 levels. Names that they do not have may nest deeper, and are ignored. */
 const MAX_DEPTH = 32;
 /** Names, objects and lists. The largest body that a schema takes, 500 messages, has 8,000 of them. */
 const MAX_PARTS = 12_000;
@@ -30,7 +30,7 @@ const COLON = 0x3a;
 const OPENING = [0x5b, 0x7b] as const;
 const CLOSING = [0x5d, 0x7d] as const;
 
-/** What no body needs, found before it is parsed: 1 ms for a megabyte. Whether it is JSON at all is for the parser to say. */
+/** Too much nesting or too many names, found before the body is parsed: 1 ms for a megabyte. The parser finds what is no JSON. */
 export function excessOf(json: Uint8Array): string | undefined {
   let depth = 0;
   let parts = 0;
@@ -61,7 +61,7 @@ function parse(body: Buffer): { fault?: ApiError; value?: unknown } {
   }
 }
 
-/** JSON only, in UTF-8 that says what it means: bytes that are no UTF-8 are refused, not replaced. */
+/** Takes JSON in UTF-8 alone. Bytes that are no UTF-8 are refused, and not replaced by U+FFFD. */
 export function readJsonBodies(app: FastifyInstance): void {
   const inTurn = createTurns();
   app.removeAllContentTypeParsers();

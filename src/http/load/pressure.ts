@@ -30,7 +30,7 @@ export function pressureLimits(): PressureLimits {
   };
 }
 
-/** Refuses requests while the process itself is not well, whatever the database does. */
+/** Refuses requests while the process is short of time or memory. */
 export async function refuseUnderPressure(app: FastifyInstance, limits: PressureLimits): Promise<void> {
   const { sampleInterval = SAMPLE_INTERVAL_MS } = limits;
   // The start holds the event loop itself. The look that has seen it counts until the next one, two intervals later.

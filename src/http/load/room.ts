@@ -11,7 +11,7 @@ export type Room = {
   of: (owner: string) => number;
 };
 
-/** Whoever has no key has this part of a room for himself, and no other. */
+/** Requests without a key have this part of a room, and no other. */
 const KEYLESS_PART = 1 / 4;
 
 /** The organization of the key, or of the dashboard's path; empty for a caller without a key. */

@@ -33,7 +33,7 @@ const IDLE_LIMIT = 30_000;
 /**
  * Refuses (503) the requests of an owner while too much waits for its clients. It looks before any work is done, and at
  * the turn in the database. For a read it looks again when PostgreSQL says how long a large answer is, and when the answer
- * is made; what a write answers is only counted. Streams do not count: they are read as they are taken.
+ * is made; the answer of a write is counted and never refused. Streams do not count: they are read as they are taken.
  */
 export function boundUnsent(app: FastifyInstance, size = SIZE): void {
   const room = createRoom(size);
@@ -84,7 +84,7 @@ export function boundUnsent(app: FastifyInstance, size = SIZE): void {
     if (!isCounted(reply, bytes)) return done(null, payload);
     if (reply.statusCode >= 400 || !isRead(request)) add(reply, bytes);
     else if (!reserve(reply, bytes)) {
-      // The tag was of what is not sent.
+      // The tag is that of the answer that is not sent.
       reply.removeHeader('etag');
       return done(REFUSALS.unsent);
     }

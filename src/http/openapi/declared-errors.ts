@@ -55,7 +55,13 @@ const ofRecord = (what: string): Documented =>
 
 const FAULTS = [{ path: 'query.limit', message: 'must be an integer from 1 to 100, in decimal digits' }];
 
-const CODES: Record<ErrorCode, Documented> = {
+/** Codes of records that an organization does not have: their names say all. */
+type OfRecord = Exclude<
+  Extract<ErrorCode, `${string}_NOT_FOUND`>,
+  'ROUTE_NOT_FOUND' | 'ORGANIZATION_NOT_FOUND'
+>;
+
+const CODES: Record<Exclude<ErrorCode, OfRecord>, Documented> = {
   VALIDATION_FAILED: {
     meaning: 'The request is not valid; nothing was changed. `details` names every fault.',
     message: validationFailed(FAULTS).message,
@@ -77,16 +83,7 @@ const CODES: Record<ErrorCode, Documented> = {
     meaning: 'There is no such operation.',
     message: 'There is no such operation; see /docs.',
   },
-  CATALOG_PRODUCT_NOT_FOUND: ofRecord('catalog product'),
-  CUSTOMER_NOT_FOUND: ofRecord('customer'),
-  OPPORTUNITY_NOT_FOUND: ofRecord('opportunity'),
-  CONVERSATION_NOT_FOUND: ofRecord('conversation'),
-  QUOTE_NOT_FOUND: ofRecord('quote'),
   ORGANIZATION_NOT_FOUND: missing('organization', 'The organization does not exist.'),
-  API_KEY_NOT_FOUND: ofRecord('API key'),
-  TEAM_MEMBER_NOT_FOUND: ofRecord('team member'),
-  PIPELINE_STAGE_NOT_FOUND: ofRecord('pipeline stage'),
-  QUOTE_ATTACHMENT_NOT_FOUND: ofRecord('quote attachment'),
   CUSTOMER_CONTACT_CONFLICT: {
     meaning: 'A contact belongs to another customer; `details` names that customer.',
     message: `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,
@@ -134,13 +131,25 @@ const CODES: Record<ErrorCode, Documented> = {
   },
 };
 
+const isOfRecord = (code: ErrorCode): code is OfRecord => !(code in CODES);
+
+/** `API_KEY_NOT_FOUND` speaks of an API key. */
+function documented(code: ErrorCode): Documented {
+  if (!isOfRecord(code)) return CODES[code];
+  const noun = code
+    .replace(/_NOT_FOUND$/, '')
+    .toLowerCase()
+    .replaceAll('_', ' ');
+  return ofRecord(noun.replace(/^api /, 'API '));
+}
+
 /** The answer with this code that the document shows. */
 export function exampleOfError(code: ErrorCode): ErrorBody {
-  const { message, details } = CODES[code];
+  const { message, details } = documented(code);
   return errorBody(new ApiError(code, message, details && { details }));
 }
 
-/** These belong to what only the dashboard has. */
+/** Codes of records that only the dashboard API reaches. */
 const OF_THE_DASHBOARD: readonly ErrorCode[] = [
   'ORGANIZATION_NOT_FOUND',
   'API_KEY_NOT_FOUND',
@@ -218,7 +227,7 @@ function response(status: number, codes: ErrorCode[]) {
       ApiErrorBody,
     );
   }
-  const meanings = codes.map((code) => `\`${code}\`: ${CODES[code].meaning}`);
+  const meanings = codes.map((code) => `\`${code}\`: ${documented(code).meaning}`);
   return json(meanings.join('\n\n'), kindOf(codes));
 }
 

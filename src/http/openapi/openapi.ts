@@ -8,7 +8,7 @@ import { setCacheControl } from '../headers.ts';
 import { ownErrors, withDeclaredErrors } from './declared-errors.ts';
 import { type OpenApiDocument, tidyDocument } from './tidy.ts';
 
-/** What the routes say of themselves. The OpenAPI document and the reference page are made of it. */
+/** The OpenAPI document and the reference page, made from the schemas of the routes. */
 
 type Success = { status: 200 | 201; schema: z.ZodType; description: string };
 
@@ -43,7 +43,7 @@ export type DocumentOptions = {
   ) => void;
 };
 
-/** What the document says of whoever runs the service. */
+/** Where the service is reached, and whom its users ask, for the document. */
 export type Publisher = {
   /** Where clients reach the service. Without it the document says: where it was read from. */
   publicUrl?: string | undefined;

@@ -55,7 +55,7 @@ function nullable(schema: Schema): Schema {
 const WIDEST: readonly number[] = [Number.MIN_SAFE_INTEGER, -(2 ** 31)];
 
 /**
- * What tells a reader nothing: a date pattern of 300 characters, the range of JavaScript's integers, closed objects.
+ * Parts that tell a reader nothing: a date pattern of 300 characters, the range of JavaScript's integers, closed objects.
  */
 function quiet(schema: Schema): Schema {
   const { pattern, minimum, maximum, additionalProperties, ...rest } = schema;
