@@ -21,13 +21,13 @@ with
     from
       (
         select
-          'products' as resource,
+          'conversations' as resource,
           count(*) as live
         from
-          products
+          conversations
         where
-          products.organization_id = $organizationId
-          and products.archived_at is null
+          conversations.organization_id = $organizationId
+          and conversations.continued_by is null
         union all
         select
           'customers' as resource,
@@ -48,13 +48,13 @@ with
           and opportunities.archived_at is null
         union all
         select
-          'conversations' as resource,
+          'products' as resource,
           count(*) as live
         from
-          conversations
+          products
         where
-          conversations.organization_id = $organizationId
-          and conversations.continued_by is null
+          products.organization_id = $organizationId
+          and products.archived_at is null
         union all
         select
           'quotes' as resource,
@@ -99,13 +99,13 @@ with
     from
       (
         select
-          'products' as resource,
+          'conversations' as resource,
           count(*) as live
         from
-          products
+          conversations
         where
-          products.organization_id = $organizationId
-          and products.archived_at is null
+          conversations.organization_id = $organizationId
+          and conversations.continued_by is null
         union all
         select
           'customers' as resource,
@@ -126,13 +126,13 @@ with
           and opportunities.archived_at is null
         union all
         select
-          'conversations' as resource,
+          'products' as resource,
           count(*) as live
         from
-          conversations
+          products
         where
-          conversations.organization_id = $organizationId
-          and conversations.continued_by is null
+          products.organization_id = $organizationId
+          and products.archived_at is null
         union all
         select
           'quotes' as resource,

@@ -651,6 +651,7 @@ describe('the schema', () => {
   });
 
   // Read rows follow an instance of the release before by these, where there is no cluster: migration 0014.
+  // Beside them those that npm run migration makes for new columns of copies.
   const UNTIL_THE_NEXT_RELEASE = ['customers_keep_row', 'products_keep_row'];
 
   test('has no triggers and no sequences, so that it can be distributed by organization', async () => {
@@ -658,6 +659,7 @@ describe('the schema', () => {
       await rows(
         migrated,
         `select tgname from pg_trigger where not tgisinternal and tgname not in ('${UNTIL_THE_NEXT_RELEASE.join("', '")}')
+          and tgname not like 'keep\\_%'
           and tgrelid in (select oid from pg_class where ${inPublic})`,
       ),
     ).toEqual([]);

@@ -86,7 +86,7 @@ describe('the document', () => {
     expect(whole.info.version).toBe('1.0.0');
   });
 
-  test('has the seventeen operations of the contract, and no other', () => {
+  test('has the operations that clients are promised, and no other', () => {
     expect(
       named.map(({ name, operation }) => `${name} ${operation.operationId}`),
       'Write the operation into this list: it is what clients of /v1 are promised',

@@ -14,9 +14,6 @@ beforeAll(async () => {
 });
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
-const LISTS = ['catalog/products', 'customers', 'opportunities', 'conversations', 'quotes', 'team'].map(
-  (path) => `/v1/${path}`,
-);
 const TRANSCRIPT = `/v1/conversations/${UNKNOWN}/messages`;
 
 /** Two UTF-16 units, one code point. */
@@ -116,25 +113,27 @@ const TEXT_LISTS: [place: Place, field: string, entries: number, characters: num
   ...inEach(CUSTOMER_PLACES, [['tags', 100, 100]] as [string, number, number][]),
 ];
 
+const operations = operationsOf(readDocument('openapi/openapi.json'));
+
+/** The lists with pages. */
+const LISTS = operations
+  .filter(({ operation }) => operation.parameters?.some(({ name }) => name === 'offset'))
+  .map(({ path }) => path);
+
 /** Text parameters of the lists, and the most characters of one. */
-const FILTERS: [path: string, parameter: string, characters: number][] = [
-  ['/v1/catalog/products', 'externalReferenceCode', 255],
-  ['/v1/catalog/products', 'query', 200],
-  ['/v1/customers', 'query', 200],
-  ['/v1/customers', 'tag', 200],
-  ['/v1/opportunities', 'customerId', 200],
-  ['/v1/opportunities', 'query', 200],
-  ['/v1/opportunities', 'salesStage', 200],
-  ['/v1/opportunities', 'sellerMemberId', 200],
-  ['/v1/opportunities', 'stageId', 200],
-  ['/v1/conversations', 'query', 200],
-  ['/v1/conversations', 'activityState', 200],
-  ['/v1/conversations', 'channel', 200],
-  ['/v1/conversations', 'customerId', 200],
-  ['/v1/quotes', 'customerId', 200],
-  ['/v1/quotes', 'query', 200],
-  ['/v1/quotes', 'opportunityId', 200],
-];
+const FILTERS: [path: string, parameter: string, characters: number][] = operations.flatMap(
+  ({ path, operation }) =>
+    (operation.parameters ?? [])
+      .filter(
+        (parameter) =>
+          parameter.in === 'query' && parameter.schema.type === 'string' && !parameter.schema.enum,
+      )
+      .map(({ name }): [string, string, number] => [
+        path,
+        name,
+        name === 'externalReferenceCode' ? 255 : 200,
+      ]),
+);
 
 const CLOSED: [path: string, parameter: string, allowed: string][] = [
   ['/v1/catalog/products', 'status', 'active, paused, draft'],
@@ -194,7 +193,7 @@ describe('the tables of this file', () => {
     );
     expect(
       [...FILTERS, ...CLOSED].map(([path, name]) => `${path} ${name}`).sort(),
-      'Write each filter of the document into FILTERS of this file, or into CLOSED where its values are a closed list',
+      'Write each parameter whose values are a closed list into CLOSED of this file',
     ).toEqual(inDocument.sort());
     for (const [place, schema] of Object.entries(BODIES)) {
       const fields = [...TEXTS, ...TEXT_LISTS, ...CLOSED_FIELDS, ...INTEGERS, ...NUMBERS]

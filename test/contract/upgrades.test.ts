@@ -124,6 +124,8 @@ describe('a database of a release', () => {
     expect(due).toEqual([]);
 
     const options = { db: service.db, logger: createLogger('silent') };
+    // From read rows on, lists are right from the first request on: the migrations fill what filters compare.
+    if (tag >= '0015') expect(await compareCopies({ ...options, fix: false })).toBe(0);
     await keepCopies(options);
     expect(await compareCopies({ ...options, fix: false })).toBe(0);
     expect(await recountLive({ ...options, fix: false })).toMatchObject({ drifts: 0 });

@@ -35,16 +35,14 @@ export const readDocument = (path: string): Document =>
   JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
 
 /** What a record shows where nothing was written: null, or an empty list. */
-export const emptyOf = (name: string): Record<string, null | []> =>
-  Object.fromEntries(
-    Object.entries(readDocument('openapi/openapi.json').components.schemas[name]?.properties ?? {}).flatMap(
-      ([field, { type }]) => {
-        const types = [type].flat();
-        if (types.includes('null')) return [[field, null]];
-        return types.includes('array') ? [[field, []]] : [];
-      },
-    ),
+export function emptyOf(name: string): Record<string, unknown> {
+  const { properties = {} } = readDocument('openapi/openapi.json').components.schemas[name] ?? {};
+  const kinds = Object.entries(properties).map(([field, { type }]) => [field, [type].flat()] as const);
+  const empty = kinds.map(([field, types]) => [field, types.includes('null') ? null : []] as const);
+  return Object.fromEntries(
+    empty.filter((_, index) => kinds[index]?.[1].some((type) => type === 'null' || type === 'array')),
   );
+}
 
 /** Every operation of the document: `{ method: 'GET', path: '/v1/customers/{customerId}', operation }`. */
 export const operationsOf = (document: Document) =>

@@ -15,7 +15,8 @@ insert into product_bodies (organization_id, id, updated_at, type, status, budge
   from products where organization_id = :organization and id = :id;
 
 -- create customer
-insert into customers (organization_id, id, last_name, tags, contact_search) values (:organization, :id, 'Peña', '{vip}', :id);
+insert into customers (organization_id, id, last_name, country, tags, contact_search)
+  values (:organization, :id, 'Peña', 'Chile', '{vip}', :id);
 insert into customer_contacts (organization_id, customer_id, id, position, identifier_type, identifier_value, contact_key)
   values (:organization, :id, :id, 0, 'web', :id, :id);
 insert into live_counts (organization_id, resource, slot, live) values (:organization, 'customers', pg_backend_pid() % 16, 1)
@@ -41,7 +42,7 @@ insert into product_bodies (organization_id, id, updated_at, type, status, budge
 
 -- patch customer
 select from customers where organization_id = :organization and id = :id for update;
-update customers set last_name = 'Núñez', updated_at = greatest(now(), updated_at + interval '1 millisecond')
+update customers set last_name = 'Núñez', country = 'Perú', updated_at = greatest(now(), updated_at + interval '1 millisecond')
   where organization_id = :organization and id = :id and archived_at is null;
 insert into searchable_customers (organization_id, id, tags, search, archived_at)
   select organization_id, id, tags, search, archived_at

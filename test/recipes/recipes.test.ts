@@ -1,0 +1,142 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { documentAt } from '../support/documents.ts';
+
+/** What the chapters of docs/changing-it.md show is done to a copy of the tree, and the copy passes the checks. */
+
+const text = documentAt('docs/changing-it.md');
+
+type Block = { info: string; code: string };
+
+/** The code blocks of a chapter that say where they go, in their order. */
+function blocksOf(chapter: string): Block[] {
+  const [, section] = new RegExp(`^## ${chapter}\n([\\s\\S]*?)(?=^## )`, 'm').exec(text) ?? [];
+  expect(section, `docs/changing-it.md has a chapter "${chapter}"`).toBeDefined();
+  return Array.from(
+    section?.matchAll(/^( *)```(.*)\n([\s\S]*?)^\1```$/gm) ?? [],
+    ([, indent, info = '', code = '']) => ({
+      info,
+      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    }),
+  );
+}
+
+const run = async (cwd: string, command: string): Promise<string> => {
+  const PATH = [join(process.cwd(), 'node_modules/.bin'), process.env.PATH].join(':');
+  // The script of npm, without what it installs first.
+  const [, script = '', options = ''] = /^npm run ([\w:]+)(?: -- (.*))?$/.exec(command) ?? [];
+  const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8'));
+  const shell = script ? `${scripts[script].replace('sh tools/install.sh && ', '')} ${options}` : command;
+  try {
+    return (await promisify(execFile)('sh', ['-c', shell], { cwd, env: { ...process.env, PATH } })).stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${command}\n${stdout.slice(-6_000)}\n${stderr.slice(-4_000)}`);
+  }
+};
+
+/**
+ * `ts in=src/a.ts after="text"`: after the line that is the text, or else the first one that has it; `before`, `instead`: before
+ * it, in its place.
+ */
+function edit(copy: string, { info, code }: Block): void {
+  const [, path = ''] = / (?:in|new)=(\S+)/.exec(info) ?? [];
+  const file = join(copy, path);
+  if (/ new=/.test(info)) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, code, { flag: 'wx' });
+    return;
+  }
+  const [, how, anchor = ''] = / (after|before|instead)="(.*)"$/.exec(info) ?? [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const whole = lines.indexOf(anchor);
+  const at = whole >= 0 ? whole : lines.findIndex((line) => line.includes(anchor));
+  expect(at, `${path} has the line ${anchor}`).toBeGreaterThanOrEqual(0);
+  lines.splice(how === 'after' ? at + 1 : at, how === 'instead' ? 1 : 0, code.replace(/\n$/, ''));
+  writeFileSync(file, lines.join('\n'));
+}
+
+function copyOfTheTree(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'crm-test-recipe-'));
+  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    encoding: 'utf8',
+  });
+  for (const file of files.split('\n').filter(Boolean)) cpSync(file, join(copy, file));
+  for (const folder of ['.', 'tools', 'crm'])
+    symlinkSync(join(process.cwd(), folder, 'node_modules'), join(copy, folder, 'node_modules'));
+  return copy;
+}
+
+/** Each with the files that it may take, and the tests that must then pass. */
+const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
+  [
+    'Adding a field',
+    4,
+    [
+      'written-fields',
+      'contract/operations',
+      'openapi',
+      'requests',
+      'documents',
+      'migrations',
+      'test/customers',
+      'test/crm/export',
+      'test/mcp',
+    ],
+  ],
+  [
+    'Adding a filter',
+    5,
+    [
+      'contract/operations',
+      'openapi',
+      'requests',
+      'documents',
+      'migrations',
+      'upgrades',
+      'test/plans',
+      'test/copies',
+    ],
+  ],
+  [
+    'Adding a resource',
+    18,
+    [
+      'test/contract',
+      'test/repeats/operations',
+      'test/dashboard/records',
+      'test/plans',
+      'test/live-counts',
+      'test/mcp',
+      'test/client',
+      'test/crm/export',
+    ],
+  ],
+];
+
+describe.each(CHAPTERS)('%s', (chapter, files, tests) => {
+  let copy: string;
+  beforeAll(() => {
+    copy = copyOfTheTree();
+  });
+  afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+  test('is done in as many files as it says', () => {
+    const named = blocksOf(chapter).flatMap(({ info }) => / (?:in|new)=(\S+)/.exec(info)?.slice(1) ?? []);
+    expect(new Set(named).size).toBeLessThanOrEqual(files);
+  });
+
+  test('is complete: types, documents, migrations and the walks are good', async () => {
+    for (const block of blocksOf(chapter)) {
+      if (/^sh\b/.test(block.info)) for (const line of block.code.trim().split('\n')) await run(copy, line);
+      else edit(copy, block);
+    }
+    await run(copy, 'tools/node_modules/.bin/biome check');
+    await run(copy, 'tsc --noEmit');
+    await run(copy, `vitest run ${tests.join(' ')}`);
+  });
+});
