@@ -25,8 +25,27 @@ const HIDDEN_CLIENTS: ScalarConfiguration['hiddenClients'] = {
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M1 8l14-6-5 13-2-5z'/%3E%3C/svg%3E";
 
-/** The name of Scalar's maker is in its licence, at the head of its script; readers look for the agency's. */
-const CSS = '.darklight-reference a[href^="https://www.scalar.com"] { display: none; }';
+/**
+ * The name of Scalar's maker is in its licence, at the head of its script; readers look for the agency's. Each of these
+ * colours has a contrast of 4.5 at least with what it stands on; some of Scalar's have less.
+ */
+const CSS = `
+.darklight-reference a[href^="https://www.scalar.com"] { display: none; }
+body.light-mode {
+  --scalar-color-2: #5c5c5c; --scalar-color-3: #626262;
+  --scalar-color-blue: #0063a8; --scalar-color-green: #00703f; --scalar-color-orange: #b23c00;
+  --scalar-color-red: #c20000; --scalar-color-yellow: #7a5c00;
+}
+body.dark-mode, body .dark-mode { --scalar-color-3: #9a9a9a; --scalar-color-red: #ff6b6b; }
+.markdown pre { position: relative; }
+.guide-copy {
+  position: absolute; top: 6px; right: 6px; padding: 2px 8px; opacity: 0; cursor: pointer; font-size: 12px;
+  color: var(--scalar-color-1); background: var(--scalar-background-1);
+  border: 1px solid var(--scalar-border-color); border-radius: 4px;
+}
+.markdown pre:hover .guide-copy, .guide-copy:focus { opacity: 1; }
+@media (hover: none) { .guide-copy { opacity: 1; } }
+`;
 
 /** Nothing is asked of other hosts, and the key is in no storage of the browser: it is gone with the page. */
 const CONFIGURATION: ScalarConfiguration = {
@@ -42,6 +61,8 @@ const CONFIGURATION: ScalarConfiguration = {
   agent: { disabled: true },
   mcp: { disabled: true },
 };
+
+const REPAIRS = readFileSync(new URL('./page/repairs.js', import.meta.url), 'utf8').trim();
 
 /** The page calls the host that it was read from, and says so: the browser would refuse another one. */
 const HTML = `<!doctype html>
@@ -62,6 +83,9 @@ const HTML = `<!doctype html>
       const content = JSON.parse(text.replaceAll('${EXAMPLE_ADDRESS}', address));
       document.title = content.info.title;
       Scalar.createApiReference('#app', { ...${JSON.stringify(CONFIGURATION)}, content });
+    </script>
+    <script type="module">
+${REPAIRS}
     </script>
   </body>
 </html>

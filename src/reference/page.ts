@@ -22,7 +22,11 @@ export type PageOptions = {
   publicUrl: string | undefined;
 };
 
-type Operation = { operationId: string; requestBody?: { content: Record<string, { example: unknown }> } };
+type Operation = {
+  operationId: string;
+  parameters?: { in: string; example?: unknown }[];
+  requestBody?: { content: Record<string, { example: unknown }> };
+};
 
 type OpenApi = {
   info: { title: string; description: string };
@@ -37,13 +41,17 @@ const GUIDE_LINK = 'The [guide as one text](guide.md) is for programs and agents
 function pageDocument({ document, hasGuide }: PageOptions): string {
   const shown = JSON.parse(document()) as OpenApi;
   shown.servers = [{ url: EXAMPLE_ADDRESS }];
+  const operations = Object.values(shown.paths).flatMap((path) => Object.values(path));
+  // The page fills its form with examples, and sends what is there: an If-Match of no record, or always one Idempotency-Key.
+  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters))
+    if (parameter.in === 'header') delete parameter.example;
   if (!hasGuide) {
     shown.info.description += `\n\n${DOCUMENT_LINK}`;
     return JSON.stringify(shown);
   }
   // Behind the first heading: Scalar shows each chapter in the sidebar by itself only when the text starts with one.
   shown.info.description = guideForPage().replace('\n', `\n\n${DOCUMENT_LINK} ${GUIDE_LINK}\n`);
-  for (const operation of Object.values(shown.paths).flatMap((path) => Object.values(path))) {
+  for (const operation of operations) {
     const { example } = operation.requestBody?.content['application/json'] ?? {};
     const source = clientSample(operation.operationId, example);
     Object.assign(operation, { 'x-codeSamples': [{ lang: 'JavaScript', label: 'JavaScript', source }] });

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDemo } from '../../demo/load.ts';
@@ -182,6 +183,64 @@ test('every link inside the guide leads to a heading of the page', async () => {
   );
   expect(links.length).toBeGreaterThan(20);
   expect(links.filter((link) => !ids.includes(link))).toEqual([]);
+  await page.close();
+});
+
+const widths = { desk: 1400, tablet: 820, phone: 390 };
+
+test.each(
+  Object.entries(widths).flatMap(([name, width]) =>
+    (['light', 'dark'] as const).map((colorScheme) => ({ name, width, colorScheme })),
+  ),
+)('axe finds nothing serious: $name, $colorScheme', async ({ width, colorScheme }) => {
+  const url = `http://${NAME}:${ports.api}/docs/#tag/customers/POST/v1/customers`;
+  const { page } = await open(url, { width, colorScheme });
+  await page.getByRole('heading', { name: 'Create a customer' }).first().waitFor();
+  await page.getByRole('heading', { name: 'Attachments', exact: true }).waitFor();
+  await page.evaluate(axe.source);
+  type Found = { impact: string; id: string; nodes: { html: string }[] };
+  const found: Found[] = await page.evaluate('axe.run().then(({ violations }) => violations)');
+  const serious = found.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  expect(
+    serious.map(({ id, nodes }) => [id, nodes.length, nodes.map(({ html }) => html).slice(0, 3)]),
+  ).toEqual([]);
+  expect(await page.getAttribute('html', 'lang')).toBe('en');
+  await page.close();
+});
+
+test('a block of the guide scrolls by keyboard and is copied by its button', async () => {
+  const { page } = await open(`http://${NAME}:${ports.api}/docs/`);
+  const block = page.locator('.markdown pre', { hasText: '/v1/team?limit=1' }).first();
+  const code = block.locator('code');
+  await code.focus();
+  await page.keyboard.press('ArrowRight');
+  await expect
+    .poll(() => code.evaluate((one) => (one as unknown as { scrollLeft: number }).scrollLeft))
+    .toBeGreaterThan(0);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await block.getByRole('button', { name: 'Copied' }).waitFor();
+  await token(page).focus();
+  await page.keyboard.press('Control+v');
+  expect(await token(page).inputValue()).toBe((await code.innerText()).trim().replaceAll('\n', ''));
+  await page.close();
+});
+
+test('a call can be shown in the languages that agencies have', async () => {
+  const { page } = await open(`http://${NAME}:${ports.api}/docs/`);
+  await page.locator('.client-libraries__select').first().click();
+  const offered = await page.getByRole('listbox').innerText();
+  for (const name of ['PHP', 'C#', 'Java', 'Go', 'Ruby', 'Python']) expect(offered).toContain(name);
+  await page.close();
+});
+
+test('a call that is tried sends no header of an example', async () => {
+  const { page } = await open(`http://${NAME}:${ports.api}/docs/#tag/team/GET/v1/team`);
+  await token(page).fill(key);
+  await page.getByRole('button', { name: /Test Request.*v1\/team/ }).click();
+  const asked = page.waitForRequest((request) => request.url().includes('/v1/team'));
+  await page.getByRole('button', { name: /^Send/ }).first().click();
+  expect(Object.keys(await (await asked).allHeaders())).not.toContain('if-none-match');
   await page.close();
 });
 
