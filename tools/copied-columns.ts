@@ -29,17 +29,17 @@ function copiedIn(statements: readonly string[], schema: Record<string, unknown>
 /**
  * What a release sends of its copies, with the new columns: a file of test/support/releases/ for the code that the migration
  * goes with. Undefined where there is no new column.
- * @param sent the file of the release before
+ * @param sent reads the file of the release before
  */
 export function sentWith(
   statements: readonly string[],
   schema: Record<string, unknown>,
-  sent: string,
+  sent: () => string,
   tag: string,
 ): string | undefined {
   const added = copiedIn(statements, schema).flatMap(({ columns }) => [...columns]);
   if (added.length === 0) return undefined;
-  const [, ...blocks] = sent.split(/^(?=-- \w+ \w+$)/m);
+  const [, ...blocks] = sent().split(/^(?=-- \w+ \w+$)/m);
   const text = added.reduce((given, [copy, names]) => {
     const insert = new RegExp(
       `(insert into ${copy} \\(organization_id, id,)([^;]*?select organization_id, id,)`,

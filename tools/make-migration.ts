@@ -144,8 +144,9 @@ export async function makeMigration(options: MigrationOptions): Promise<Migratio
   await writeFile(`${folder}/meta/_journal.json`, JSON.stringify(journal, null, 2));
   const tag = made.at(-1)?.tag ?? '';
   const releases = `${folder}/../test/support/releases`;
-  const newestRelease = readdirSync(releases).sort().at(-1) ?? '';
-  const sent = sentWith(generated, schema, readFileSync(`${releases}/${newestRelease}`, 'utf8'), tag);
+  const releaseBefore = (): string =>
+    readFileSync(`${releases}/${readdirSync(releases).sort().at(-1)}`, 'utf8');
+  const sent = sentWith(generated, schema, releaseBefore, tag);
   if (sent !== undefined) await writeFile(`${releases}/${tag}.sql`, sent, { flag: 'wx' });
   const checksums = readJson<Record<string, string>>(`${folder}/checksums.json`);
   for (const { tag, hash } of made) checksums[tag] = hash;

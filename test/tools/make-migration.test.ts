@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import * as schema from '../../src/db/schema/index.ts';
+import { sentWith, withFills } from '../../tools/copied-columns.ts';
 import { inFiles } from '../../tools/make-migration.ts';
+import { dangersOf } from '../../tools/migration-rules.ts';
 
 describe('the statements of a migration', () => {
   const GENERATED =
@@ -66,6 +69,48 @@ describe('the statements of a migration', () => {
     ],
   ])('%s', (_what, statements, files) => {
     expect(inFiles(statements)).toEqual(files);
+  });
+});
+
+describe('new columns of read rows and search rows', () => {
+  const COLUMNS = [
+    'ALTER TABLE "customer_bodies" ADD COLUMN "country" text;',
+    'ALTER TABLE "searchable_customers" ADD COLUMN "country" text;',
+  ];
+  const INDEX = 'CREATE INDEX "customer_bodies_country_idx" ON "customer_bodies" USING btree ("country");';
+
+  test('are filled: beside the release before by a trigger, and batch by batch before the index is built', () => {
+    const files = withFills(inFiles([...COLUMNS, INDEX]), schema, 'country_filter');
+    expect(files).toEqual([
+      [
+        'LOCK TABLE "customers" IN SHARE ROW EXCLUSIVE MODE;',
+        ...COLUMNS,
+        expect.stringMatching(/^CREATE FUNCTION public\.keep_customers_country_filter\(\)/m),
+        expect.stringContaining('CREATE CONSTRAINT TRIGGER keep_customers_country_filter'),
+      ],
+      [
+        expect.stringMatching(
+          /UPDATE public\.customer_bodies [^;]*;\s+UPDATE public\.searchable_customers [^;]*;\s+COMMIT;/,
+        ),
+        expect.stringMatching(/^CREATE INDEX CONCURRENTLY IF NOT EXISTS "customer_bodies_country_idx"/),
+      ],
+    ]);
+    for (const [index, statements] of files.entries())
+      expect(dangersOf({ tag: String(index), statements })).toEqual([]);
+  });
+
+  test('are sent by the release that they come with', () => {
+    const folder = 'test/support/releases';
+    const before = readFileSync(`${folder}/${readdirSync(folder).sort().at(-1)}`, 'utf8');
+    const sent = String(sentWith(COLUMNS, schema, () => before, '0099_country_filter'));
+    expect(sent).toMatch(/^-- What the code of 0099 and later sends\.\n\n-- create product\n/);
+    const rows =
+      /insert into (customer_bodies|searchable_customers) \(organization_id, id, country,[^;]*?select organization_id, id, country,/g;
+    expect(sent.match(rows)).toHaveLength(4);
+    expect(sent.replaceAll('organization_id, id, country,', 'organization_id, id,')).toContain(
+      before.slice(before.indexOf('-- create product')),
+    );
+    expect(sentWith([INDEX], schema, () => before, '0099_other')).toBeUndefined();
   });
 });
 
