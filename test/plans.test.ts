@@ -181,20 +181,21 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
   describe('every list, with every filter', () => {
     test.each(cases)('$operation $sent', async ({ operation, page, sent, columns, isOrdered }) => {
       const plans = await allPlansOf(await statementOf(AGENCY, page, FULL));
+      const [column = ''] = columns;
+      const without = plans.filter((nodes) => !nodes.some((node) => node['Index Cond']?.includes(column)));
+      // The page of a common text is found sooner in the order of the list.
+      const isFound = isOrdered ? without.length === 0 : without.length < plans.length;
+      if (sent.length === 1)
+        expect(
+          isFound,
+          `No index finds the records by \`${sent}\` of ${operation}. Write one into src/db/schema: the organization, ${column}, ${isOrdered ? 'and what the list is ordered by' : 'with gin'}`,
+        ).toBe(true);
       for (const nodes of plans) {
         remember(nodes);
         expect(scans(nodes), 'read in whole').toEqual([]);
         expect(indexesWithoutOrganization(nodes), 'searched without the organization').toEqual([]);
         if (isOrdered) expect(mostSorted(nodes)).toBeLessThanOrEqual(LIMIT);
       }
-      const [column] = columns;
-      if (column === undefined || columns.length > 1) return;
-      const without = plans.filter((nodes) => !nodes.some((node) => node['Index Cond']?.includes(column)));
-      // The page of a common text is found sooner in the order of the list.
-      expect(
-        isOrdered ? without.length : Math.max(0, without.length - plans.length + 1),
-        `No index finds the records by \`${sent}\` of ${operation}. Write one into src/db/schema: the organization, ${column}, and what the list is ordered by`,
-      ).toBe(0);
     });
   });
 
@@ -223,9 +224,10 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
           expect(reads.length).toBeGreaterThan(0);
           const readsTable = reads.filter((node) => node['Node Type'] !== 'Index Only Scan');
           for (const node of readsTable)
-            expect(node['Actual Rows'] * node['Actual Loops'], node['Relation Name']).toBeLessThanOrEqual(
-              node['Relation Name'] === 'product_variants' ? LIMIT * 100 : LIMIT,
-            );
+            expect(
+              node['Actual Rows'] * node['Actual Loops'],
+              `${node['Relation Name']} itself is read. The index of one of these filters takes the columns of the others too, after the order`,
+            ).toBeLessThanOrEqual(node['Relation Name'] === 'product_variants' ? LIMIT * 100 : LIMIT);
         }
       }
     });

@@ -22,8 +22,9 @@ export function keepCauses() {
   });
   /** Call it with every answer. */
   const watch = (operation: string, status: number, headers: Record<string, unknown>): void => {
-    const cause = causes.get(String(headers['x-request-id']));
-    causes.clear();
+    const id = String(headers['x-request-id']);
+    const cause = causes.get(id);
+    causes.delete(id);
     if (status < 500 || cause === undefined) return;
     const show = () => console.error(`${operation} answered ${status}, because of ${cause}`);
     try {
