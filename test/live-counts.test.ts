@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { getTableName } from 'drizzle-orm';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { archiveOpportunity, putOpportunity } from '../src/dashboard/opportunities/repository.ts';
 import { OpportunityPut } from '../src/dashboard/opportunities/schema.ts';
@@ -241,24 +241,28 @@ describe('npm run recount', () => {
     });
   });
 
-  test('takes its time: what a request may take is no limit of its', async () => {
-    const agency = await service.agency();
-    await agency.post('/v1/catalog/products', { title: 'Lima' });
-    await wrong(agency, 'products', 3);
-    // To count its row takes longer than a request may.
-    await service.query(
-      `create policy slow on products using (organization_id <> '${agency.id}' or pg_sleep(1.2) is not null)`,
-    );
-    await service.query('alter table products enable row level security');
-    onTestFinished(async () => {
-      await service.query('alter table products disable row level security');
-      await service.query('drop policy slow on products');
-    });
-    expect(await run('--fix')).toMatchObject({
-      failed: false,
-      lines: [{ counted: 4, rows: 1 }, { drifts: 1 }, { records: 0 }],
-    });
-  });
+  // Citus knows no policy with such a function.
+  test.skipIf(inject('workerUrls').length > 0)(
+    'takes its time: what a request may take is no limit of its',
+    async () => {
+      const agency = await service.agency();
+      await agency.post('/v1/catalog/products', { title: 'Lima' });
+      await wrong(agency, 'products', 3);
+      // To count its row takes longer than a request may.
+      await service.query(
+        `create policy slow on products using (organization_id <> '${agency.id}' or pg_sleep(1.2) is not null)`,
+      );
+      await service.query('alter table products enable row level security');
+      onTestFinished(async () => {
+        await service.query('alter table products disable row level security');
+        await service.query('drop policy slow on products');
+      });
+      expect(await run('--fix')).toMatchObject({
+        failed: false,
+        lines: [{ counted: 4, rows: 1 }, { drifts: 1 }, { records: 0 }],
+      });
+    },
+  );
 
   test('mends beside writes without losing one', async () => {
     const agency = await service.agency();

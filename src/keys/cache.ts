@@ -102,7 +102,11 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
 
   const ask = askTogether(lookUp);
 
+  let isRefreshing = false;
+
   async function refresh(): Promise<void> {
+    if (isRefreshing) return;
+    isRefreshing = true;
     for (const [hash, at] of inUse) if (at < now() - IN_USE_MS) inUse.delete(hash);
     const hashes = [...inUse.keys()];
     try {
@@ -110,6 +114,8 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
         await lookUp(hashes.slice(start, start + REFRESHED_TOGETHER));
     } catch (error) {
       logger.debug({ err: error }, 'keys were not looked up again; the next requests do it');
+    } finally {
+      isRefreshing = false;
     }
   }
 
@@ -130,12 +136,7 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
     return key;
   }
 
-  let refreshing: Promise<void> | undefined;
-  const refreshes = setInterval(() => {
-    refreshing ??= refresh().finally(() => {
-      refreshing = undefined;
-    });
-  }, REFRESH_MS).unref();
+  const refreshes = setInterval(refresh, REFRESH_MS).unref();
   const saves = setInterval(saveUsage, USAGE_INTERVAL_MS).unref();
 
   return {
