@@ -35,7 +35,8 @@ const run = async (cwd: string, command: string): Promise<string> => {
     return (await promisify(execFile)('sh', ['-c', shell], { cwd, env: { ...process.env, PATH } })).stdout;
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
-    throw new Error(`${command}\n${stdout.slice(-6_000)}\n${stderr.slice(-4_000)}`);
+    const failed = stderr.split('\n').filter((line) => line.includes(' FAIL '));
+    throw new Error([command, ...failed, stdout.slice(-6_000), stderr.slice(-4_000)].join('\n'));
   }
 };
 
@@ -104,7 +105,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
   ],
   [
     'Adding a resource',
-    18,
+    20,
     [
       'test/contract',
       'test/repeats/operations',
