@@ -53,7 +53,7 @@ function operations(agency: Agency, ids: Ids, choose: ReturnType<typeof chooser>
     { identifierType: 'telefono', identifierValue: `+57300${1_000_000 + choose.next(60)}` },
     { identifierType: 'web', identifierValue: newId() },
   ];
-  const put = async (kind: 'opportunities' | 'quotes', make: (id: string) => Promise<unknown>) => {
+  const put = async (kind: keyof Ids, make: (id: string) => Promise<unknown>) => {
     const id = choose.next(3) === 0 ? some(kind) : newId();
     await make(id);
     ids[kind].push(id);
@@ -120,10 +120,7 @@ async function churn(agencies: readonly Agency[], seed: number): Promise<number>
     }
   };
   const known = new Map<string, Ids>(
-    agencies.map(({ id }) => [
-      id,
-      { products: [], customers: [], opportunities: [], conversations: [], quotes: [] },
-    ]),
+    agencies.map(({ id }) => [id, Object.fromEntries(KINDS.map((kind) => [kind, []])) as unknown as Ids]),
   );
   await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));
   return done;

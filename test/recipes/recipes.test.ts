@@ -105,7 +105,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
   ],
   [
     'Adding a resource',
-    20,
+    22,
     [
       'test/contract',
       'test/repeats/operations',

@@ -56,6 +56,8 @@ function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) throw new Error(`The statement name "${name}" is too long.`);
   const other = statements.get(name);
   if (other && other.text !== text) throw new Error(`Two statements have the name "${name}".`);
+  // The first one stays: a list composes the count of its filters again for a later page.
+  if (other) return other as unknown as Statement<Row, Values>;
   statements.set(name, statement as Statement<unknown, never>);
   return statement;
 }
