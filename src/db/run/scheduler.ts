@@ -46,6 +46,10 @@ const mayTake = (own: number, free: number): boolean => own < free;
  * - adaptive LIFO (B. Maurer, "Fail at Scale", ACM Queue 2015): a line is served in its order. In a flood it is served
  *   from its new end and kept short, and what waited for 100 ms at its old end is refused: an answer later is worth
  *   nothing.
+ *
+ * What it brings: beside 200 clients that search for a common term, the p99 of another organization's get is 23 to 26 times
+ * that of one alone, and 279 to 468 times without turns; beside 32 clients 3 to 5 times, and 35 to 66
+ * (`npm run bench:fairness -- --only 1b`, with turns and without them in alternation).
  */
 export function createScheduler({
   capacity,
