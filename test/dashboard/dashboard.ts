@@ -26,7 +26,7 @@ export type Dashboard = Caller & {
   app: FastifyInstance;
   /** The same, with paths that begin below the agency. */
   of: (agency: { id: string }) => Caller;
-  /** Everything that is stored of an agency, table by table. */
+  /** Everything that is stored of an agency, table by table, but when its keys were last used: a timer writes that. */
   stored: (agency: { id: string }) => Promise<Record<string, unknown[]>>;
 };
 
@@ -94,7 +94,7 @@ export async function buildDashboard(
       );
       const tables = found.map(async ({ name: table }) => {
         const rows = await service.query<{ row: unknown }>(
-          `select to_jsonb(t) as row from ${table} t where organization_id = $1 order by to_jsonb(t)::text`,
+          `select to_jsonb(t) - 'last_used_at' as row from ${table} t where organization_id = $1 order by to_jsonb(t)::text`,
           [id],
         );
         return [table, rows.map(({ row }) => row)];
