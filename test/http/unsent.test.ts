@@ -1,5 +1,10 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { handleErrors } from '../../src/http/error-handler.ts';
 import { boundUnsent } from '../../src/http/load/unsent.ts';
@@ -10,12 +15,13 @@ const MIB = 1024 * 1024;
 /** More than the operating system keeps for a connection that nobody reads. */
 const BIG = Buffer.alloc(24 * MIB, 'x');
 
-type Made = { app: FastifyInstance; port: number; lines: string[]; made: string[] };
+type Made = { app: FastifyInstance; port: number; lines: string[]; made: string[]; held: FastifyReply[] };
 
 /** An application with answers of 24 MiB and small ones; the header x-api-key is the organization. */
 async function serve(size = 80 * MIB): Promise<Made> {
   const lines: string[] = [];
   const made: string[] = [];
+  const held: FastifyReply[] = [];
   const loggerInstance: FastifyBaseLogger = createLogger('info', { write: (line) => lines.push(line) });
   const app = fastify({
     loggerInstance,
@@ -44,9 +50,12 @@ async function serve(size = 80 * MIB): Promise<Made> {
       },
     });
   }
+  app.get('/held', (_request, reply) => {
+    held.push(reply);
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());
-  return { app, port: (app.server.address() as AddressInfo).port, lines, made };
+  return { app, port: (app.server.address() as AddressInfo).port, lines, made, held };
 }
 
 const get = (key: string, path: string) =>
@@ -122,6 +131,19 @@ test('what is taken, and what is cut off, waits no longer', async () => {
   const next = await ask(port, 'a', '/big');
   expect(next.status).toBe(200);
   next.socket.destroy();
+  await expect.poll(async () => (await ask(port, 'a', '/big')).status).toBe(200);
+});
+
+test('of answers that grow side by side, one that is refused leaves its room to the others', async () => {
+  const { app, port, held } = await serve();
+  const answers = [0, 1].map(() => exchange(port, get('a', '/held')));
+  await expect.poll(() => held.length).toBe(2);
+  const grows = (index: number, size: number) => held[index] && app.hasRoomFor(held[index], size * MIB);
+  expect([grows(0, 15), grows(1, 15)]).toEqual([true, true]);
+  expect(grows(0, 30)).toBe(false);
+  expect([grows(1, 30), grows(1, 39)]).toEqual([true, true]);
+  for (const reply of held) reply.send('{}');
+  await Promise.all(answers);
   await expect.poll(async () => (await ask(port, 'a', '/big')).status).toBe(200);
 });
 

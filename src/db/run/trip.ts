@@ -97,6 +97,10 @@ class Trip implements Submittable {
     if (this.#bytes > this.#askAt) {
       this.#askAt = this.#bytes + UNASKED_BYTES;
       this.#refusal = this.#refuse?.(this.#bytes);
+      if (this.#refusal) {
+        for (const rows of this.#answers) rows.length = 0;
+        return;
+      }
     }
     this.#columns ??= this.#known.get(this.#queries[this.#current]?.name ?? '');
     const row: Row = {};

@@ -43,6 +43,7 @@ export function boundUnsent(app: FastifyInstance, size = SIZE): void {
   function giveBack(reply: FastifyReply): void {
     const owner = ownerOf(reply.request);
     room.add(owner, -reply.unsentBytes);
+    reply.unsentBytes = 0;
     if (room.of(owner) === 0) last.delete(owner);
   }
 
@@ -52,11 +53,15 @@ export function boundUnsent(app: FastifyInstance, size = SIZE): void {
     reply.unsentBytes = bytes;
   }
 
-  /** Keeps room for the answer of a read, if there is any. */
+  /**
+   * Keeps room for the answer of a read, if there is any. A refused answer leaves the room that it had at once: several that
+   * grow side by side would otherwise all be refused.
+   */
   function reserve(reply: FastifyReply, bytes: number): boolean {
     const owner = ownerOf(reply.request);
     const hasRoom = room.has(owner, bytes, reply.unsentBytes);
     if (hasRoom) add(reply, bytes);
+    else giveBack(reply);
     if (room.of(owner) > 0) {
       const ofOwner = last.get(owner) ?? new Map<string | undefined, number>();
       last.set(owner, ofOwner.set(reply.request.routeOptions.url, bytes));
