@@ -58,7 +58,9 @@ function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row
   if (other && other.text !== text) throw new Error(`Two statements have the name "${name}".`);
   // The first one stays: a list composes the count of its filters again for a later page.
   if (other) return other as unknown as Statement<Row, Values>;
-  statements.set(name, statement as Statement<unknown, never>);
+  // A PATCH can send any of hundreds of thousands of sets of fields. Most are composed, run once and forgotten.
+  if (statement.isPrepared || !statement.isVariant)
+    statements.set(name, statement as Statement<unknown, never>);
   return statement;
 }
 
