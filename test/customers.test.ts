@@ -215,6 +215,15 @@ describe('createCustomer', () => {
     expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(0);
   });
 
+  test('two values that are no contacts are not the same contact', async () => {
+    const agency = await service.agency();
+    const contacts = [contact('email', 'ana'), contact('email', 'eva'), contact('telefono', 'x')];
+    const { body } = await agency.post(CUSTOMERS, { contacts });
+    expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(
+      [0, 1, 2].map((index) => `body.contacts[${index}].identifierValue`),
+    );
+  });
+
   test('of fifty simultaneous creates with one contact exactly one wins, and the others name it', async () => {
     const agency = await service.agency();
     const answers = await Promise.all(

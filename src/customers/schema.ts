@@ -104,7 +104,10 @@ const contacts = () =>
     .superRefine((list, context) => {
       const first = new Map<string, number>();
       for (const [index, { identifierType, identifierValue }] of list.entries()) {
-        const key = `${identifierType} ${contactKey(identifierType, identifierValue)}`;
+        const contact = contactKey(identifierType, identifierValue);
+        // Refused already, and the same as no other.
+        if (contact === null) continue;
+        const key = `${identifierType} ${contact}`;
         const earlier = first.get(key);
         if (earlier === undefined) first.set(key, index);
         else
