@@ -148,3 +148,13 @@ describe('customerId of a quote', () => {
     expect(body).toMatchObject({ customerId: null, customerName: null });
   });
 });
+
+test('text that is no id finds nothing, whatever id a record has', async () => {
+  const { agency, call } = await furnished();
+  const nil = '00000000-0000-0000-0000-000000000000';
+  await call.put(`/pipeline-stages/${nil}`, { key: 'nil', name: 'Nil' });
+  await call.put(`/opportunities/${randomUUID()}`, { ...opportunity(), stageId: nil });
+  const total = async (stageId: string) =>
+    (await agency.get(`/v1/opportunities?stageId=${stageId}`)).body.pagination.total;
+  expect([await total(nil), await total('nil'), await total(`${nil}0`)]).toEqual([1, 0, 0]);
+});

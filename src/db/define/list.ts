@@ -3,7 +3,7 @@ import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import type { OrganizationScope } from '../run/scope.ts';
 import type { TenantTable } from '../schema/resource.ts';
-import { idOrNone } from '../sql/ids.ts';
+import { idOrNull } from '../sql/ids.ts';
 import { type Json, jsonRows } from '../sql/json.ts';
 import { nameOfParts, type Params, prepared, type Statement, step, unprepared } from '../sql/statement.ts';
 import { liveTotal } from './live-count.ts';
@@ -216,7 +216,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const values: Values = { organizationId, limit: query.limit, offset: query.offset };
     for (const [filter, definition] of sent) {
       const value = query[filter];
-      Object.assign(values, { [filter]: isIdField(definition) ? idOrNone(value as string) : value });
+      Object.assign(values, { [filter]: isIdField(definition) ? idOrNull(value as string) : value });
     }
     const { page, total } = statementsFor(sent, query.offset > 0);
 

@@ -9,6 +9,5 @@ export const newId = (): string => v7();
 
 export const isId = (text: string): boolean => WHOLE.test(text);
 
-/** For filters: text that is no id becomes an id that no record has. The uuid type would refuse the text. */
-export const idOrNone = (text: string | undefined): string | undefined =>
-  text === undefined || isId(text) ? text : '00000000-0000-0000-0000-000000000000';
+/** For filters: text that is no id becomes null, which equals no id. The uuid type would refuse the text. */
+export const idOrNull = (text: string): string | null => (isId(text) ? text : null);
