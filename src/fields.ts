@@ -49,7 +49,13 @@ export const dateText = () =>
 export const currency = () => text({ min: 3, max: 3 }).meta({ examples: ['USD'] });
 export const texts = () => z.array(text({ max: 1_000 })).max(200);
 
-export const positiveInteger = () => z.int32('must be an integer').min(1, 'must be greater than 0');
+/** An integer of 32 bits, as PostgreSQL stores it. */
+export const integer = () =>
+  z.int32({
+    error: ({ code }) =>
+      ({ invalid_type: 'must be an integer', too_big: 'must be at most 2147483647' })[String(code)],
+  });
+export const positiveInteger = () => integer().min(1, 'must be greater than 0');
 export const positiveNumber = () => z.number().gt(0, 'must be greater than 0');
 export const price = () => z.number().min(0, 'must be at least 0');
 

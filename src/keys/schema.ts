@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, moment, pageQuery, text } from '../fields.ts';
+import { dateTime, id, integer, moment, pageQuery, text } from '../fields.ts';
 
 const access = () => z.enum(['write', 'read']);
 
@@ -25,8 +25,7 @@ export const ApiKeyCreate = z
     name: text({ min: 1, max: 255 }),
     access: access().optional().describe('Absent: `write`. A key with `read` can only read.'),
     expiresAt: moment().nullish().describe('A moment in the future; null or absent: never.'),
-    requestsPerMinute: z
-      .int32('must be an integer')
+    requestsPerMinute: integer()
       .min(0, 'must be at least 0')
       .nullish()
       .describe('null: the default; 0: unlimited.'),

@@ -349,11 +349,8 @@ describe('numbers in a body', () => {
       expect(await errorOf(value)).toEqual(invalid(fault(at, 'must be greater than 0')));
     for (const value of [1.5, ...OTHER_TYPES])
       expect(await errorOf(value)).toEqual(invalid(fault(at, 'must be an integer')));
-    for (const value of [2_147_483_648, 1e21]) {
-      const { error } = await errorOf(value);
-      expect(error.details).toHaveLength(1);
-      expect(error.details[0].path).toBe(at);
-    }
+    for (const value of [2_147_483_648, 1e21])
+      expect(await errorOf(value)).toEqual(invalid(fault(at, 'must be at most 2147483647')));
   });
 
   test.each(PRICES)('%s: %s is a finite number from 0', async (place, field) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { page } from '../../fields.ts';
+import { integer, page } from '../../fields.ts';
 import { ApiKey } from '../../keys/schema.ts';
 import { knownParams, optionalBody } from '../params.ts';
 
@@ -16,8 +16,7 @@ export const ApiKeyParams = knownParams('apiKeyId', 'Id of the key.');
 export const ApiKeyRotate = optionalBody(
   z
     .object({
-      overlapSeconds: z
-        .int32('must be an integer')
+      overlapSeconds: integer()
         .min(0, 'must be at least 0')
         .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
         .default(DAY_SECONDS)

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { currency, dateText, moment, name, price, text, uuid } from '../../fields.ts';
+import { currency, dateText, integer, moment, name, price, text, uuid } from '../../fields.ts';
 import { temperature } from '../../opportunities/schema.ts';
 
-const count = () => z.int32('must be an integer').min(0, 'must be at least 0');
+const count = () => integer().min(0, 'must be at least 0');
 
 export const OpportunityPut = z
   .object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, text } from '../../fields.ts';
+import { id, integer, text } from '../../fields.ts';
 
 export const PipelineStage = z
   .object({
@@ -15,7 +15,7 @@ export const PipelineStagePut = z
   .object({
     key: text({ min: 1, max: 255 }).describe('Stable; integrations branch on it.'),
     name: text({ min: 1, max: 255 }).describe('What the agency calls the column.'),
-    position: z.int32('must be an integer').default(0),
+    position: integer().default(0),
   })
   .meta({
     id: 'PipelineStagePut',
