@@ -7,6 +7,7 @@ import {
   sqlState,
   violatedConstraint,
 } from '../../src/db/run/faults.ts';
+import { notFound } from '../../src/errors.ts';
 
 const fromServer = (code: string, constraint?: string) =>
   Object.assign(new Error('of PostgreSQL'), { code, severity: 'ERROR', constraint });
@@ -68,6 +69,11 @@ describe('what a failure of the database means', () => {
       { transient: true, repeat: false, fault: true },
     ],
     ['a frozen server', new DatabaseTimeout(4_500), { transient: false, repeat: false, fault: true }],
+    [
+      'an answer with the words of a broken connection',
+      notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated'),
+      THE_REQUESTS,
+    ],
     ['a taken value', fromServer('23505'), THE_REQUESTS],
     ['a value out of range', fromServer('22003'), THE_REQUESTS],
     ['a missing table', fromServer('42P01'), THE_REQUESTS],

@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { openDatabase } from '../../src/db/run/client.ts';
+import { type Database, openDatabase } from '../../src/db/run/client.ts';
 import { refusalOf } from '../../src/db/run/faults.ts';
-import type { Queries } from '../../src/db/run/queries.ts';
+import type { Caller, Queries } from '../../src/db/run/queries.ts';
 import { type Params, prepared, step } from '../../src/db/sql/statement.ts';
+import { notFound, REFUSALS } from '../../src/errors.ts';
 import { useService } from '../support/service.ts';
 
 /** Steps that are written together. */
@@ -28,12 +29,23 @@ const ALL = prepared(
 const steps = (...ids: readonly number[]) =>
   [...ids.map((id) => step(INSERT, { id })), step(REFUSE, { most: 99 }), step(ALL, {})] as const;
 
+const CONNECTION = prepared(
+  'test.together_connection',
+  (_: Params<Record<never, never>>) => sql<{ pid: number }>`select pg_backend_pid() as pid`,
+);
+const LARGE = prepared(
+  'test.together_large',
+  (_: Params<Record<never, never>>) =>
+    sql<{ text: string }>`select repeat('x', 100000) as text from generate_series(1, 5)`,
+);
+
+let db: Database;
 let queries: Queries;
 beforeAll(() => service.query('create table noted (id integer constraint noted_pkey primary key)'));
 beforeEach(async () => {
   await service.query('delete from noted');
   // One connection: what one request leaves behind, the next one finds.
-  const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 10, statementTimeout: 60_000 });
+  db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 10, statementTimeout: 60_000 });
   onTestFinished(db.close);
   queries = db.for((await service.agency()).id);
 });
@@ -108,4 +120,17 @@ test('that only read are answered each, in one round trip', async () => {
     [{ ids: [1, 2] }],
   ]);
   expect(query.mock.calls.filter(([asked]) => asked?.constructor.name === 'Trip')).toHaveLength(1);
+});
+
+test('an answer of ours leaves the connection as it was, whatever it says', async () => {
+  const before = await queries.read(CONNECTION, {});
+  const missing = notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated');
+  await expect(queries.transaction(() => Promise.reject(missing))).rejects.toBe(missing);
+  expect(await queries.read(CONNECTION, {})).toEqual(before);
+  const caller: Caller = {
+    signal: new AbortController().signal,
+    refusal: (bytes) => (bytes === undefined ? undefined : REFUSALS.unsent),
+  };
+  await expect(db.for('other', caller).read(LARGE, {})).rejects.toBe(REFUSALS.unsent);
+  expect(await queries.read(CONNECTION, {})).toEqual(before);
 });

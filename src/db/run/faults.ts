@@ -57,8 +57,10 @@ const CONNECTION_MESSAGE = /terminated|not queryable|connection.*(closed|ended|t
 const NOT_ACCEPTING = new Set(['57P03', '53300']);
 const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 
+/** An answer of ours is none: its message can repeat what a client sent. */
 const isConnectionFault = (error: unknown): boolean =>
-  CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? '');
+  !(error instanceof ApiError) &&
+  (CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
 
 /** True when the same statement can succeed a moment later: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
+import { ApiError } from '../../errors.ts';
 import type { Deadline } from './deadline.ts';
 import { LostRace, spoilsConnection, sqlState } from './faults.ts';
 
@@ -39,9 +40,10 @@ function sendCancel(client: pg.Client): Promise<boolean> {
   });
 }
 
-/** What the server says of a statement leaves its connection as good as it was. */
+/** What the server says of a statement leaves its connection as good as it was, and so does an answer of ours. */
 const isBroken = (error: unknown): boolean =>
-  !(error instanceof LostRace) && (sqlState(error) === undefined || spoilsConnection(error));
+  !(error instanceof LostRace || error instanceof ApiError) &&
+  (sqlState(error) === undefined || spoilsConnection(error));
 
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
