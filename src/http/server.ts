@@ -67,7 +67,10 @@ export function createHttpServer(options: HttpServerOptions) {
     clientErrorHandler: (error, socket) => {
       // A request that is not complete because we do not read on is not slow.
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && requests.hasLine(socket)) return;
-      answerClientError(error, socket, randomUUID(), logger);
+      // A client takes the first answer for that to its first request: bytes behind it do not answer in its place.
+      const owed = socket.writable ? requests.owed(socket) : undefined;
+      if (owed) owed.shouldKeepAlive = false;
+      else answerClientError(error, socket, randomUUID(), logger);
     },
   }).withTypeProvider<ZodTypeProvider>();
 

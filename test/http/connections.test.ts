@@ -159,6 +159,15 @@ describe('requests that are sent ahead', () => {
     socket.destroy();
   });
 
+  test('get their answers though bytes follow that are no HTTP, and then the connection ends', async () => {
+    const { port, answer, asked } = await serve();
+    const { ended } = open(port, `${GET('/later')}${GET('/now')}NO HTTP\r\n\r\n`);
+    await asked;
+    answer();
+    const received = await ended;
+    expect(received.match(/(?<=HTTP\/1.1 )\d+/g)).toEqual(['200', '200']);
+  });
+
   test('are dropped with their connection', async () => {
     const routed: string[] = [];
     const { app, port, answer, asked } = await serve({

@@ -103,6 +103,11 @@ export function answerInOrder(app: FastifyInstance) {
     lastAnswer: (socket: Socket) => last.get(socket),
     /** Whether requests of the connection wait for that answer. */
     hasLine: (socket: Socket) => lines.has(socket),
+    /** The last answer that the connection is to get to a request that arrived whole. */
+    owed: (socket: Socket) =>
+      [last.get(socket), ...(lines.get(socket) ?? []).map(({ response }) => response)].findLast(
+        (answer) => answer?.req.complete && !isFinished(answer),
+      ),
   };
 }
 
