@@ -1,4 +1,9 @@
-import type { CatalogProduct, CatalogProductCreate, CatalogProductUpdate } from '../../client/src/index.ts';
+import {
+  type CatalogProduct,
+  type CatalogProductCreate,
+  type CatalogProductUpdate,
+  CrmError,
+} from '../../client/src/index.ts';
 import { printable } from './cells.ts';
 import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
@@ -114,11 +119,15 @@ export async function syncProducts(context: Context, path: string, options: Sync
         progress.update({ done: row.line, total: source.lines, rows: settled, counts });
       },
     });
+    if (stop.aborted) throw stop.reason;
+  } catch (error) {
+    progress.end('Stopped');
+    const { message, exitCode = 1 } = error as { message: string; exitCode?: number };
+    throw new CommandError(`${message}\nRun it again to go on: what is done stays done.`, exitCode);
   } finally {
     await refusals.close();
-    progress.end(options.dryRun ? 'Nothing was sent' : stop.aborted ? 'Stopped' : 'Done');
   }
-  if (stop.aborted) throw new CommandError('Run it again to go on: what is done stays done.', 130);
+  progress.end(options.dryRun ? 'Nothing was sent' : 'Done');
   if (counts.refused > 0 && !options.dryRun)
     errors.write(
       `${thousands(counts.refused)} rows were refused: ${refusals.path} has them with the reasons.\n`,
@@ -159,6 +168,10 @@ async function archiveMissing(
     errors.write('Nothing was archived; --yes says so in advance.\n');
     return;
   }
-  for (const { id } of gone) await crm.products.archive(id, { signal });
+  for (const { id } of gone)
+    await crm.products.archive(id, { signal }).catch((error: unknown) => {
+      // Somebody archived it meanwhile, or a first try whose answer was lost.
+      if (!(error instanceof CrmError && error.is('CATALOG_PRODUCT_NOT_FOUND'))) throw error;
+    });
   errors.write(`${thousands(gone.length)} products were archived.\n`);
 }

@@ -83,3 +83,48 @@ describe('an import that was ended with requests under way makes nothing twice',
     await proxy.close();
   });
 });
+
+describe('a sync of the catalog', () => {
+  const codes = ['A', 'B', 'C', 'D', 'E', 'F'];
+
+  async function catalog() {
+    const agency = await service.agency();
+    for (const code of codes)
+      await agency.post('/v1/catalog/products', { title: `Trip ${code}`, externalReferenceCode: code });
+    const path = file('catalog.csv');
+    const titles = async (): Promise<string[]> =>
+      (await agency.get('/v1/catalog/products')).body.data.map(({ title }: { title: string }) => title);
+    return { agency, path, titles };
+  }
+
+  test('archives all that is gone, also when answers are lost', async () => {
+    const { agency, path, titles } = await catalog();
+    await writeFile(path, 'code,title\nA,Trip A\n');
+    const proxy = await startCuttingProxy(url, 2);
+    const { code, stderr } = await crm(['sync', 'products', path, '--archive-missing', '--yes'], {
+      url: proxy.origin,
+      key: agency.key,
+    });
+    expect(stderr).toContain('5 products were archived.');
+    expect(code).toBe(0);
+    expect(await titles()).toEqual(['Trip A']);
+    await proxy.close();
+  });
+
+  test('that was ended by a dead network says so, and what to do', async () => {
+    const { agency, path, titles } = await catalog();
+    await writeFile(path, ['code,title', ...codes.map((code) => `${code},New ${code}`)].join('\n'));
+    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+      if (count === 3) proxy.lose(true);
+    });
+    const at = { url: proxy.origin, key: agency.key };
+    const first = await crm(['--retries', '1', 'sync', 'products', path, '--concurrency', '1'], at);
+    expect(first.code).toBe(1);
+    expect(first.stderr).toMatch(/Stopped: [\s\S]*the connection failed: .*\nRun it again to go on/);
+    expect(first.stderr).not.toContain('Done');
+    proxy.lose(false);
+    expect((await crm(['sync', 'products', path], at)).code).toBe(0);
+    expect((await titles()).sort()).toEqual(codes.map((code) => `New ${code}`));
+    await proxy.close();
+  });
+});
