@@ -78,6 +78,10 @@ export async function inspect(
   options: { delimiter?: string | undefined; format?: 'csv' | 'ndjson' | undefined } = {},
 ): Promise<Source> {
   if ((await stat(path)).isDirectory()) throw new CommandError(`${path} is a folder.`);
+  if (/\.json$/i.test(path))
+    throw new CommandError(
+      `${path}: JSON is read with one object a line, from .ndjson: jq -c '.[]' ${path} > ${path.replace(/json$/i, 'ndjson')}`,
+    );
   const hash = createHash('sha256');
   const strict = new TextDecoder('utf-8', { fatal: true });
   let marked: string | undefined;

@@ -115,14 +115,16 @@ describe('crm import customers', () => {
 
   test('never answers a mistake with a stack', async () => {
     await writeFile(file('mistake.csv'), 'Nombre,Edad\nAna,31\n');
+    await writeFile(file('mistake.json'), '[{ "title": "Patagonia" }]');
     const { key } = await service.agency();
-    const [path, folder] = [file('mistake.csv'), file('.')];
+    const [path, json, folder] = [file('mistake.csv'), file('mistake.json'), file('.')];
     const mistakes: [string[], string][] = [
       [['import', 'customers', path, '--map', 'X=city'], 'the file has no column "X"'],
       [['import', 'customers', path, '--map', 'Edad=age'], 'there is no field "age"'],
       [['import', 'customers', path], 'No column fills a contact'],
       [['import', 'customers', folder], 'is a folder'],
       [['sync', 'products', folder], 'is a folder'],
+      [['sync', 'products', json], 'one object a line'],
       [['import', 'customers', file('none.csv')], 'none.csv'],
       [['import', 'products', path, '--update'], '--update is for customers'],
       [['import', 'customers', path, '--update', 'all'], 'fill, overwrite'],
