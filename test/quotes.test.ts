@@ -284,7 +284,7 @@ describe('a range of a file', () => {
     expect((await download(path, { range })).statusCode).toBe(416);
   });
 
-  test.each(['lines=1-2', 'bytes', 'bytes=0-1,5-6', '\t'])(
+  test.each(['lines=1-2', 'bytes', 'bytes=0-1,5-6', 'bytes=-2001', 'bytes=-65536', '\t'])(
     '%j asks for no single range: the whole file',
     async (range) => {
       const { path, content } = await linked();

@@ -39,6 +39,10 @@ function refusal(status: number, headers: Record<string, string>, attachmentId: 
   return new Error(`The file of attachment ${attachmentId} cannot be read (${status}).`);
 }
 
+/** `bytes=-65536` of a smaller file is all of it. The file sender would refuse it. */
+const isWhole = (range: string | undefined, size: number): boolean =>
+  Number(/^bytes=-(\d+)$/.exec(range ?? '')?.[1]) > size;
+
 /** Downloads by signed link. The link alone gives access: an API key is not needed, and not looked at. */
 export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
   app,
@@ -57,6 +61,7 @@ export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
         file.attachmentId,
       );
       if (!attachment) throw invalidLink();
+      if (isWhole(request.headers.range, attachment.sizeBytes)) delete request.raw.headers.range;
       const key = storageKey(file.organizationId, file.attachmentId);
       const { statusCode, headers, stream, type } = await send(request.raw, key, {
         root,
