@@ -9,6 +9,7 @@ import { issueApiKey } from '../src/keys/repository.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
+import { exchange, requestBytes } from './support/socket.ts';
 
 /** Agents over the Model Context Protocol, with the client of the official SDK over a real connection. */
 
@@ -445,6 +446,26 @@ test('any arguments get an answer of the service, and no fault of it', async () 
   );
 });
 
+test('a call has the key of its message, in whichever header and however often that came', async () => {
+  const { key } = await service.agency();
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listTeamMembers' } };
+  const sent: Record<string, string | null>[] = [
+    { 'x-api-key': key },
+    { 'x-api-key': key, 'X-Api-Key': key },
+    { 'x-api-key': key, Authorization: 'Basic eDp5' },
+  ];
+  for (const headers of sent) {
+    const bytes = requestBytes(
+      'POST',
+      '/mcp',
+      { ...headers, 'Content-Type': 'application/json' },
+      JSON.stringify(message),
+    );
+    const answer = await exchange(Number(new URL(base).port), bytes);
+    expect(JSON.parse(answer?.text ?? '').result.isError).toBe(false);
+  }
+});
+
 test('a message that is none of the protocol is refused, and there is neither stream nor session', async () => {
   const agency = await service.agency();
   const accept = 'application/json, text/event-stream';
@@ -459,6 +480,7 @@ test('a message that is none of the protocol is refused, and there is neither st
     agency.post('/mcp', { jsonrpc: '2.0', id: 'a', method: 'ping', ...more }, { headers });
   expect((await ping({})).body).toEqual({ jsonrpc: '2.0', id: 'a', result: {} });
   expect((await ping({ params: { _meta: 1 } })).body.error.details[0].path).toBe('body.params');
+  expect((await ping({ params: [] })).body.error.details[0].message).toBe('must be a JSON object');
   expect((await ping({}, { 'mcp-protocol-version': '2020-01-01' })).status).toBe(400);
   expect(await ping({ id: undefined, method: 'notifications/cancelled' })).toMatchObject({
     status: 202,

@@ -10,6 +10,7 @@ const KINDS: Record<string, string> = {
   boolean: 'true or false',
   array: 'an array',
   object: 'a JSON object',
+  record: 'a JSON object',
 };
 
 const entries = (amount: number | bigint): string =>

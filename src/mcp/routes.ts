@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ApiError, type ErrorBody, errorBody, validationFailed } from '../errors.ts';
+import { presentedKey } from '../http/authentication.ts';
 import { callerOf } from '../http/caller.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
 import { INNER } from '../http/load/inner.ts';
@@ -48,12 +49,13 @@ const refusedRequest = (message: string) => ({
 
 const METHOD_NOT_ALLOWED = refusedRequest('This server has no sessions and no stream: send POST.');
 
-/** The headers of a request that its calls carry on. */
-function carriedOn({ headers, id }: FastifyRequest): Record<string, string> {
-  const names = ['authorization', 'x-api-key'] as const;
-  const keys = names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]));
-  return { ...Object.fromEntries(keys), ...INNER, 'x-request-id': id, prefer: 'handling=strict' };
-}
+/** The headers of the calls that a request makes. */
+const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
+  ...INNER,
+  authorization: `Bearer ${presentedKey(raw.rawHeaders)}`,
+  'x-request-id': id,
+  prefer: 'handling=strict',
+});
 
 const refused = (error: ErrorBody) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(error) }],
