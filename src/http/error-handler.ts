@@ -103,6 +103,7 @@ export function answerFrameworkError(
 
 const PARSER_MESSAGES: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'The headers are too large.',
+  HPE_INVALID_URL: 'The address has characters that must be percent-encoded, such as %C3%B1 for ñ.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 

@@ -73,10 +73,13 @@ describe('a request that never reaches an operation is answered in the error sha
     ['a line that ends in LF alone', 400, NO_HTTP, () => ['GET /v1/customers HTTP/1.1\nHost: x\n\n']],
     ['a folded header', 400, NO_HTTP, () => ['GET /v1/team HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\n\r\n']],
     [
-      'a path that is no ASCII',
+      'an address that is no ASCII',
       400,
-      NO_HTTP,
-      () => [Buffer.from('GET /v1/customers/ñ HTTP/1.1\r\nHost: x\r\n\r\n')],
+      failed(
+        'VALIDATION_FAILED',
+        'The address has characters that must be percent-encoded, such as %C3%B1 for ñ.',
+      ),
+      () => [Buffer.from('GET /v1/customers?query=ñ HTTP/1.1\r\nHost: x\r\n\r\n')],
     ],
     ['HTTP/2', 400, NO_HTTP, () => ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n']],
     ['a header without a name', 400, NO_HTTP, () => ['GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n']],
