@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadDemo } from '../demo/load.ts';
+import { readConfig } from '../src/config.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
@@ -33,6 +34,12 @@ async function spentKey(): Promise<string> {
   await Promise.all(Array.from({ length: 60 }, () => get('/v1/team')));
   return key;
 }
+
+test('the guide tells the time that a request may take in the database', () => {
+  const { text = '' } = documents.find(({ path }) => path === 'docs/guide/limits.md') ?? {};
+  const { DATABASE_TIMEOUT_MS } = readConfig({});
+  expect(text).toContain(`longer than ${DATABASE_TIMEOUT_MS / 1_000} seconds in the database`);
+});
 
 test.each(chapters)('the examples of $path print what it shows', async ({ text }) => {
   const examples = examplesOf(text);
