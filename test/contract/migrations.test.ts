@@ -357,6 +357,36 @@ describe('the tables that searches look at', () => {
   });
 });
 
+test('a table that is filled in batches is not read whole for each of them', async () => {
+  const url = await emptyDatabase();
+  // Twelve batches.
+  const records = 24_000;
+  await migrateDatabase(
+    url,
+    readMigrations().filter(({ tag }) => tag < '0014'),
+  );
+  for (const statement of [
+    `insert into organizations (id, name)
+      select lpad(n::text, 32, '0')::uuid, 'a' from generate_series(1, 5) n`,
+    `insert into customers (organization_id, id)
+      select lpad((1 + n % 5)::text, 32, '0')::uuid, gen_random_uuid() from generate_series(1, ${records}) n`,
+    `insert into customer_bodies (organization_id, id, updated_at, rendering, body)
+      select organization_id, id, updated_at, 1, '{}' from customers`,
+    'analyze',
+    // PostgreSQL then plans as for a million customers.
+    `update pg_class set reltuples = 1000000 where oid in ('customers'::regclass, 'customer_bodies'::regclass)`,
+  ])
+    await rows(url, statement);
+  await migrateDatabase(url);
+  const [read] = await rows<{ times: number }>(
+    url,
+    `select (pg_stat_get_tuples_returned('customer_bodies'::regclass)
+        + pg_stat_get_tuples_returned('customer_bodies_pkey'::regclass))::float / ${records} as times`,
+  );
+  // Twice by the index that is built, and by the fill as few times, whatever the number of its batches.
+  expect(read?.times).toBeLessThan(5);
+});
+
 describe('the copies of a record', () => {
   const ORGANIZATION = '00000000-0000-0000-0000-000000000001';
   const first = 5;

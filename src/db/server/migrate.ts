@@ -72,6 +72,9 @@ export async function migrateDatabase(url: string, migrations = readMigrations()
     await checkServer(client);
     if ((await pendingOf(client, migrations)).length === 0) return;
     await client.query('set statement_timeout = 0');
+    // Tables are filled batch by batch, and PostgreSQL expects far too many rows in a batch. With these joins it would read
+    // another table whole for each of them, while the writers of the batch's records wait.
+    await client.query('set enable_hashjoin = off; set enable_mergejoin = off');
     // On a Citus cluster, keys between distributed tables can only be made so. Elsewhere it is a name without meaning.
     await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
     await takeLock(client);
