@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadDemo } from '../demo/load.ts';
 import { readConfig } from '../src/config.ts';
@@ -8,6 +7,7 @@ import { issueApiKey } from '../src/keys/repository.ts';
 import { documents } from './support/documents.ts';
 import { examplesOf, type Learned, runExample } from './support/examples.ts';
 import { type Service, startService } from './support/service.ts';
+import { listen } from './support/socket.ts';
 
 const chapters = documents.filter(({ path }) => path.startsWith('docs/guide/'));
 
@@ -18,8 +18,7 @@ let demoKey: string;
 beforeAll(async () => {
   service = await startService({ requestsPerMinute: 6_000 });
   demoKey = (await loadDemo(service)) ?? '';
-  await service.app.listen({ host: '127.0.0.1', port: 0 });
-  base = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
+  base = (await listen(service)).origin;
 });
 afterAll(() => service?.close());
 

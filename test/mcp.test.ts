@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -9,18 +8,13 @@ import { issueApiKey } from '../src/keys/repository.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
-import { exchange, requestBytes } from './support/socket.ts';
+import { exchange, listen, requestBytes } from './support/socket.ts';
 
 /** Agents over the Model Context Protocol, with the client of the official SDK over a real connection. */
 
 const lines: Record<string, unknown>[] = [];
 let service: Service;
 let base: string;
-
-const listen = async ({ app }: Service): Promise<string> => {
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-};
 
 beforeAll(async () => {
   service = await startService({
@@ -29,7 +23,7 @@ beforeAll(async () => {
     // Two answers have the same signed links.
     now: () => Date.parse('2026-11-21T08:25:00Z'),
   });
-  base = await listen(service);
+  base = (await listen(service)).origin;
 });
 afterAll(() => service?.close());
 
@@ -84,7 +78,7 @@ describe('the tools', () => {
     const { key } = await service.agency();
     const reading = await startService({ beside: service, mcp: 'read' });
     onTestFinished(reading.close);
-    const client = await connect(key, await listen(reading));
+    const client = await connect(key, (await listen(reading)).origin);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(reads.map(({ operation }) => operation.operationId));
     await expect(
@@ -442,7 +436,7 @@ test('any arguments get an answer of the service, and no fault of it', async () 
       expect(errorCodes).toContain(body.error.code);
       expect(body.error.code).not.toBe('INTERNAL_ERROR');
     }),
-    { numRuns: 200, examples: [['listCatalogProducts', { '': { toString: {} } }]] },
+    { numRuns: 100, examples: [['listCatalogProducts', { '': { toString: {} } }]] },
   );
 });
 

@@ -1,14 +1,13 @@
 import type { RateLimiterRes } from 'rate-limiter-flexible';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { buildApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { ownLinks } from '../src/files/links.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Limiter } from '../src/http/rate-limit.ts';
 import { insured, memoryLimiter } from '../src/http/rate-limit.ts';
 import { redisLimiter } from '../src/http/redis-limiter.ts';
 import { issueApiKey } from '../src/keys/repository.ts';
+import { ownApp } from './support/instance.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 
 const LIMIT = 5;
@@ -132,14 +131,8 @@ test('what has no key has no limit: 401, an unknown path and the documents', asy
 
 /** Another instance of the service on the same database, with this limiter. */
 async function instance(limiter: Limiter, lines: string[] = [], requestsPerMinute = LIMIT) {
-  const app = await buildApp({
-    db: service.db,
-    keys: service.keys,
-    rateLimit: { limiter, requestsPerMinute },
-    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
-    logger: createLogger('info', { write: (line: string) => lines.push(line) }),
-  });
-  onTestFinished(() => app.close());
+  const logger = createLogger('info', { write: (line: string) => lines.push(line) });
+  const app = await ownApp(service, { rateLimit: { limiter, requestsPerMinute }, logger });
   return {
     get: async (url: string, key: string, others: Record<string, string> = {}) => {
       const { statusCode, headers } = await app.inject({ url, headers: { 'x-api-key': key, ...others } });

@@ -2,13 +2,9 @@ import { hash, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildApp } from '../../src/app.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
-import { ownLinks } from '../../src/files/links.ts';
-import { createLogger } from '../../src/http/logging.ts';
-import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { issueApiKey, revokeApiKey } from '../../src/keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import {
@@ -18,6 +14,7 @@ import {
   operationsOf,
   readDocument,
 } from '../support/contract.ts';
+import { appOf } from '../support/instance.ts';
 import { populate } from '../support/operations.ts';
 import { customer, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
@@ -157,15 +154,6 @@ const faults = {
   ),
 };
 
-const publicApp = (db: Database) =>
-  buildApp({
-    db,
-    keys: service.keys,
-    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
-    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
-    logger: createLogger('silent'),
-  });
-
 let agency: Agency;
 let instances: Record<Api, Record<'working' | 'broken' | 'unreachable', FastifyInstance>>;
 beforeAll(async () => {
@@ -173,9 +161,9 @@ beforeAll(async () => {
   const dashboardApp = async (db: Database) => (await buildDashboard(service, { db })).app;
   instances = {
     public: {
-      working: await publicApp(service.db),
-      broken: await publicApp(faults.broken),
-      unreachable: await publicApp(faults.unreachable),
+      working: await appOf(service),
+      broken: await appOf(service, { db: faults.broken }),
+      unreachable: await appOf(service, { db: faults.unreachable }),
     },
     dashboard: {
       working: await dashboardApp(service.db),

@@ -1,24 +1,21 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openConnection } from '../../bench/connection.ts';
-import { buildApp } from '../../src/app.ts';
-import { type DatabaseOptions, openDatabase } from '../../src/db/run/client.ts';
+import type { DatabaseOptions } from '../../src/db/run/client.ts';
 import { checkDatabase } from '../../src/db/server/readiness.ts';
 import { prepared, unprepared } from '../../src/db/sql/statement.ts';
-import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { makeKey } from '../../src/keys/api-key.ts';
 import { openKeyCache } from '../../src/keys/cache.ts';
-import { administer, countAtWork } from '../support/databases.ts';
+import { countAtWork, hold } from '../support/databases.ts';
+import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { type Agency, useService } from '../support/service.ts';
-import { requestBytes } from '../support/socket.ts';
+import { listen, requestBytes } from '../support/socket.ts';
 
 /** One organization's trouble is nobody else's; what is refused is counted and not logged one by one. */
 
@@ -31,37 +28,15 @@ const FORM = prepared('test.form', () => sql<object>`select * from forms`);
 async function instance(options: Partial<DatabaseOptions> = {}) {
   const lines: { msg: string; level: number; refused?: Record<string, number> }[] = [];
   const logger = createLogger('info', { write: (line: string) => lines.push(JSON.parse(line)) });
-  const db = openDatabase({
-    url: service.url,
-    poolSize: 4,
-    maxWaiting: 500,
-    statementTimeout: 60_000,
-    ...options,
-  });
+  const db = ownPool(service, options);
   const metrics = createMetrics({ db, keys: service.keys });
-  const app = await buildApp({
-    db,
-    keys: service.keys,
-    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
-    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
-    logger,
-    metrics,
-    mcp: 'write',
-  });
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  let closed = false;
-  const close = async () => {
-    if (closed) return;
-    closed = true;
-    await app.close();
-    await db.close();
-  };
-  onTestFinished(close);
+  const app = await ownApp(service, { db, logger, metrics, mcp: 'write' });
+  const { port } = await listen({ app });
   const ask = (agency: Agency, { method, url, body }: Asked) =>
     app.inject({ method, url, headers: { 'x-api-key': agency.key }, ...(body && { payload: body }) });
   const send = async (agency: Agency, method: Asked['method'], url: string, body?: object) =>
     (await ask(agency, { method, url, body })).statusCode;
-  return { db, lines, metrics, close, ask, send, port: (app.server.address() as AddressInfo).port };
+  return { app, db, lines, metrics, ask, send, port };
 }
 
 type Asked = { method: 'GET' | 'PATCH' | 'POST'; url: string; body?: object | undefined };
@@ -89,28 +64,12 @@ function codeOf(text: string): string | undefined {
   return result ? codeOf(result.content[0].text) : error?.code;
 }
 
-/** Holds the row until it is let go. */
-async function lockCustomer({ id: organizationId }: Agency, id: string): Promise<() => Promise<void>> {
-  const held = Promise.withResolvers<void>();
-  const release = Promise.withResolvers<void>();
-  const holding = administer(service.url, async (client) => {
-    await client.query('begin');
-    await client.query('select from customers where organization_id = $1 and id = $2 for update', [
-      organizationId,
-      id,
-    ]);
-    held.resolve();
-    await release.promise;
-    await client.query('rollback');
-  });
-  await Promise.race([held.promise, holding]);
-  const letGo = () => {
-    release.resolve();
-    return holding;
-  };
-  onTestFinished(letGo);
-  return letGo;
-}
+const lockCustomer = (agency: Agency, id: string) =>
+  hold(service.url, 'select from customers where organization_id = $1 and id = $2 for update', [
+    agency.id,
+    id,
+  ]);
+const lockTeam = () => hold(service.url, 'lock table team_members in access exclusive mode');
 
 const customerOf = async (agency: Agency, name = 'Ana'): Promise<string> =>
   (
@@ -146,9 +105,9 @@ describe('while writes of one organization wait for a locked row', () => {
 });
 
 describe('a flood of one organization', () => {
-  test('is refused in part, told in one line and counted; the other organization is answered', async () => {
+  test('is refused in part, told and counted; the other organization is answered', async () => {
     const [flooding, other] = [await service.agency(), await service.agency()];
-    const { port, lines, metrics, close } = await instance({ maxWaiting: 200 });
+    const { app, port, lines, metrics } = await instance({ maxWaiting: 200 });
     const good = await openConnection(port);
     const flood = await Promise.all(Array.from({ length: 300 }, () => openConnection(port)));
     onTestFinished(() => {
@@ -156,7 +115,6 @@ describe('a flood of one organization', () => {
     });
     const request = (agency: Agency) =>
       `GET /v1/customers?query=a HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\n\r\n`;
-    const since = performance.now();
     // Five of each connection, of which one is under way.
     const flooded = Array.from({ length: 5 }, () => flood.map(({ send }) => send(request(flooding)))).flat();
     for (let count = 0; count < 50; count += 1) expect(await good.send(request(other))).toBe(200);
@@ -165,12 +123,10 @@ describe('a flood of one organization', () => {
     expect(refused).toBeGreaterThan(100);
     expect(statuses.filter((status) => status === 200)).toHaveLength(1_500 - refused);
 
-    await close();
+    await app.close();
     const told = lines.filter(({ msg }) => msg === 'requests were refused');
     const counted = told.flatMap((line) => Object.values(line.refused ?? {}));
     expect(counted.reduce((sum, count) => sum + count, 0)).toBe(refused);
-    // At most once a second.
-    expect(told.length).toBeLessThanOrEqual(1 + (performance.now() - since) / 1_000);
     expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(1_550 - refused);
     expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
     const metric = (await metrics.text()).matchAll(/^requests_refused_total\{reason="\w+"\} (\d+)$/gm);
@@ -188,24 +144,21 @@ describe('a flood of one organization', () => {
       // The two reads that wait for the lock must outlive all that is looked at here, however slow the machine is.
       const { ask, send } = await instance({ statementTimeout: 120_000 });
       const codeFor = async (asked: Asked) => codeOf((await ask(flooding, asked)).body);
-      await administer(service.url, async (client) => {
-        await client.query('begin; lock table team_members in access exclusive mode');
-        const reads: Promise<string | undefined>[] = [];
-        // Without the flood, the invalid request is 400. Each look begins a new flood.
-        const look = async (): Promise<number> => {
-          reads.push(...Array.from({ length: 200 }, () => codeFor(read)));
-          await nextTick();
-          await nextTick();
-          return (await ask(flooding, invalid)).statusCode;
-        };
-        await expect.poll(look).toBe(503);
-        expect(await send(flooding, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' })).toBe(200);
-        expect(await send(other, 'GET', '/v1/customers')).toBe(200);
-        expect(codeOf((await ask(other, toolCall('listCustomers'))).body)).toBe(undefined);
-        await client.query('rollback');
-        const answers = await Promise.all(reads);
-        expect(new Set(answers)).toEqual(new Set([undefined, 'SERVICE_UNAVAILABLE']));
-      });
+      const letGo = await lockTeam();
+      const reads: Promise<string | undefined>[] = [];
+      // Without the flood, the invalid request is 400. Each look begins a new flood.
+      const look = async (): Promise<number> => {
+        reads.push(...Array.from({ length: 200 }, () => codeFor(read)));
+        await nextTick();
+        await nextTick();
+        return (await ask(flooding, invalid)).statusCode;
+      };
+      await expect.poll(look).toBe(503);
+      expect(await send(flooding, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' })).toBe(200);
+      expect(await send(other, 'GET', '/v1/customers')).toBe(200);
+      expect(codeOf((await ask(other, toolCall('listCustomers'))).body)).toBe(undefined);
+      await letGo();
+      expect(new Set(await Promise.all(reads))).toEqual(new Set([undefined, 'SERVICE_UNAVAILABLE']));
       await expect.poll(() => codeFor(read)).toBe(undefined);
     },
   );
@@ -278,21 +231,15 @@ describe('a client that goes', () => {
   ] as const)('has its read over %s cancelled, not the reads of others', async (_where, read) => {
     const agency = await service.agency();
     const { port, db, send } = await instance();
-    const letGo = Promise.withResolvers<void>();
-    const locking = administer(service.url, async (client) => {
-      await client.query('begin; lock table team_members in access exclusive mode');
-      const request = bytesOf(agency, read);
-      await hangUp(port, request.repeat(2), () => expect.poll(() => atWork('Lock')).toBe(2), 5);
-      await expect.poll(() => atWork('Lock')).toBe(0);
-      await expect.poll(() => db.stats()).toMatchObject({ running: 0, waiting: 0 });
-      const others = [send(agency, 'GET', '/v1/team'), send(agency, 'GET', '/v1/team')];
-      await expect.poll(() => atWork('Lock')).toBe(2);
-      await client.query('rollback');
-      letGo.resolve();
-      expect(await Promise.all(others)).toEqual([200, 200]);
-    });
-    await Promise.race([letGo.promise, locking]);
-    await locking;
+    const letGo = await lockTeam();
+    const request = bytesOf(agency, read);
+    await hangUp(port, request.repeat(2), () => expect.poll(() => atWork('Lock')).toBe(2), 5);
+    await expect.poll(() => atWork('Lock')).toBe(0);
+    await expect.poll(() => db.stats()).toMatchObject({ running: 0, waiting: 0 });
+    const others = [send(agency, 'GET', '/v1/team'), send(agency, 'GET', '/v1/team')];
+    await expect.poll(() => atWork('Lock')).toBe(2);
+    await letGo();
+    expect(await Promise.all(others)).toEqual([200, 200]);
   });
 
   test('costs no connection: those that its reads ran on serve others, after one request to cancel each', async () => {
@@ -305,16 +252,14 @@ describe('a client that goes', () => {
     expect(db.stats()).toMatchObject({ total: 2, idle: 2 });
     const opened = proxy.opened();
     const rounds = 5;
-    await administer(service.url, async (client) => {
-      for (let round = 0; round < rounds; round += 1) {
-        await client.query('begin; lock table team_members in access exclusive mode');
-        const request = `GET /v1/team HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\n\r\n`;
-        await hangUp(port, request, () => expect.poll(() => atWork('Lock')).toBe(2), 2);
-        await expect.poll(() => db.stats()).toMatchObject({ total: 2, idle: 2, running: 0, waiting: 0 });
-        await client.query('rollback');
-        expect(await reads()).toEqual([200, 200]);
-      }
-    });
+    const request = bytesOf(agency, { method: 'GET', url: '/v1/team' });
+    for (let round = 0; round < rounds; round += 1) {
+      const letGo = await lockTeam();
+      await hangUp(port, request, () => expect.poll(() => atWork('Lock')).toBe(2), 2);
+      await expect.poll(() => db.stats()).toMatchObject({ total: 2, idle: 2, running: 0, waiting: 0 });
+      await letGo();
+      expect(await reads()).toEqual([200, 200]);
+    }
     expect(proxy.opened() - opened).toBe(2 * rounds);
     expect(db.stats()).toMatchObject({ total: 2, idle: 2 });
   });
@@ -324,11 +269,8 @@ describe('a client that goes', () => {
     const id = await customerOf(agency);
     const { port } = await instance();
     const letGo = await lockCustomer(agency, id);
-    const body = '{"firstName":"Written"}';
-    const head = `PATCH /v1/customers/${id} HTTP/1.1\r\nHost: x\r\nx-api-key: ${agency.key}\r\nContent-Type: application/json`;
-    await hangUp(port, `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, () =>
-      expect.poll(() => atWork('Lock')).toBe(1),
-    );
+    const write = { method: 'PATCH', url: `/v1/customers/${id}`, body: { firstName: 'Written' } } as const;
+    await hangUp(port, bytesOf(agency, write), () => expect.poll(() => atWork('Lock')).toBe(1));
     await letGo();
     await expect.poll(async () => (await agency.get(`/v1/customers/${id}`)).body.firstName).toBe('Written');
   });
@@ -377,29 +319,18 @@ describe('a connection whose memory is of no use any more', () => {
   test('because its prepared statements are gone: the work is repeated on another', async () => {
     const agency = await service.agency();
     const id = await customerOf(agency);
-    const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 100, statementTimeout: 60_000 });
-    onTestFinished(db.close);
-    const app = await buildApp({
-      db,
-      keys: service.keys,
-      rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
-      links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
-      logger: createLogger('silent'),
-    });
-    onTestFinished(() => app.close());
-    const headers = { 'x-api-key': agency.key };
+    const { db, send } = await instance({ poolSize: 1 });
     const asked = [
-      () => app.inject({ url: `/v1/customers/${id}`, headers }),
-      () => app.inject({ url: '/v1/customers', headers }),
-      () =>
-        app.inject({ method: 'PATCH', url: `/v1/customers/${id}`, headers, payload: { firstName: 'Eva' } }),
+      () => send(agency, 'GET', `/v1/customers/${id}`),
+      () => send(agency, 'GET', '/v1/customers'),
+      () => send(agency, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' }),
     ];
     for (const ask of asked) {
-      expect((await ask()).statusCode).toBe(200);
+      expect(await ask()).toBe(200);
       await db.for(agency.id).transaction(async ({ write }) => {
         await write(DEALLOCATE, {});
       });
-      expect((await ask()).statusCode).toBe(200);
+      expect(await ask()).toBe(200);
       expect(db.stats().total).toBe(1);
     }
   });

@@ -1,11 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { buildApp } from '../../src/app.ts';
-import { type DatabaseOptions, openDatabase } from '../../src/db/run/client.ts';
-import { ownLinks } from '../../src/files/links.ts';
-import { createLogger } from '../../src/http/logging.ts';
-import { memoryLimiter } from '../../src/http/rate-limit.ts';
-import { administer } from '../support/databases.ts';
+import type { DatabaseOptions } from '../../src/db/run/client.ts';
+import { countAtWork, hold } from '../support/databases.ts';
+import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { type Agency, useService } from '../support/service.ts';
 
@@ -31,24 +28,8 @@ type Answer = { status: number; retryAfter: unknown; body: unknown };
 
 /** An instance with a pool of its own. Its keys are the service's, so that only the pool under test fails. */
 async function instance(agency: Agency, options: Partial<DatabaseOptions> = {}) {
-  const db = openDatabase({
-    url: service.url,
-    poolSize: 4,
-    maxWaiting: 500,
-    statementTimeout: 60_000,
-    ...options,
-  });
-  const app = await buildApp({
-    db,
-    keys: service.keys,
-    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
-    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
-    logger: createLogger('silent'),
-  });
-  onTestFinished(async () => {
-    await app.close();
-    await db.close();
-  });
+  const db = ownPool(service, options);
+  const app = await ownApp(service, { db });
   const send = async (
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     url: string,
@@ -112,27 +93,8 @@ async function whileKilling(rounds: number, work: (round: number) => Promise<unk
   }
 }
 
-/** Holds a lock on the table until it is let go. */
-async function lock(table: string): Promise<() => Promise<void>> {
-  const held = Promise.withResolvers<void>();
-  const release = Promise.withResolvers<void>();
-  const holding = administer(service.ownerUrl, async (client) => {
-    await client.query(`begin; lock table ${table} in access exclusive mode`);
-    held.resolve();
-    await release.promise;
-    await client.query('rollback');
-  });
-  await Promise.race([held.promise, holding]);
-  let isHeld = true;
-  const letGo = async () => {
-    if (!isHeld) return;
-    isHeld = false;
-    release.resolve();
-    await holding;
-  };
-  onTestFinished(letGo);
-  return letGo;
-}
+/** Nobody reads or writes the table until it is let go. */
+const lock = (table: string) => hold(service.ownerUrl, `lock table ${table} in access exclusive mode`);
 
 describe('while connections are killed', () => {
   test('every read succeeds', async () => {
@@ -277,8 +239,7 @@ describe('when the database cannot be reached', () => {
     const { proxy, send } = await behindProxy(agency);
     const release = await lock('products');
     const lost = send('POST', '/v1/catalog/products', { title: 'Oaxaca' });
-    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    await expect.poll(() => service.query(waiting)).toHaveLength(1);
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
     proxy.cut();
     proxy.mend();
     // A second attempt would wait for the lock like the first.
@@ -286,7 +247,7 @@ describe('when the database cannot be reached', () => {
     expectUnavailable(await lost);
     expect((await lost).body).toEqual(UNKNOWN);
     await release();
-    await expect.poll(() => service.query(waiting)).toEqual([]);
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(0);
     await expect.poll(async () => (await agency.get('/v1/catalog/products')).body.pagination.total).toBe(1);
   });
 

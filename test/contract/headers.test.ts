@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import pg from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { buildApp } from '../../src/app.ts';
-import { openDatabase } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { issueApiKey } from '../../src/keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
-import { countAtWork } from '../support/databases.ts';
+import { countAtWork, hold } from '../support/databases.ts';
+import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { attachment, customer, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
@@ -283,6 +280,8 @@ const namesOf = (headers: Record<string, unknown>): string[] =>
     .sort();
 
 describe('the headers of', () => {
+  const rateLimit = { limiter: memoryLimiter(), requestsPerMinute: 1_000 };
+
   test.each(KINDS)('%s (%i)', async (_name, status, names, send) => {
     const { statusCode, headers } = await send();
     expect([statusCode, namesOf(headers)]).toEqual([status, [...names].sort()]);
@@ -298,19 +297,9 @@ describe('the headers of', () => {
 
   test('a database that is out of reach (503)', async () => {
     const proxy = await startProxy(service.url);
-    const db = openDatabase({ url: proxy.url, poolSize: 1, maxWaiting: 10, statementTimeout: 1_000 });
-    const app = await buildApp({
-      db,
-      keys: service.keys,
-      rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 1_000 },
-      links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
-      logger: createLogger('silent'),
-    });
-    onTestFinished(async () => {
-      await app.close();
-      await db.close();
-      await proxy.close();
-    });
+    onTestFinished(proxy.close);
+    const db = ownPool(service, { url: proxy.url, statementTimeout: 1_000 });
+    const app = await ownApp(service, { db, rateLimit });
     origins.cut = (await listen({ app })).origin;
     proxy.cut();
     for (const sent of [{}, asJson(product)] as Sent[]) {
@@ -323,32 +312,15 @@ describe('the headers of', () => {
   });
 
   test('an organization that has too much under way (503)', async () => {
-    const db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 1, statementTimeout: 60_000 });
-    const app = await buildApp({
-      db,
-      keys: service.keys,
-      rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 1_000 },
-      links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
-      logger: createLogger('silent'),
-    });
-    const locker = new pg.Client({ connectionString: service.ownerUrl });
-    await locker.connect();
-    onTestFinished(async () => {
-      await locker.end();
-      await app.close();
-      await db.close();
-    });
+    const app = await ownApp(service, { db: ownPool(service, { poolSize: 1, maxWaiting: 1 }), rateLimit });
     origins.busy = (await listen({ app })).origin;
     const send = (path: string, sent: Sent) =>
       ask('busy', path, {
         ...sent,
         headers: { ...sent.headers, 'x-api-key': agency.key },
       });
-    await locker.query('begin');
-    await locker.query('select from customers where organization_id = $1 and id = $2 for update', [
-      agency.id,
-      customerId,
-    ]);
+    const locked = 'select from customers where organization_id = $1 and id = $2 for update';
+    const letGo = await hold(service.ownerUrl, locked, [agency.id, customerId]);
     const running = send(`/v1/customers/${customerId}`, patch({ city: 'Lima' }));
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
     const answers: IncomingMessage[] = [];
@@ -358,7 +330,7 @@ describe('the headers of', () => {
       expect([statusCode, namesOf(headers)]).toEqual([503, [...KEYED, 'retry-after'].sort()]);
       expect(headers['retry-after']).toBe('1');
     }
-    await locker.query('rollback');
+    await letGo();
     expect((await running).statusCode).toBe(200);
     await Promise.all(sent);
     expect(answers.at(-1)?.statusCode).toBe(200);

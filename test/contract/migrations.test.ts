@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
-import type pg from 'pg';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import config from '../../drizzle.config.ts';
 import * as schema from '../../src/db/schema/index.ts';
@@ -12,7 +12,7 @@ import {
 } from '../../src/db/server/migrate.ts';
 import { describeSchema, differences, functionsOf } from '../../tools/describe-schema.ts';
 import { dangersOf, refusedByCluster } from '../../tools/migration-rules.ts';
-import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
+import { administer, countAtWork, createTestDatabase, EMPTY_TEMPLATE, hold } from '../support/databases.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
@@ -66,13 +66,17 @@ begin
   end loop;
 end $$`;
 
-async function emptyDatabase(): Promise<string> {
-  const database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
+async function emptyDatabase(template = EMPTY_TEMPLATE): Promise<string> {
+  const database = await createTestDatabase(inject('serverUrl'), template);
   onTestFinished(database.drop);
   return database.ownerUrl;
 }
 
-/** One that was migrated once; tests that write take one of their own. */
+/** A copy of the one that was migrated once. */
+const migratedDatabase = (): Promise<string> =>
+  emptyDatabase(new pg.Client({ connectionString: migrated }).database);
+
+/** One that was migrated once; tests that write take a copy. */
 let migrated: string;
 let dropMigrated: () => Promise<void>;
 beforeAll(async () => {
@@ -104,8 +108,7 @@ describe('migrateDatabase', () => {
   });
 
   test('does no harm when it runs again', async () => {
-    const url = await emptyDatabase();
-    await migrateDatabase(url);
+    const url = await migratedDatabase();
     const before = await describeSchema(url);
     await rows(url, `insert into organizations (id, name) values (gen_random_uuid(), 'Agency')`);
     await migrateDatabase(url);
@@ -148,24 +151,6 @@ const added = (...statements: string[]): Migration => ({
 const addedIs = async (url: string) =>
   rows(url, `select from drizzle.__drizzle_migrations where hash = 'added'`).then(({ length }) => length);
 
-/** Holds what the statement locks until it is let go. */
-async function hold(url: string, statement: string): Promise<() => Promise<void>> {
-  const held = Promise.withResolvers<void>();
-  const release = Promise.withResolvers<void>();
-  const holding = administer(url, async (client) => {
-    await client.query('begin');
-    await client.query(statement);
-    held.resolve();
-    await release.promise;
-    await client.query('commit');
-  });
-  await held.promise;
-  return async () => {
-    release.resolve();
-    await holding;
-  };
-}
-
 describe('a migration that fails', () => {
   const failing = (url: string, ...statements: string[]): Promise<string> =>
     migrateDatabase(url, [...readMigrations(), added(...statements)]).then(
@@ -184,16 +169,14 @@ describe('a migration that fails', () => {
   });
 
   test('for want of rights names the owner and DATABASE_DIRECT_URL', async () => {
-    const url = await emptyDatabase();
-    await migrateDatabase(url);
+    const url = await migratedDatabase();
     expect(await failing(url, 'set role pg_monitor', 'drop table quotes')).toMatch(
       /must be owner of table quotes \(42501\)\. .* set DATABASE_DIRECT_URL to a URL of that role\.$/,
     );
   });
 
   test('on a database of another history changes nothing and says so', async () => {
-    const url = await emptyDatabase();
-    await migrateDatabase(url);
+    const url = await migratedDatabase();
     await rows(
       url,
       `update drizzle.__drizzle_migrations set hash = 'x' where created_at = ${latestMigration}`,
@@ -216,16 +199,14 @@ describe('a migration that fails', () => {
 
 describe('a migration of tables in use', () => {
   test('that waits for a lock lets others pass, and goes on when it gets it', async () => {
-    const url = await emptyDatabase();
-    await migrateDatabase(url);
+    const url = await migratedDatabase();
     // A long report: whoever wants the table alone waits for it, and all others would wait behind.
     const release = await hold(url, 'select from customers');
     const migrating = migrateDatabase(url, [
       ...readMigrations(),
       added('alter table customers add column x int'),
     ]);
-    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    await expect.poll(() => rows(url, waiting)).toHaveLength(1);
+    await expect.poll(() => countAtWork(url, 'Lock')).toBe(1);
     expect(await rows(url, 'select from customers')).toEqual([]);
     expect(await addedIs(url)).toBe(0);
     await release();
@@ -246,8 +227,7 @@ describe('a migration of tables in use', () => {
   const BUILT = [{ name: 'customers_new_idx', valid: true }];
 
   test('builds an index while rows are written, and waits as long as the writers take', async () => {
-    const url = await emptyDatabase();
-    await migrateDatabase(url);
+    const url = await migratedDatabase();
     await rows(url, 'create index customers_old_idx on customers (created_at)');
     const insert = `insert into organizations (id, name) values (gen_random_uuid(), 'a') returning id`;
     const [organization] = await rows<{ id: string }>(url, insert);
@@ -264,8 +244,7 @@ describe('a migration of tables in use', () => {
   });
 
   test('is finished by the next start when it was interrupted in the middle of an index', async () => {
-    const url = await emptyDatabase();
-    await migrateDatabase(url);
+    const url = await migratedDatabase();
     const insert = `insert into organizations (id, name) values (gen_random_uuid(), 'a') returning id`;
     const [organization] = await rows<{ id: string }>(url, insert);
     const release = await hold(
@@ -290,8 +269,7 @@ describe('a migration of tables in use', () => {
   });
 
   test('is finished by the next start when it was interrupted before it was recorded', async () => {
-    const url = await emptyDatabase();
-    await migrateDatabase(url);
+    const url = await migratedDatabase();
     for (const statement of build.statements) await rows(url, statement);
     await migrateDatabase(url, [...readMigrations(), build]);
     expect(await indexes(url)).toEqual(BUILT);
@@ -620,8 +598,7 @@ describe('the migrations', () => {
   });
 
   test('lose no index with a generated column: that is a difference', async () => {
-    const url = await emptyDatabase();
-    await migrateDatabase(url);
+    const url = await migratedDatabase();
     const before = await describeSchema(url);
     await rows(url, 'drop index searchable_customers_idx');
     expect(differences(await describeSchema(url), before)).toEqual([

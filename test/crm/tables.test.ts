@@ -208,14 +208,18 @@ describe('work in order', () => {
   test('ends with the first failure, when what precedes it is settled and nothing behind it', async () => {
     const settled: number[] = [];
     const started: number[] = [];
+    const failed = Promise.withResolvers<void>();
     async function* items() {
       for (let index = 0; index < 100; index += 1) yield index;
     }
     const work = inOrder(items(), {
       work: async (index) => {
         started.push(index);
-        await new Promise((done) => setTimeout(done, index === 3 ? 20 : 1));
-        if (index === 5) throw new Error('five');
+        // The third is at work until the fifth has failed.
+        if (index === 3) await failed.promise;
+        if (index !== 5) return;
+        failed.resolve();
+        throw new Error('five');
       },
       settle: (index) => {
         settled.push(index);

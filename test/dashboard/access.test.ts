@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
-import { buildDashboard, furnish, TOKEN, useDashboard } from './dashboard.ts';
+import { BELOW, OPERATIONS, populate, run } from '../support/operations.ts';
+import { buildDashboard, TOKEN, useDashboard } from './dashboard.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -148,29 +149,14 @@ test('the log has one line for each request, with its organization and without i
 
 test('an unknown organization is 404 for every operation that is valid otherwise', async () => {
   const agency = await service.agency();
-  await furnish(dashboard, agency);
+  const world = { service, dashboard, agency };
+  const has = await populate(world);
   const before = await dashboard.stored(agency);
-  const unknown = dashboard.of({ id: randomUUID() });
-  const id = randomUUID();
-  const answers = await Promise.all([
-    unknown.get(''),
-    unknown.get('/api-keys'),
-    unknown.post('/api-keys', { name: 'n' }),
-    unknown.post(`/api-keys/${id}/rotate`),
-    unknown.delete(`/api-keys/${id}`),
-    unknown.get('/catalog/products?archived=true'),
-    unknown.patch(`/catalog/products/${id}`, {}),
-    unknown.post(`/catalog/products/${id}/restore`),
-    unknown.delete(`/team-members/${id}`),
-    unknown.post(`/quotes/${id}/opens`),
-    unknown.delete(`/quotes/${id}/attachments/${id}`),
-    unknown.post(`/conversations/${id}/messages`, {
-      data: [{ id, content: 'Hola', direction: 'inbound', messageType: 'text' }],
-    }),
-  ]);
-  for (const { status, body } of answers) {
-    expect(status).toBe(404);
-    expect(body.error.code).toBe('ORGANIZATION_NOT_FOUND');
+  for (const name of Object.keys(OPERATIONS).filter((each) => each.includes(BELOW))) {
+    for (const organizationId of [randomUUID(), 'nobody']) {
+      const { status, body } = await run(world, name, has, { organizationId });
+      expect([status, body.error?.code], name).toEqual([404, 'ORGANIZATION_NOT_FOUND']);
+    }
   }
   expect(await dashboard.stored(agency)).toEqual(before);
 });

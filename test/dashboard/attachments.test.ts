@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FileStorage } from '../../src/files/storage.ts';
-import { buildDashboard, furnish, TOKEN, useDashboard } from './dashboard.ts';
+import { quote } from '../support/records.ts';
+import { listen } from '../support/socket.ts';
+import { buildDashboard, TOKEN, useDashboard } from './dashboard.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -40,9 +41,9 @@ const FILE: Part = {
 
 async function furnished() {
   const agency = await service.agency();
-  const has = await furnish(dashboard, agency);
+  const has = await quote(agency);
   const call = dashboard.of(agency);
-  const path = `/quotes/${has.quote}/attachments`;
+  const path = `/quotes/${has.id}/attachments`;
   const attach = (body: Buffer, headers: Record<string, string> = {}) =>
     call.post(path, body, { headers: { ...TYPE, ...headers } });
   const rows = () => service.query('select * from quote_attachments where organization_id = $1', [agency.id]);
@@ -65,10 +66,10 @@ describe('createQuoteAttachment', () => {
       sizeBytes: 9,
       url: expect.stringMatching(/^http:\/\/localhost:3000\/files\//),
     });
-    expect(await rows()).toMatchObject([{ id: body.id, quote_id: has.quote, size_bytes: '9' }]);
+    expect(await rows()).toMatchObject([{ id: body.id, quote_id: has.id, size_bytes: '9' }]);
     expect(await files()).toEqual([body.id]);
     expect(await readFile(join(service.dataDir, agency.id, body.id), 'utf8')).toBe('the bytes');
-    const listed = await agency.get(`/v1/quotes/${has.quote}/attachments`);
+    const listed = await agency.get(`/v1/quotes/${has.id}/attachments`);
     expect(listed.body.data).toEqual([{ ...body, url: expect.any(String) }]);
     const downloaded = await service.app.inject(new URL(body.url).pathname);
     expect(downloaded.body).toBe('the bytes');
@@ -170,8 +171,8 @@ describe('createQuoteAttachment', () => {
     const { agency, has, call, files } = await furnished();
     const neighbour = await furnished();
     const before = await dashboard.stored(neighbour.agency);
-    await call.delete(`/quotes/${has.quote}`);
-    for (const id of [has.quote, randomUUID(), neighbour.has.quote]) {
+    await call.delete(`/quotes/${has.id}`);
+    for (const id of [has.id, randomUUID(), neighbour.has.id]) {
       const { status, body } = await call.post(`/quotes/${id}/attachments`, form(KIND, FILE), {
         headers: TYPE,
       });
@@ -180,7 +181,7 @@ describe('createQuoteAttachment', () => {
     }
     const unknown = await dashboard
       .of({ id: randomUUID() })
-      .post(`/quotes/${has.quote}/attachments`, form(KIND, FILE), { headers: TYPE });
+      .post(`/quotes/${has.id}/attachments`, form(KIND, FILE), { headers: TYPE });
     expect(unknown.body.error.code).toBe('ORGANIZATION_NOT_FOUND');
     expect((await call.post('/quotes/42/attachments', form(KIND, FILE), { headers: TYPE })).status).toBe(400);
     expect(await files()).toEqual([]);
@@ -207,7 +208,7 @@ describe('deleteQuoteAttachment', () => {
   test('removes the file also when the ids are sent in upper case', async () => {
     const { agency, has, attach, rows, files } = await furnished();
     const { id } = (await attach(form(KIND, FILE))).body;
-    const path = `/quotes/${has.quote.toUpperCase()}/attachments/${id.toUpperCase()}`;
+    const path = `/quotes/${has.id.toUpperCase()}/attachments/${id.toUpperCase()}`;
     const { status, body } = await dashboard.of({ id: agency.id.toUpperCase() }).delete(path);
     expect([status, body.id]).toEqual([200, id]);
     expect([await rows(), await files()]).toEqual([[], []]);
@@ -218,7 +219,7 @@ describe('deleteQuoteAttachment', () => {
     const neighbour = await furnished();
     const { id } = (await attach(form(KIND, FILE))).body;
     const other = randomUUID();
-    await call.put(`/quotes/${other}`, { opportunityId: has.opportunity, title: 'other', status: 'draft' });
+    await call.put(`/quotes/${other}`, { opportunityId: has.opportunityId, title: 'other', status: 'draft' });
     const missing = await Promise.all([
       call.delete(`/quotes/${other}/attachments/${id}`),
       neighbour.call.delete(`${neighbour.path}/${id}`),
@@ -237,8 +238,7 @@ describe('deleteQuoteAttachment', () => {
 describe('over the network', () => {
   let port = 0;
   beforeAll(async () => {
-    await dashboard.app.listen({ host: '127.0.0.1', port: 0 });
-    port = (dashboard.app.server.address() as AddressInfo).port;
+    ({ port } = await listen(dashboard));
   });
   afterAll(() => dashboard.app.server.closeAllConnections());
 
@@ -327,7 +327,7 @@ describe('between file and row', () => {
     const { agency, has, path, call, rows, files } = await furnished();
     const { storage, removed } = watched({
       afterPut: async () => {
-        await call.delete(`/quotes/${has.quote}`);
+        await call.delete(`/quotes/${has.id}`);
       },
     });
     const other = await buildDashboard(service, { storage });

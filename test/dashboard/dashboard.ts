@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard/app.ts';
@@ -6,7 +5,7 @@ import { ownLinks } from '../../src/files/links.ts';
 import { openApiText } from '../../src/http/openapi/openapi.ts';
 import { keepCauses } from '../support/causes.ts';
 import { contractOf } from '../support/contract.ts';
-import { type Agency, type Reply, type Service, useService } from '../support/service.ts';
+import { type Reply, type Service, useService } from '../support/service.ts';
 
 export const TOKEN = 'dashboard-token-of-the-test-service-0001';
 
@@ -29,6 +28,15 @@ export type Dashboard = Caller & {
   /** Everything that is stored of an agency, table by table, but when its keys were last used: a timer writes that. */
   stored: (agency: { id: string }) => Promise<Record<string, unknown[]>>;
 };
+
+const holds = new Map<string, ReturnType<typeof contractOf>>();
+
+/** The same for all applications with this document: to compile it takes longer than to ask. */
+function holdTo(document: string): ReturnType<typeof contractOf> {
+  const hold = holds.get(document) ?? contractOf(JSON.parse(document));
+  holds.set(document, hold);
+  return hold;
+}
 
 type Watch = ReturnType<typeof keepCauses>['watch'];
 
@@ -81,7 +89,7 @@ export async function buildDashboard(
     logger: causes.logger,
     ...options,
   });
-  const hold = contractOf(JSON.parse(openApiText(app)));
+  const hold = holdTo(openApiText(app));
   const root = '/dashboard/v1';
   return {
     app,
@@ -119,34 +127,4 @@ export function useDashboard(options: () => Partial<DashboardOptions> = () => ({
     get: (_target, name) => holder.dashboard?.[name as keyof Dashboard],
   });
   return { service, dashboard };
-}
-
-/** An agency with one live record of each kind, and what others refer to them by. */
-export async function furnish(dashboard: Dashboard, agency: Agency) {
-  const call = dashboard.of(agency);
-  const ids = {
-    stage: randomUUID(),
-    member: randomUUID(),
-    opportunity: randomUUID(),
-    conversation: randomUUID(),
-    quote: randomUUID(),
-  };
-  const customer = await agency.post('/v1/customers', {
-    firstName: 'Ana',
-    lastName: 'Peña',
-    contacts: [{ identifierType: 'email', identifierValue: `${ids.quote}@example.com` }],
-  });
-  await call.put(`/pipeline-stages/${ids.stage}`, { key: 'negotiation', name: 'Negociación' });
-  await call.put(`/team-members/${ids.member}`, { userId: 'u1', name: 'Lucía', email: 'lucia@example.com' });
-  await call.put(`/opportunities/${ids.opportunity}`, {
-    salesStage: 'qualified',
-    customerId: customer.body.id,
-  });
-  await call.put(`/conversations/${ids.conversation}`, { channel: 'whatsapp', contact: '+5215512345678' });
-  await call.put(`/quotes/${ids.quote}`, {
-    opportunityId: ids.opportunity,
-    title: 'Cartagena',
-    status: 'draft',
-  });
-  return { ...ids, customer: customer.body.id as string };
 }

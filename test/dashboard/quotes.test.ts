@@ -1,27 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { furnish, useDashboard } from './dashboard.ts';
+import { populate } from '../support/operations.ts';
+import { useDashboard } from './dashboard.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 const { service, dashboard } = useDashboard(() => ({ now: () => NOW }));
 
 async function furnished() {
   const agency = await service.agency();
-  return { agency, has: await furnish(dashboard, agency), call: dashboard.of(agency) };
+  return { agency, has: await populate({ service, agency }), call: dashboard.of(agency) };
 }
 
 test('the token of a quote is made once, however often it is replaced, archived and brought back', async () => {
   const { has, call } = await furnished();
   const id = randomUUID();
   const put = (title: string) =>
-    call.put(`/quotes/${id}`, { opportunityId: has.opportunity, title, status: 'draft' });
+    call.put(`/quotes/${id}`, { opportunityId: has.opportunityId, title, status: 'draft' });
   const { token } = (await put('one')).body;
   expect(token).toMatch(/^[0-9A-Za-z]{43}$/);
   expect((await put('two')).body.token).toBe(token);
   await call.delete(`/quotes/${id}`);
   expect((await put('three')).body.token).toBe(token);
   const other = await call.put(`/quotes/${randomUUID()}`, {
-    opportunityId: has.opportunity,
+    opportunityId: has.opportunityId,
     title: 'four',
     status: 'draft',
   });
@@ -34,7 +35,7 @@ describe('openQuote', () => {
     const neighbour = await furnished();
     const before = await dashboard.stored(neighbour.agency);
     const quote = (await agency.get('/v1/quotes')).body.data[0];
-    const open = (body?: object) => call.post(`/quotes/${has.quote}/opens`, body);
+    const open = (body?: object) => call.post(`/quotes/${has.quoteId}/opens`, body);
 
     const first = await open({ openedAt: '2026-11-20T10:00:00-05:00' });
     expect(first.status).toBe(200);
@@ -58,8 +59,8 @@ describe('openQuote', () => {
 
   test('takes an empty object, and no body with a JSON content type', async () => {
     const { has, call } = await furnished();
-    expect((await call.post(`/quotes/${has.quote}/opens`, {})).body.openCount).toBe(1);
-    const bare = await call.post(`/quotes/${has.quote}/opens`, undefined, {
+    expect((await call.post(`/quotes/${has.quoteId}/opens`, {})).body.openCount).toBe(1);
+    const bare = await call.post(`/quotes/${has.quoteId}/opens`, undefined, {
       headers: { 'content-type': 'application/json' },
     });
     expect(bare.body.openCount).toBe(2);
@@ -69,12 +70,12 @@ describe('openQuote', () => {
     const { has, call } = await furnished();
     await Promise.all(
       Array.from({ length: 50 }, (_, second) =>
-        call.post(`/quotes/${has.quote}/opens`, {
+        call.post(`/quotes/${has.quoteId}/opens`, {
           openedAt: new Date(NOW + ((second * 7) % 50) * 1_000).toISOString(),
         }),
       ),
     );
-    const { body } = await call.post(`/quotes/${has.quote}/opens`);
+    const { body } = await call.post(`/quotes/${has.quoteId}/opens`);
     expect(body).toMatchObject({
       openCount: 51,
       firstOpenedAt: new Date(NOW).toISOString(),
@@ -86,8 +87,8 @@ describe('openQuote', () => {
     const { has, call } = await furnished();
     const neighbour = await furnished();
     const before = await dashboard.stored(neighbour.agency);
-    await call.delete(`/quotes/${has.quote}`);
-    for (const id of [has.quote, randomUUID(), neighbour.has.quote]) {
+    await call.delete(`/quotes/${has.quoteId}`);
+    for (const id of [has.quoteId, randomUUID(), neighbour.has.quoteId]) {
       const { status, body } = await call.post(`/quotes/${id}/opens`);
       expect(status).toBe(404);
       expect(body.error.code).toBe('QUOTE_NOT_FOUND');
@@ -98,13 +99,13 @@ describe('openQuote', () => {
 
   test('names fields that mean nothing, in a body that may be left out', async () => {
     const { has, call } = await furnished();
-    const { status, headers } = await call.post(`/quotes/${has.quote}/opens`, { opened: true });
+    const { status, headers } = await call.post(`/quotes/${has.quoteId}/opens`, { opened: true });
     expect([status, headers['x-ignored-parameters']]).toEqual([200, 'body.opened']);
   });
 
   test('refuses what is no moment', async () => {
     const { has, call } = await furnished();
-    const { status, body } = await call.post(`/quotes/${has.quote}/opens`, { openedAt: 'yesterday' });
+    const { status, body } = await call.post(`/quotes/${has.quoteId}/opens`, { openedAt: 'yesterday' });
     expect(status).toBe(400);
     expect(body.error.details[0].path).toBe('body.openedAt');
   });
@@ -119,7 +120,7 @@ test.each([
 ])('a quote whose %s is %j is refused', async (field, value, message) => {
   const { has, call } = await furnished();
   const { status, body } = await call.put(`/quotes/${randomUUID()}`, {
-    opportunityId: has.opportunity,
+    opportunityId: has.opportunityId,
     title: 'Oaxaca',
     status: 'draft',
     [field]: value,

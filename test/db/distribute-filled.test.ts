@@ -4,45 +4,16 @@ import { promisify } from 'node:util';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { distributedTables } from '../../src/db/server/distribute.ts';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
-import { buildDashboard, type Dashboard, furnish } from '../dashboard/dashboard.ts';
 import { createClusterDatabase } from '../support/databases.ts';
-import { attachment, conversation, message } from '../support/records.ts';
+import { populate } from '../support/operations.ts';
 import { type Agency, type Service, startService } from '../support/service.ts';
 
 /** A database that is in use is distributed: with npm run test:citus. */
 
 const MOMENT = Date.parse('2026-11-22T12:00:00Z');
 
-async function fill(service: Service, dashboard: Dashboard, name: string): Promise<Agency> {
-  const agency = await service.agency(name);
-  const ids = await furnish(dashboard, agency);
-  const call = dashboard.of(agency);
-  for (let n = 0; n < 5; n += 1) {
-    const contacts = [{ identifierType: 'web', identifierValue: `visitor ${n}` }];
-    const headers = { 'idempotency-key': `customer ${n}` };
-    expect((await agency.post('/v1/customers', { firstName: `C${n}`, contacts }, { headers })).status).toBe(
-      201,
-    );
-    const variants = [{ label: 'Doble' }, { label: 'Sencilla' }];
-    const product = await agency.post('/v1/catalog/products', { title: `Ñandú ${n}`, variants });
-    if (n === 0) expect((await agency.delete(`/v1/catalog/products/${product.body.id}`)).status).toBe(200);
-    if (n === 1)
-      await agency.patch(`/v1/catalog/products/${product.body.id}`, { tags: [], operator: 'Andes' });
-    expect(
-      (
-        await call.put(`/conversations/${ids.conversation}`, {
-          channel: 'whatsapp',
-          contact: '+5215512345678',
-        })
-      ).status,
-    ).toBe(200);
-    await message(agency, ids.conversation, { content: `Hola ${n}` });
-  }
-  const { id } = await conversation(agency, { channel: 'web', contact: 'visitor 1' });
-  await message(agency, id);
-  await attachment(agency, service.storage, ids.quote);
-  return agency;
-}
+/** Of records, in each organization. */
+const SETS = 5;
 
 /** Everything that is stored: for each table how many rows it has, and a digest of them. */
 async function checksums(service: Service): Promise<Map<string, { rows: number; digest: string }>> {
@@ -79,7 +50,7 @@ async function answers(agency: Agency): Promise<Map<string, { etag: string | und
   for (const path of [
     'team',
     'customers?limit=2&offset=2',
-    'customers?query=visitor',
+    'customers?query=nandu',
     'catalog/products?query=nandu',
   ])
     await ask(`/v1/${path}`);
@@ -100,11 +71,12 @@ describe.runIf(inject('workerUrls').length > 0)('a filled database', () => {
     await migrateDatabase(database.ownerUrl);
     const service = await startService({ beside: database, now: () => MOMENT });
     onTestFinished(service.close);
-    const dashboard = await buildDashboard(service, { now: () => MOMENT });
-    onTestFinished(() => dashboard.app.close());
     const agencies: Agency[] = [];
-    for (const name of ['North', 'South', 'East', 'West'])
-      agencies.push(await fill(service, dashboard, name));
+    for (const name of ['North', 'South', 'East', 'West']) {
+      const agency = await service.agency(name);
+      for (let set = 0; set < SETS; set += 1) await populate({ service, agency }, 'Ñandú', set);
+      agencies.push(agency);
+    }
 
     const before = await checksums(service);
     for (const table of ['organizations', 'api_keys', ...distributedTables])
@@ -140,7 +112,7 @@ describe.runIf(inject('workerUrls').length > 0)('a filled database', () => {
       });
       expect((await agency.patch(`/v1/customers/${body.id}`, { city: 'Lima' })).status).toBe(200);
       expect((await agency.get(`/v1/customers/${body.id}`)).body.city).toBe('Lima');
-      expect((await agency.get('/v1/customers')).body.pagination.total).toBe(7);
+      expect((await agency.get('/v1/customers')).body.pagination.total).toBe(SETS + 1);
     }
   });
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import type { onRequestHookHandler } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen, PATIENCE, type Patience } from '../../src/http/load/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
@@ -50,8 +50,11 @@ const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const POST =
   'POST /now HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n';
 
-/** So long that a whole request arrives, also on a busy machine. */
-const SOME = { headers: 1_000, request: 1_000 };
+/** From now on a client has no time left, however short it has been slow. Before, a busy machine has all that it needs. */
+function losePatience({ server }: FastifyInstance): void {
+  server.headersTimeout = 1;
+  server.requestTimeout = 1;
+}
 
 describe('a client that is slow', () => {
   const patience = { headers: 150, request: 150 };
@@ -85,9 +88,10 @@ describe('a client that is slow', () => {
   });
 
   test('does not end an answer that takes longer', async () => {
-    const { port, answer, asked } = await serve({ patience: SOME });
+    const { app, port, answer, asked } = await serve();
     const slow = open(port, GET('/later'));
     await asked;
+    losePatience(app);
     await open(port).ended;
     answer();
     await expect.poll(slow.received).toMatch(/^HTTP\/1\.1 200 /);
@@ -147,12 +151,14 @@ describe('requests that are sent ahead', () => {
   });
 
   test('do not make a connection slow that waits for us', async () => {
-    const { port, answer, asked } = await serve({ patience: SOME });
+    const { app, port, answer, asked } = await serve();
     const { socket, received } = open(port, GET('/later') + GET('/now').repeat(200));
     await asked;
-    // Longer than its patience: others are cut by then.
+    losePatience(app);
+    // Others are cut by then.
     await open(port, 'GET').ended;
     await open(port, 'GET').ended;
+    Object.assign(app.server, { headersTimeout: PATIENCE.headers, requestTimeout: PATIENCE.request });
     answer();
     await expect.poll(() => answersIn(received())).toBe(201);
     expect(received()).not.toContain('HTTP/1.1 4');

@@ -1,22 +1,17 @@
-import { afterEach, describe, expect, inject, test } from 'vitest';
-import { buildApp } from '../../src/app.ts';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { latestMigration } from '../../src/db/server/migrate.ts';
 import { checkDatabase } from '../../src/db/server/readiness.ts';
-import { ownLinks } from '../../src/files/links.ts';
 import { healthRoutes } from '../../src/http/health.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { administer, createTestDatabase } from '../support/databases.ts';
+import { ownApp } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService();
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 /** A busy machine needs longer than a service may: here only what is silent is late. */
 const PATIENCE_MS = 60_000;
@@ -32,14 +27,14 @@ async function operators(
   const lines: string[] = [];
   const app = createHttpServer({ logger: createLogger('info', { write: (line) => lines.push(line) }) });
   app.register(healthRoutes, { ready, metrics, leaving });
-  closers.push(() => app.close());
+  onTestFinished(() => app.close());
   return { get: (url: string) => app.inject(url), lines };
 }
 
 describe('GET /readyz', () => {
   test('is 200 while the database answers and 503 when it is gone, as soon as it is back 200 again', async () => {
     const proxy = await startProxy(service.url);
-    closers.push(proxy.close);
+    onTestFinished(proxy.close);
     let patience = PATIENCE_MS;
     const { get } = await operators(() => checkDatabase(proxy.url, patience));
     const status = async () => (await get('/readyz')).statusCode;
@@ -59,11 +54,11 @@ describe('GET /readyz', () => {
 
   test('is 503 in the error shape until the newest migration is applied', async () => {
     const database = await createTestDatabase(inject('serverUrl'));
-    closers.push(database.drop);
+    onTestFinished(database.drop);
     const { get } = await operators(() => checkDatabase(database.url, PATIENCE_MS));
     expect((await get('/readyz')).json()).toEqual({ status: 'ready' });
     const behind = await createTestDatabase(inject('serverUrl'), 'template0');
-    closers.push(behind.drop);
+    onTestFinished(behind.drop);
     const answer = await (await operators(() => checkDatabase(behind.url, PATIENCE_MS))).get('/readyz');
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('1');
@@ -72,7 +67,7 @@ describe('GET /readyz', () => {
 
   test('is 503 when only older migrations are applied', async () => {
     const database = await createTestDatabase(inject('serverUrl'));
-    closers.push(database.drop);
+    onTestFinished(database.drop);
     await administer(database.ownerUrl, (client) =>
       client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [latestMigration]),
     );
@@ -126,15 +121,8 @@ test('GET /livez is 200 whatever the database does, and none of these requests i
 describe('GET /metrics', () => {
   async function measured(requestsPerMinute = 0) {
     const metrics = createMetrics({ db: service.db, keys: service.keys });
-    const app = await buildApp({
-      db: service.db,
-      keys: service.keys,
-      rateLimit: { limiter: memoryLimiter(), requestsPerMinute },
-      links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost:3000', ttlSeconds: 300 }),
-      logger: createLogger('silent'),
-      metrics,
-    });
-    closers.push(() => app.close());
+    const rateLimit = { limiter: memoryLimiter(), requestsPerMinute };
+    const app = await ownApp(service, { rateLimit, metrics });
     const { get } = await operators(() => Promise.resolve(), metrics);
     return { app, metrics, get, lines: async () => (await get('/metrics')).body.split('\n') };
   }

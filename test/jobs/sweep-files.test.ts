@@ -5,7 +5,7 @@ import { newId } from '../../src/db/sql/ids.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../../src/jobs/sweep-files.ts';
-import { furnish, useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../dashboard/dashboard.ts';
 import * as records from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
@@ -35,7 +35,7 @@ describe.each([
   }
 
   async function attachment(agency: Agency, age: number): Promise<{ key: string; quote: string }> {
-    const { quote } = await furnish(dashboard, agency);
+    const { id: quote } = await records.quote(agency);
     const fields = { fileName: 'planted-name.pdf', content: Buffer.from('x') };
     const { stored } = await records.attachment(agency, opened().storage, quote, fields);
     const key = storageKey(agency.id, stored.id);

@@ -58,7 +58,7 @@ const statusAt = async ({ client }: Service, key: string): Promise<number> =>
   (await client(key).get('/v1/team')).status;
 
 const until = (condition: () => Promise<boolean>) =>
-  vi.waitUntil(condition, { timeout: 20_000, interval: 5 });
+  vi.waitUntil(condition, { timeout: 120_000, interval: 5 });
 
 const refused = (at: Service, key: string) => until(async () => (await statusAt(at, key)) === 401);
 
@@ -85,7 +85,7 @@ const expire = (id: string) =>
   service.query("update api_keys set expires_at = now() - interval '1 second' where id = $1", [id]);
 
 describe('a revoked key', () => {
-  test('is refused by every instance, and its neighbours are not', async ({ annotate }) => {
+  test('is refused by every instance, and its neighbours are not', async () => {
     const agency = await service.agency();
     const { id, key } = await anotherKey(agency);
     const other = await instance();
@@ -93,9 +93,7 @@ describe('a revoked key', () => {
     await remembered(other, agency.key);
 
     await revokeApiKey(agency.scope, id);
-    const revoked = performance.now();
     await Promise.all([service, other].map((at) => refused(at, key)));
-    await annotate(`refused by both instances ${Math.round(performance.now() - revoked)} ms after`);
     await remembered(other, agency.key);
   });
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 
 /** Migrated, without rows. */
 export const TEMPLATE = 'crm_template';
@@ -50,6 +50,30 @@ export async function administer<Result>(
   } finally {
     await client.end();
   }
+}
+
+/** Runs the statement in a transaction, which stays open until it is let go or the test ends: its locks are held so long. */
+export async function hold(
+  url: string,
+  statement: string,
+  values: unknown[] = [],
+): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = administer(url, async (client) => {
+    await client.query('begin');
+    await client.query(statement, values);
+    held.resolve();
+    await release.promise;
+    await client.query('commit');
+  });
+  await Promise.race([held.promise, holding]);
+  const letGo = () => {
+    release.resolve();
+    return holding;
+  };
+  onTestFinished(letGo);
+  return letGo;
 }
 
 /** The database on every node of the cluster, the coordinator first; without a cluster, the database. */

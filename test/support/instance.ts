@@ -1,0 +1,41 @@
+import { onTestFinished } from 'vitest';
+import { type AppOptions, buildApp } from '../../src/app.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/db/run/client.ts';
+import { ownLinks } from '../../src/files/links.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { memoryLimiter } from '../../src/http/rate-limit.ts';
+import type { Service } from './service.ts';
+
+/** Parts of the service that a test makes for itself, beside the service of its file. */
+
+/** A pool of its own on the service's database, or on another `url`; it closes with the test. */
+export function ownPool(service: Service, options: Partial<DatabaseOptions> = {}): Database {
+  const db = openDatabase({
+    url: service.url,
+    poolSize: 4,
+    maxWaiting: 500,
+    // So long that only what never ends is too slow.
+    statementTimeout: 60_000,
+    ...options,
+  });
+  onTestFinished(db.close);
+  return db;
+}
+
+/** The API once more: with the database and the keys of the service, silent and without a limit, but for these options. */
+export const appOf = (service: Service, options: Partial<AppOptions> = {}) =>
+  buildApp({
+    db: service.db,
+    keys: service.keys,
+    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
+    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+    logger: createLogger('silent'),
+    ...options,
+  });
+
+/** The same, which closes with the test. */
+export async function ownApp(service: Service, options: Partial<AppOptions> = {}) {
+  const app = await appOf(service, options);
+  onTestFinished(() => app.close());
+  return app;
+}
