@@ -1,12 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/sql/ids.ts';
 import { readDocument, type Schema } from '../support/contract.ts';
-import { customer, product } from '../support/records.ts';
+import { customer, type Fields, product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
 /**
  * Every field that a client writes, taken from the document: what is sent is stored, read back, patched and
- * cleared. A new field is tested without a word here.
+ * cleared, at the edges of its kind too. A new field is tested without a word here.
  */
 
 const service = useService();
@@ -32,11 +33,45 @@ function samples({ type, enum: values, items, maxLength, minLength }: Schema): [
   return [`Ñandú ${newId()}`.slice(0, Number(maxLength)), `tapir ${newId()}`.slice(0, Number(maxLength))];
 }
 
+/**
+ * What the contract takes at the edges of the field's kind. Texts are neither trimmed nor are empty ones null, lists are
+ * neither sorted nor made unique, and a number is the same number.
+ */
+function edgesOf({ type, enum: values, minimum, maximum, minLength = 0 }: Schema): unknown[] {
+  if (values) return (values as unknown[]).filter((value) => value !== null);
+  switch ([type].flat()[0]) {
+    case 'integer':
+      return [minimum, maximum];
+    case 'number':
+      return [
+        minimum ?? 5e-324,
+        0.1,
+        0.30000000000000004,
+        1e-7,
+        1e21,
+        Number.MAX_SAFE_INTEGER,
+        Number.MAX_VALUE,
+      ];
+    case 'array':
+      return [[], [''], ['b ', 'a', 'b ']];
+    default:
+      return minLength === 3 ? ['€UR', '   '] : [minLength === 0 ? '' : ' ', ' \t a\r\n ', 'null'];
+  }
+}
+
+/** What a record shows of null. */
+const cleared = ({ type }: Schema) => ([type].flat().includes('array') ? [] : null);
+
 const isNullable = ({ type }: Schema): boolean => [type].flat().includes('null');
 
 const RESOURCES = [
-  { path: '/v1/catalog/products', schema: 'CatalogProduct', make: product },
-  { path: '/v1/customers', schema: 'Customer', make: customer },
+  {
+    path: '/v1/catalog/products',
+    schema: 'CatalogProduct',
+    make: product,
+    parts: { variants: [{ label: 'Alta' }] },
+  },
+  { path: '/v1/customers', schema: 'Customer', make: customer, parts: {} },
 ];
 
 test('every resource that /v1 creates and patches is here', () => {
@@ -47,7 +82,7 @@ test('every resource that /v1 creates and patches is here', () => {
   expect(here, 'Write how one is made into RESOURCES of this file').toEqual(patched);
 });
 
-describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
+describe.each(RESOURCES)('$schema', ({ path, schema, make, parts }) => {
   const written = fieldsOf(`${schema}Create`).filter(([name]) => !OWN_TESTS.includes(name));
 
   test('patches every field that create takes, and no other', () => {
@@ -58,48 +93,46 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
     );
   });
 
+  const samplesOf = (which: 0 | 1) =>
+    Object.fromEntries(written.map(([name, field]) => [name, samples(field)[which]]));
+
+  /** The record with this value, and with what follows from it. */
+  const withValue = (record: Fields, name: string, value: unknown): Fields => {
+    const changed = { ...record, [name]: value };
+    if (!('displayName' in record)) return changed;
+    const names = [changed.firstName, changed.lastName].filter(Boolean);
+    return { ...changed, displayName: names.join(' ') || null };
+  };
+
   test.each(written)('%s is stored, read back, patched and cleared', async (name, field) => {
     const agency = await service.agency();
-    const [first, second] = samples(field);
-    const created = await make(agency, { [name]: first });
-    const neighbour = await make(agency, { [name]: first });
+    const [first, second] = [samplesOf(0), samplesOf(1)];
+    const created = await make(agency, { ...parts, ...first });
+    const neighbour = await make(agency, first);
+    expect(created).toMatchObject(first);
     const record = `${path}/${created.id}`;
-    const expectRead = async (expected: object) => {
-      expect((await agency.get(record)).body).toEqual(expected);
-      expect((await agency.get(path)).body.data).toContainEqual(expected);
-    };
-    expect(created[name]).toEqual(first);
-    await expectRead(created);
-
-    const patched = await agency.patch(record, { [name]: second });
-    expect(patched.body).toEqual({
-      ...created,
-      ...(name.endsWith('Name') && { displayName: second }),
-      [name]: second,
-      updatedAt: patched.body.updatedAt,
-    });
-    expect(patched.body.updatedAt > created.updatedAt).toBe(true);
-    await expectRead(patched.body);
-
-    const cleared = await agency.patch(record, { [name]: null });
-    if (isNullable(field)) {
-      expect(cleared.status).toBe(200);
-      expect(cleared.body[name]).toEqual([field.type].flat().includes('array') ? [] : null);
-      await expectRead(cleared.body);
-    } else {
-      expect(cleared.status).toBe(400);
-      await expectRead(patched.body);
+    let stored = created;
+    for (const value of [second[name], ...edgesOf(field), null, first[name]]) {
+      const { status, body } = await agency.patch(record, { [name]: value });
+      if (value === null && !isNullable(field)) expect(status).toBe(400);
+      else {
+        const expected = withValue(stored, name, value ?? cleared(field));
+        expect(body).toEqual({ ...expected, updatedAt: body.updatedAt });
+        expect(body.updatedAt > stored.updatedAt).toBe(!isDeepStrictEqual(expected, stored));
+        stored = body;
+        expect((await agency.patch(record, { [name]: value })).body, 'the same again').toEqual(stored);
+      }
+      expect((await agency.get(record)).body).toEqual(stored);
+      expect((await agency.get(path)).body.data).toContainEqual(stored);
     }
     expect((await agency.get(`${path}/${neighbour.id}`)).body).toEqual(neighbour);
+    for (const value of edgesOf(field)) expect((await make(agency, { [name]: value }))[name]).toEqual(value);
   });
 
-  test('all at once are stored, patched one beside the other, left as they are, and cleared', async () => {
+  test('all at once are patched one beside the other, left as they are, and cleared', async () => {
     const agency = await service.agency();
-    const values = written.map(([name, field]) => [name, samples(field)] as const);
-    const created = await make(agency, Object.fromEntries(values.map(([name, [first]]) => [name, first])));
-    const record = `${path}/${created.id}`;
-    expect(created).toMatchObject(Object.fromEntries(values.map(([name, [first]]) => [name, first])));
-    const changed = Object.fromEntries(values.map(([name, [, second]]) => [name, second]));
+    const record = `${path}/${(await make(agency, samplesOf(0))).id}`;
+    const changed = samplesOf(1);
     const patches = await Promise.all(
       Object.entries(changed).map(([name, value]) => agency.patch(record, { [name]: value })),
     );
