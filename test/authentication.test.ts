@@ -4,7 +4,7 @@ import { presentedKey } from '../src/http/authentication.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { makeKey } from '../src/keys/api-key.ts';
 import { openKeyCache } from '../src/keys/cache.ts';
-import { issueApiKey, revokeApiKey } from '../src/keys/repository.ts';
+import { issueApiKey } from '../src/keys/repository.ts';
 import { type Agency, useService } from './support/service.ts';
 import { exchange, listen, requestBytes } from './support/socket.ts';
 import { UNAUTHORIZED } from './support/unauthorized.ts';
@@ -113,26 +113,6 @@ describe('a key that is not good gets a 401 that says what to do, and nothing of
       UNAUTHORIZED.notWhole,
     ],
     ['an unknown one', async () => ({ 'x-api-key': makeKey() }), UNAUTHORIZED.notLive],
-    [
-      'a revoked one',
-      async () => {
-        const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'revoked' }));
-        await revokeApiKey(agency.scope, id);
-        return { 'x-api-key': key };
-      },
-      UNAUTHORIZED.notLive,
-    ],
-    [
-      'an expired one',
-      async () => {
-        const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'expired' }));
-        await service.query(`update api_keys set expires_at = now() - interval '1 second' where id = $1`, [
-          id,
-        ]);
-        return { 'x-api-key': key };
-      },
-      UNAUTHORIZED.notLive,
-    ],
     [
       'two that differ',
       async () => ({ 'x-api-key': makeKey(), authorization: `Bearer ${agency.key}` }),

@@ -5,7 +5,6 @@ import { type Agency, useService } from './support/service.ts';
 const service = useService();
 
 const CONVERSATIONS = '/v1/conversations';
-const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 const contents = (body: { data: { content: string }[] }): string[] => body.data.map(({ content }) => content);
@@ -192,12 +191,5 @@ describe('getConversationTranscript', () => {
     const { body } = await transcript(agency, id);
     expect(contents(body)).toEqual(['corregido']);
     expect(body.total).toBe(1);
-  });
-
-  test.each([UNKNOWN, 'x', '%00'])('of an unknown conversation is 404: %s', async (id) => {
-    const agency = await service.agency();
-    const { status, body } = await transcript(agency, id);
-    expect(status).toBe(404);
-    expect(body.error.code).toBe('CONVERSATION_NOT_FOUND');
   });
 });

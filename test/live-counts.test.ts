@@ -105,7 +105,7 @@ async function tolerating(operation: () => Promise<unknown>): Promise<boolean> {
 }
 
 const LANES = 16;
-const OPERATIONS_PER_LANE = 250;
+const OPERATIONS_PER_LANE = 100;
 
 /** Runs random operations on two agencies at once. */
 async function churn(agencies: readonly Agency[], seed: number): Promise<number> {
@@ -160,7 +160,7 @@ test('what changes and is recounted here is every list that has a live count', a
 });
 
 describe('totals without a count', () => {
-  test('are true after thousands of concurrent creates, archives, restores, purges and rotations, and in between', async () => {
+  test('are true after a thousand concurrent creates, archives, restores, purges and rotations, and in between', async () => {
     const agencies = [await service.agency(), await service.agency()];
     const running = { over: false };
     const watching = (async () => {
@@ -172,7 +172,7 @@ describe('totals without a count', () => {
       running.over = true;
     });
     await watching;
-    expect(done).toBeGreaterThan(2_000);
+    expect(done).toBeGreaterThan(800);
     for (const agency of agencies) {
       const counted = await rows(agency);
       expect(await totals(agency)).toEqual(counted);

@@ -20,43 +20,40 @@ async function finds(title: string, query: string): Promise<boolean> {
   return found.body.data.length > 0;
 }
 
+const isFound = async (title: string, query: string, expected: boolean): Promise<void> => {
+  expect(await finds(title, query)).toBe(expected);
+};
+
 describe('query folds case and accents on both sides', () => {
   test.each([
-    ['Bogotá', 'bogota'],
-    ['Bogotá', 'BOGOTÁ'],
-    ['bogota', 'Bogotá'],
-    ['Bogota\u0301', 'bogotá'],
-    ['Bogotá', 'Bogota\u0301'],
-    ['Bogotá', 'gota'],
-    ['São Paulo', 'sao paulo'],
-    ['SÃO PAULO', 'são'],
-    ['Ñandú', 'nandu'],
-    ['Pingüino', 'PINGUINO'],
-    ['Peña', 'PEÑA'],
-    ['Curaçao', 'curacao'],
-    ['Straße', 'STRASSE'],
-    ['Æthelred', 'aethelred'],
-    ['ﬁesta', 'fiesta'],
-    ['Ｔｏｋｙｏ', 'tokyo'],
-    ['Łódź', 'lodz'],
-    ['Ÿ', 'ÿ'],
-    ['Đà Nẵng', 'da nang'],
-    ['ΑΘΗΝΑ', 'αθηνα'],
-    ['Москва', 'МОСКВА'],
-    ['東京', '京'],
-    ['🌋 Volcán', '🌋 volcan'],
-  ])('%j is found by %j', async (title, query) => {
-    expect(await finds(title, query)).toBe(true);
-  });
-
-  test.each([
-    ['Bogotá', 'bogoto'],
-    ['Bogotá', 'bogota x'],
-    ['Bogotá', 'atogob'],
-    ['東京', '京東'],
-  ])('%j is not found by %j', async (title, query) => {
-    expect(await finds(title, query)).toBe(false);
-  });
+    ['Bogotá', 'bogota', true],
+    ['Bogotá', 'BOGOTÁ', true],
+    ['bogota', 'Bogotá', true],
+    ['Bogota\u0301', 'bogotá', true],
+    ['Bogotá', 'Bogota\u0301', true],
+    ['Bogotá', 'gota', true],
+    ['São Paulo', 'sao paulo', true],
+    ['SÃO PAULO', 'são', true],
+    ['Ñandú', 'nandu', true],
+    ['Pingüino', 'PINGUINO', true],
+    ['Peña', 'PEÑA', true],
+    ['Curaçao', 'curacao', true],
+    ['Straße', 'STRASSE', true],
+    ['Æthelred', 'aethelred', true],
+    ['ﬁesta', 'fiesta', true],
+    ['Ｔｏｋｙｏ', 'tokyo', true],
+    ['Łódź', 'lodz', true],
+    ['Ÿ', 'ÿ', true],
+    ['Đà Nẵng', 'da nang', true],
+    ['ΑΘΗΝΑ', 'αθηνα', true],
+    ['Москва', 'МОСКВА', true],
+    ['東京', '京', true],
+    ['🌋 Volcán', '🌋 volcan', true],
+    ['Bogotá', 'bogoto', false],
+    ['Bogotá', 'bogota x', false],
+    ['Bogotá', 'atogob', false],
+    ['東京', '京東', false],
+  ])('%j found by %j: %s', isFound);
 });
 
 describe('query is plain text: no character is a wildcard', () => {
@@ -86,9 +83,7 @@ describe('query is plain text: no character is a wildcard', () => {
     ['$1', '$1', true],
     ['a:*', ':*', true],
     ['<b>', '<b>', true],
-  ])('%j found by %j: %s', async (title, query, expected) => {
-    expect(await finds(title, query)).toBe(expected);
-  });
+  ])('%j found by %j: %s', isFound);
 });
 
 describe('query is not trimmed: spaces are characters', () => {
@@ -105,9 +100,7 @@ describe('query is not trimmed: spaces are characters', () => {
     ['a\tb', 'a\tb', true],
     ['a\nb', 'a\nb', true],
     ['a\tb', 'a b', false],
-  ])('%j found by %j: %s', async (title, query, expected) => {
-    expect(await finds(title, query)).toBe(expected);
-  });
+  ])('%j found by %j: %s', isFound);
 });
 
 test.each([1, 2, 3, 4, 50, 200])('a query of %d characters finds', async (length) => {

@@ -16,12 +16,4 @@ describe('listTeamMembers', () => {
     expect(body.data[0].name).toBe('Otro');
     expect(body.pagination.total).toBe(2);
   });
-
-  test('has no filters', async () => {
-    const agency = await service.agency();
-    await member(agency);
-    const { body, headers } = await agency.get('/v1/team?query=nobody');
-    expect(body.data).toHaveLength(1);
-    expect(headers['x-ignored-parameters']).toBe('query');
-  });
 });

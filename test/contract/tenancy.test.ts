@@ -10,6 +10,7 @@ import {
   type Has,
   LISTS,
   OPERATIONS,
+  operationsBy,
   populate,
   requestOf,
   send,
@@ -97,13 +98,17 @@ describe('without a good key every operation gives the same answer', () => {
   });
 
   test('and a good one opens every operation, in either header', async () => {
+    // What takes a record away comes last.
+    const inOrder = operationsBy('GET', 'POST', 'PATCH', 'DELETE').filter((name) => / \/v1\//.test(name));
+    expect(inOrder).toHaveLength(operations.length);
     for (const form of ['authorization', 'x-api-key']) {
-      for (const { name, method } of operations) {
-        const agency = await service.agency();
-        const sent = await requestOf(name, await furnish(agency));
+      const agency = await service.agency();
+      const has = await furnish(agency);
+      for (const name of inOrder) {
+        const sent = await requestOf(name, has);
         const headers = { [form]: form === 'authorization' ? `Bearer ${agency.key}` : agency.key };
-        const { status } = await mine.request(method, sent.path, { ...sent, key: null, headers });
-        expect(status, `${name} with ${form}`).toBe(method === 'POST' ? 201 : 200);
+        const { status } = await mine.request(sent.method, sent.path, { ...sent, key: null, headers });
+        expect(status, `${name} with ${form}`).toBe(sent.method === 'POST' ? 201 : 200);
       }
     }
   });

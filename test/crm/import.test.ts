@@ -92,51 +92,34 @@ describe('crm import customers', () => {
     expect(existsSync(statePath(file('trial.csv')))).toBe(false);
   });
 
-  test('says what is wrong with a map, a file, a key or a resource', async () => {
-    await writeFile(file('wrong.csv'), 'Nombre,Edad\nAna,31\n');
-    const run = async (...args: string[]) => {
-      const { code, stderr } = await crm(args, { url, key: 'wrong' });
-      expect(code).toBe(1);
-      return stderr;
-    };
-    const path = file('wrong.csv');
-    expect(await run('import', 'customers', path)).toContain('No column fills a contact. Say which one does');
-    expect(await run('import', 'customers', path, '--map', 'X=city')).toContain(
-      'the file has no column "X". It has: Nombre, Edad.',
-    );
-    expect(await run('import', 'customers', path, '--map', 'Edad=age')).toContain('there is no field "age"');
-    expect(await run('import', 'customers', file('none.csv'))).toContain('none.csv');
-    expect(await run('import', 'quotes', path)).toContain('one of customers, products');
-    const refused = await run('import', 'customers', path, '--map', 'Edad=contacts.web');
-    expect(refused).toContain('API key');
-    expect(refused).toContain('--resume');
-    expect((await crm(['import', 'customers', path])).stderr).toContain('Set CRM_API_KEY');
-  });
-
-  test('never answers a mistake with a stack', async () => {
+  test('says in a few words, and never with a stack, what is wrong with a map, a file, a key or a resource', async () => {
     await writeFile(file('mistake.csv'), 'Nombre,Edad\nAna,31\n');
     await writeFile(file('mistake.json'), '[{ "title": "Patagonia" }]');
     const { key } = await service.agency();
     const [path, json, folder] = [file('mistake.csv'), file('mistake.json'), file('.')];
-    const mistakes: [string[], string][] = [
-      [['import', 'customers', path, '--map', 'X=city'], 'the file has no column "X"'],
+    const web = ['import', 'customers', path, '--map', 'Edad=contacts.web'];
+    const mistakes: [string[], string | RegExp, { url: string; key?: string }?][] = [
+      [['import', 'customers', path, '--map', 'X=city'], 'the file has no column "X". It has: Nombre, Edad.'],
       [['import', 'customers', path, '--map', 'Edad=age'], 'there is no field "age"'],
-      [['import', 'customers', path], 'No column fills a contact'],
+      [['import', 'customers', path], 'No column fills a contact. Say which one does'],
       [['import', 'customers', folder], 'is a folder'],
       [['sync', 'products', folder], 'is a folder'],
       [['sync', 'products', json], 'one object a line'],
       [['import', 'customers', file('none.csv')], 'none.csv'],
+      [['import', 'quotes', path], 'one of customers, products'],
       [['import', 'products', path, '--update'], '--update is for customers'],
       [['import', 'customers', path, '--update', 'all'], 'fill, overwrite'],
       [['import', 'customers', path, '--delimiter', 'x'], 'must be one of , ; | and tab'],
       [['export', 'team', '-o', folder], 'EISDIR'],
       [['--url', 'crm.example.com', 'export', 'team'], 'such as https://crm.example.com'],
       [['--key', '', 'export', 'team'], 'apiKey is empty'],
+      [web, 'Set CRM_API_KEY', { url }],
+      [web, /API key.*--resume/s, { url, key: 'wrong' }],
     ];
-    for (const [args, message] of mistakes) {
-      const { code, stderr } = await crm(args, { url, key });
-      expect(stderr).toContain(message);
-      expect(stderr, message).not.toMatch(/^ +at /m);
+    for (const [args, message, at = { url, key }] of mistakes) {
+      const { code, stderr } = await crm(args, at);
+      expect(stderr).toMatch(message);
+      expect(stderr, String(message)).not.toMatch(/^ +at /m);
       expect(code).toBe(1);
     }
   });
@@ -301,14 +284,14 @@ test('crm import products takes numbers as spreadsheets write them, lists and va
 });
 
 describe('an import that was ended goes on where it stopped', () => {
-  const COUNT = 150;
+  const COUNT = 100;
 
   test('by Ctrl-C, which lets requests under way finish', async () => {
     const agency = await service.agency();
     const path = file('interrupted.csv');
     await writeFile(path, leads(COUNT));
     const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
-      if (count === 60) first.child.kill('SIGINT');
+      if (count === 40) first.child.kill('SIGINT');
     });
     const at = { url: proxy.origin, key: agency.key };
     const first = startCrm(['import', 'customers', path], at);

@@ -90,15 +90,6 @@ describe.each(RESOURCES)('a PATCH of %s', (_name, make, change, field) => {
     const { text, headers } = await agency.get(url);
     expect([text, headers.etag]).toEqual([applied?.text, applied?.headers.etag]);
   });
-
-  test('without the header is always applied', async () => {
-    const agency = await service.agency();
-    const url = await make(agency);
-    for (const value of ['Mérida', 'Puebla']) {
-      const { status, body } = await agency.patch(url, { [field]: value });
-      expect([status, body[field]]).toEqual([200, value]);
-    }
-  });
 });
 
 describe('If-Match', () => {
