@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { foreignKey, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { bytea, createdAt, moment, organizationId } from './columns.ts';
-import { organizations } from './organizations.ts';
+import { primary, toOrganization } from './constraints.ts';
 import type { Resource } from './resource.ts';
 
 /** A key is stored only as its SHA-256, with the first and last characters to recognise it by. */
@@ -25,12 +25,8 @@ export const apiKeys = pgTable(
     replacedBy: uuid(),
   },
   (table) => [
-    primaryKey({ name: 'api_keys_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'api_keys_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
+    primary('api_keys_pkey', table),
+    toOrganization('api_keys_organization_fkey', table),
     // For authentication: the only lookup that does not know the organization yet, but finds it.
     uniqueIndex('api_keys_hash_key').on(table.hash),
   ],

@@ -1,12 +1,10 @@
 import { isNull, sql } from 'drizzle-orm';
 import {
   doublePrecision,
-  foreignKey,
   index,
   integer,
   numeric,
   pgTable,
-  primaryKey,
   text,
   uniqueIndex,
   uuid,
@@ -20,7 +18,7 @@ import {
   SHORT_PENDING_LIST,
   updatedAt,
 } from './columns.ts';
-import { organizations } from './organizations.ts';
+import { primary, toOrganization, toRecord } from './constraints.ts';
 import type { Resource } from './resource.ts';
 
 const noTexts = sql`'{}'::text[]`;
@@ -64,12 +62,8 @@ export const products = pgTable(
     search: text().notNull().generatedAlwaysAs(folded(searchedProductFields)),
   },
   (table) => [
-    primaryKey({ name: 'products_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'products_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
+    primary('products_pkey', table),
+    toOrganization('products_organization_fkey', table),
     // The dashboard's archive, latest first.
     index('products_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
@@ -93,12 +87,8 @@ export const productBodies = pgTable(
     externalReferenceCode: text(),
   },
   (table) => [
-    primaryKey({ name: 'product_bodies_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'product_bodies_product_fkey',
-      columns: [table.organizationId, table.id],
-      foreignColumns: [products.organizationId, products.id],
-    }).onDelete('cascade'),
+    primary('product_bodies_pkey', table),
+    toRecord('product_bodies_product_fkey', table, table.id, products).onDelete('cascade'),
     // The list, in its order.
     index('product_bodies_live_idx').on(table.organizationId, table.updatedAt.desc(), table.id.desc()),
     // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
@@ -145,12 +135,8 @@ export const searchableProducts = pgTable(
     archivedAt: archivedAt(),
   },
   (table) => [
-    primaryKey({ name: 'searchable_products_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'searchable_products_product_fkey',
-      columns: [table.organizationId, table.id],
-      foreignColumns: [products.organizationId, products.id],
-    }).onDelete('cascade'),
+    primary('searchable_products_pkey', table),
+    toRecord('searchable_products_product_fkey', table, table.id, products).onDelete('cascade'),
     // The list filtered by query, also together with other filters.
     index('searchable_products_idx')
       .using('gin', table.organizationId, table.externalReferenceCode, table.search.op('gin_trgm_ops'))
@@ -191,12 +177,8 @@ export const productVariants = pgTable(
     priceMax: numeric({ mode: 'number' }),
   },
   (table) => [
-    primaryKey({ name: 'product_variants_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'product_variants_product_fkey',
-      columns: [table.organizationId, table.productId],
-      foreignColumns: [products.organizationId, products.id],
-    }),
+    primary('product_variants_pkey', table),
+    toRecord('product_variants_product_fkey', table, table.productId, products),
     // The variants of a product, in order.
     uniqueIndex('product_variants_position_key').on(table.organizationId, table.productId, table.position),
   ],

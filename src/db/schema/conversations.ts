@@ -1,18 +1,8 @@
 import { isNull, sql } from 'drizzle-orm';
-import {
-  type AnyPgColumn,
-  foreignKey,
-  index,
-  integer,
-  pgTable,
-  primaryKey,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core';
+import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, folded, moment, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
+import { primary, toOrganization, toRecord } from './constraints.ts';
 import { customers } from './customers.ts';
-import { organizations } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** The fields of a conversation that `query` searches. */
@@ -45,22 +35,10 @@ export const conversations = pgTable(
     search: text().notNull().generatedAlwaysAs(folded(searchedConversationFields)),
   },
   (table) => [
-    primaryKey({ name: 'conversations_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'conversations_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
-    foreignKey({
-      name: 'conversations_customer_fkey',
-      columns: [table.organizationId, table.customerId],
-      foreignColumns: [customers.organizationId, customers.id],
-    }),
-    foreignKey({
-      name: 'conversations_rotated_from_fkey',
-      columns: [table.organizationId, table.rotatedFrom],
-      foreignColumns: [table.organizationId, table.id] as [AnyPgColumn, AnyPgColumn],
-    }),
+    primary('conversations_pkey', table),
+    toOrganization('conversations_organization_fkey', table),
+    toRecord('conversations_customer_fkey', table, table.customerId, customers),
+    toRecord('conversations_rotated_from_fkey', table, table.rotatedFrom, table),
     // A chain does not fork: a thread is continued by one other at most.
     uniqueIndex('conversations_rotated_from_key')
       .on(table.organizationId, table.rotatedFrom)
@@ -131,11 +109,7 @@ export const whatsappMessages = pgTable(
       name: 'whatsapp_messages_pkey',
       columns: [table.organizationId, table.conversationId, table.id],
     }),
-    foreignKey({
-      name: 'whatsapp_messages_conversation_fkey',
-      columns: [table.organizationId, table.conversationId],
-      foreignColumns: [conversations.organizationId, conversations.id],
-    }),
+    toRecord('whatsapp_messages_conversation_fkey', table, table.conversationId, conversations),
     // The newest messages of a thread.
     index('whatsapp_messages_transcript_idx').on(
       table.organizationId,
@@ -160,11 +134,7 @@ export const channelMessages = pgTable(
       name: 'channel_messages_pkey',
       columns: [table.organizationId, table.conversationId, table.id],
     }),
-    foreignKey({
-      name: 'channel_messages_conversation_fkey',
-      columns: [table.organizationId, table.conversationId],
-      foreignColumns: [conversations.organizationId, conversations.id],
-    }),
+    toRecord('channel_messages_conversation_fkey', table, table.conversationId, conversations),
     // The newest messages of a thread.
     index('channel_messages_transcript_idx').on(
       table.organizationId,

@@ -1,14 +1,5 @@
 import { isNull, sql } from 'drizzle-orm';
-import {
-  foreignKey,
-  index,
-  integer,
-  pgTable,
-  primaryKey,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core';
+import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import {
   archivedAt,
   createdAt,
@@ -18,7 +9,7 @@ import {
   SHORT_PENDING_LIST,
   updatedAt,
 } from './columns.ts';
-import { organizations } from './organizations.ts';
+import { primary, toOrganization, toRecord } from './constraints.ts';
 import type { Resource } from './resource.ts';
 
 /** First and last name as they are shown. A search for both together finds the customer. */
@@ -53,24 +44,13 @@ export const customers = pgTable(
       .notNull()
       .generatedAlwaysAs(folded([fullName, ...searchedCustomerFields])),
   },
-  (table) => [
-    primaryKey({ name: 'customers_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'customers_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
-  ],
+  (table) => [primary('customers_pkey', table), toOrganization('customers_organization_fkey', table)],
 );
 
 /** Read rows of customers; see db/define/read-row.ts. */
 export const customerBodies = pgTable('customer_bodies', readRowColumns(), (table) => [
-  primaryKey({ name: 'customer_bodies_pkey', columns: [table.organizationId, table.id] }),
-  foreignKey({
-    name: 'customer_bodies_customer_fkey',
-    columns: [table.organizationId, table.id],
-    foreignColumns: [customers.organizationId, customers.id],
-  }).onDelete('cascade'),
+  primary('customer_bodies_pkey', table),
+  toRecord('customer_bodies_customer_fkey', table, table.id, customers).onDelete('cascade'),
   // The list, in its order.
   index('customer_bodies_live_idx').on(table.organizationId, table.updatedAt.desc(), table.id.desc()),
 ]);
@@ -86,12 +66,8 @@ export const searchableCustomers = pgTable(
     archivedAt: archivedAt(),
   },
   (table) => [
-    primaryKey({ name: 'searchable_customers_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'searchable_customers_customer_fkey',
-      columns: [table.organizationId, table.id],
-      foreignColumns: [customers.organizationId, customers.id],
-    }).onDelete('cascade'),
+    primary('searchable_customers_pkey', table),
+    toRecord('searchable_customers_customer_fkey', table, table.id, customers).onDelete('cascade'),
     // The list filtered by query, by tag, or by both.
     index('searchable_customers_idx')
       .using('gin', table.organizationId, table.tags, table.search.op('gin_trgm_ops'))
@@ -131,12 +107,8 @@ export const customerContacts = pgTable(
     archivedAt: archivedAt(),
   },
   (table) => [
-    primaryKey({ name: 'customer_contacts_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'customer_contacts_customer_fkey',
-      columns: [table.organizationId, table.customerId],
-      foreignColumns: [customers.organizationId, customers.id],
-    }),
+    primary('customer_contacts_pkey', table),
+    toRecord('customer_contacts_customer_fkey', table, table.customerId, customers),
     // One person is one record: within an organization, a live contact belongs to one customer.
     uniqueIndex('customer_contacts_live_key')
       .on(table.organizationId, table.identifierType, table.contactKey)

@@ -1,6 +1,6 @@
-import { bigint, foreignKey, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core';
+import { bigint, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core';
 import { organizationId } from './columns.ts';
-import { organizations } from './organizations.ts';
+import { toOrganization } from './constraints.ts';
 
 /**
  * How many live records an organization has: the sum of the slots. So an unfiltered list never counts rows. Each
@@ -16,10 +16,6 @@ export const liveCounts = pgTable(
   },
   (table) => [
     primaryKey({ name: 'live_counts_pkey', columns: [table.organizationId, table.resource, table.slot] }),
-    foreignKey({
-      name: 'live_counts_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
+    toOrganization('live_counts_organization_fkey', table),
   ],
 );

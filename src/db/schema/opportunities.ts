@@ -1,15 +1,5 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
-import {
-  foreignKey,
-  index,
-  integer,
-  numeric,
-  type PgColumn,
-  pgTable,
-  primaryKey,
-  text,
-  uuid,
-} from 'drizzle-orm/pg-core';
+import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import {
   archivedAt,
   createdAt,
@@ -19,8 +9,8 @@ import {
   organizationId,
   updatedAt,
 } from './columns.ts';
+import { primary, toOrganization, toRecord } from './constraints.ts';
 import { customers } from './customers.ts';
-import { organizations } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
 import type { Resource } from './resource.ts';
 import { teamMembers } from './team.ts';
@@ -62,27 +52,11 @@ export const opportunities = pgTable(
     search: text().notNull().generatedAlwaysAs(folded(searchedOpportunityFields)),
   },
   (table) => [
-    primaryKey({ name: 'opportunities_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'opportunities_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
-    foreignKey({
-      name: 'opportunities_customer_fkey',
-      columns: [table.organizationId, table.customerId],
-      foreignColumns: [customers.organizationId, customers.id],
-    }),
-    foreignKey({
-      name: 'opportunities_seller_member_fkey',
-      columns: [table.organizationId, table.sellerMemberId],
-      foreignColumns: [teamMembers.organizationId, teamMembers.id],
-    }),
-    foreignKey({
-      name: 'opportunities_stage_fkey',
-      columns: [table.organizationId, table.stageId],
-      foreignColumns: [pipelineStages.organizationId, pipelineStages.id],
-    }),
+    primary('opportunities_pkey', table),
+    toOrganization('opportunities_organization_fkey', table),
+    toRecord('opportunities_customer_fkey', table, table.customerId, customers),
+    toRecord('opportunities_seller_member_fkey', table, table.sellerMemberId, teamMembers),
+    toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
     // The list, in its order.
     index('opportunities_live_idx')
       .on(table.organizationId, table.updatedAt.desc(), table.id.desc())

@@ -1,7 +1,7 @@
 import { isNull } from 'drizzle-orm';
-import { foreignKey, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { integer, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
-import { organizations } from './organizations.ts';
+import { primary, toOrganization } from './constraints.ts';
 import type { Resource } from './resource.ts';
 
 /** Columns of the sales pipeline. Agencies rename them; integrations rely on `key`, which stays. */
@@ -18,12 +18,8 @@ export const pipelineStages = pgTable(
     archivedAt: archivedAt(),
   },
   (table) => [
-    primaryKey({ name: 'pipeline_stages_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'pipeline_stages_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
+    primary('pipeline_stages_pkey', table),
+    toOrganization('pipeline_stages_organization_fkey', table),
   ],
 );
 

@@ -1,16 +1,5 @@
 import { isNull, sql } from 'drizzle-orm';
-import {
-  bigint,
-  foreignKey,
-  index,
-  integer,
-  numeric,
-  pgTable,
-  primaryKey,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core';
+import { bigint, index, integer, numeric, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import {
   archivedAt,
   createdAt,
@@ -20,9 +9,9 @@ import {
   organizationId,
   updatedAt,
 } from './columns.ts';
+import { primary, toOrganization, toRecord } from './constraints.ts';
 import { customers } from './customers.ts';
 import { opportunities } from './opportunities.ts';
-import { organizations } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** The fields of a quote that `query` searches. */
@@ -52,22 +41,10 @@ export const quotes = pgTable(
     search: text().notNull().generatedAlwaysAs(folded(searchedQuoteFields)),
   },
   (table) => [
-    primaryKey({ name: 'quotes_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'quotes_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
-    foreignKey({
-      name: 'quotes_opportunity_fkey',
-      columns: [table.organizationId, table.opportunityId],
-      foreignColumns: [opportunities.organizationId, opportunities.id],
-    }),
-    foreignKey({
-      name: 'quotes_customer_fkey',
-      columns: [table.organizationId, table.customerId],
-      foreignColumns: [customers.organizationId, customers.id],
-    }),
+    primary('quotes_pkey', table),
+    toOrganization('quotes_organization_fkey', table),
+    toRecord('quotes_opportunity_fkey', table, table.opportunityId, opportunities),
+    toRecord('quotes_customer_fkey', table, table.customerId, customers),
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
     // The list, in its order.
     index('quotes_live_idx')
@@ -114,12 +91,8 @@ export const quoteAttachments = pgTable(
     createdAt: createdAt(),
   },
   (table) => [
-    primaryKey({ name: 'quote_attachments_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'quote_attachments_quote_fkey',
-      columns: [table.organizationId, table.quoteId],
-      foreignColumns: [quotes.organizationId, quotes.id],
-    }),
+    primary('quote_attachments_pkey', table),
+    toRecord('quote_attachments_quote_fkey', table, table.quoteId, quotes),
     // The attachments of a quote, oldest first.
     index('quote_attachments_quote_idx').on(table.organizationId, table.quoteId, table.createdAt, table.id),
   ],

@@ -1,7 +1,7 @@
 import { isNull, sql } from 'drizzle-orm';
-import { boolean, foreignKey, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
-import { organizations } from './organizations.ts';
+import { primary, toOrganization } from './constraints.ts';
 import type { Resource } from './resource.ts';
 
 export const teamMembers = pgTable(
@@ -19,12 +19,8 @@ export const teamMembers = pgTable(
     archivedAt: archivedAt(),
   },
   (table) => [
-    primaryKey({ name: 'team_members_pkey', columns: [table.organizationId, table.id] }),
-    foreignKey({
-      name: 'team_members_organization_fkey',
-      columns: [table.organizationId],
-      foreignColumns: [organizations.id],
-    }),
+    primary('team_members_pkey', table),
+    toOrganization('team_members_organization_fkey', table),
     // The list, in its order.
     index('team_members_live_idx')
       .on(table.organizationId, table.createdAt, table.id)

@@ -1,0 +1,19 @@
+import { type AnyPgColumn, foreignKey, primaryKey } from 'drizzle-orm/pg-core';
+import { organizations } from './organizations.ts';
+
+/** The keys of tables whose rows belong to organizations. Each carries the organization, so that no row leads into another one. */
+
+type Owned = { organizationId: AnyPgColumn };
+type Rows = Owned & { id: AnyPgColumn };
+
+/** The primary key: an id is one within its organization. */
+export const primary = (name: string, { organizationId, id }: Rows) =>
+  primaryKey({ name, columns: [organizationId, id] });
+
+/** The key to the organization itself. */
+export const toOrganization = (name: string, { organizationId }: Owned) =>
+  foreignKey({ name, columns: [organizationId], foreignColumns: [organizations.id] });
+
+/** The key to a record of the same organization. */
+export const toRecord = (name: string, { organizationId }: Owned, column: AnyPgColumn, to: Rows) =>
+  foreignKey({ name, columns: [organizationId, column], foreignColumns: [to.organizationId, to.id] });
