@@ -307,7 +307,9 @@ describe('over the network', () => {
 
 describe('between file and row', () => {
   /** The disk storage, telling and doing more. */
-  const watched = (also: { afterPut?: () => Promise<void>; put?: FileStorage['put'] }) => {
+  const watched = (
+    also: { afterPut?: () => Promise<void> } & Partial<Pick<FileStorage, 'put' | 'remove'>>,
+  ) => {
     const removed: string[] = [];
     const storage: FileStorage = {
       ...service.storage,
@@ -317,7 +319,7 @@ describe('between file and row', () => {
       },
       remove: async (key) => {
         removed.push(key);
-        await service.storage.remove(key);
+        await (also.remove ?? service.storage.remove)(key);
       },
     };
     return { storage, removed };
@@ -351,6 +353,25 @@ describe('between file and row', () => {
     expect(status).toBe(500);
     expect(text).not.toContain('secret');
     expect(await rows()).toEqual([]);
+    await other.app.close();
+  });
+
+  test('a file that the storage does not remove changes no answer', async () => {
+    const { agency, has, call, path, rows, files } = await furnished();
+    const { storage } = watched({ remove: () => Promise.reject(new Error('the disk does not answer')) });
+    const other = await buildDashboard(service, { storage });
+    const attach = (key: string) =>
+      other.of(agency).post(path, form(KIND, FILE), { headers: { ...TYPE, 'idempotency-key': key } });
+    const first = await attach('one');
+    const again = await attach('one');
+    expect([again.status, again.body.id]).toEqual([201, first.body.id]);
+    const deleted = await other.of(agency).delete(`${path}/${first.body.id}`);
+    expect([deleted.status, deleted.body.id]).toEqual([200, first.body.id]);
+    await call.delete(`/quotes/${has.quote}`);
+    const refused = await attach('two');
+    expect([refused.status, refused.body.error.code]).toEqual([404, 'QUOTE_NOT_FOUND']);
+    expect(await rows()).toEqual([]);
+    expect(await files()).toHaveLength(3);
     await other.app.close();
   });
 

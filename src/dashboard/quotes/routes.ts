@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { isCertainlyUndone } from '../../db/run/faults.ts';
@@ -101,7 +102,7 @@ export const dashboardQuoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
       const deleted = await ifMatch(request, lockAttachment(quoteId), attachmentId, (scope) =>
         deleteAttachment(scope, quoteId, attachmentId),
       );
-      await storage.remove(storageKey(request.scope.organizationId, deleted.id));
+      await removeFile(request, storage, deleted.id);
       return answerJson(reply, toJson(deleted));
     },
   );
@@ -109,6 +110,12 @@ export const dashboardQuoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   app.register(uploadRoutes, options);
   done();
 };
+
+/** Removes a file that no attachment has any more. One that the storage does not remove now is swept later. */
+const removeFile = ({ scope, log }: FastifyRequest, storage: FileStorage, id: string): Promise<void> =>
+  storage
+    .remove(storageKey(scope.organizationId, id))
+    .catch((err: unknown) => log.warn({ err, attachmentId: id }, 'a file stays until the files are swept'));
 
 /** The hash of an upload: of its parts and the bytes of its file. */
 const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile): Buffer =>
@@ -147,7 +154,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
     },
     async (request, reply) => {
       const { scope, params } = request;
-      const discard = ({ id }: StoredFile) => storage.remove(storageKey(scope.organizationId, id));
+      const discard = ({ id }: StoredFile) => removeFile(request, storage, id);
       const { stored, upload } = await readUpload(request, reply, {
         store: async (content) => {
           // A request that is sent again is answered with its first answer, even when the quote is gone by now.
