@@ -36,6 +36,13 @@ describe('all text of a product', () => {
     expect(textFault({ description: 'x'.repeat(150_000) }, stored)).toBeUndefined();
   });
 
+  test('is the same for a PATCH as for a create: ids and moments do not count', () => {
+    const moment = new Date().toISOString();
+    const stored = { id: newId(), title, variants: [{ id: newId() }], createdAt: moment, updatedAt: moment };
+    expect(textFault({ description: 'x'.repeat(rest - 2) }, stored)).toBeUndefined();
+    expect(textFault({ description: 'x'.repeat(rest - 1) }, stored)).toBeDefined();
+  });
+
   test('of a product that is over the limit can always be shortened', () => {
     const stored = { title, description: 'x'.repeat(200_000), specialConditions: 'x'.repeat(200_000) };
     expect(textFault({ description: 'x'.repeat(100_000) }, stored)).toBeUndefined();

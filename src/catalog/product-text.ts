@@ -6,12 +6,17 @@ export const MAX_PRODUCT_TEXT = 256 * 1024;
 type Path = (string | number)[];
 type Field = { path: Path; bytes: number };
 
+/** What the service writes itself: a product may grow by a PATCH to what it could be created with. */
+const OWN = ['id', 'createdAt', 'updatedAt'];
+
 /** Every field that holds text or a list of texts, inside of lists of objects too. */
 function textFields(value: unknown, path: Path = []): Field[] {
   if (typeof value === 'string') return [{ path, bytes: Buffer.byteLength(JSON.stringify(value)) }];
   if (typeof value !== 'object' || value === null) return [];
   if (!Array.isArray(value))
-    return Object.entries(value).flatMap(([name, inner]) => textFields(inner, [...path, name]));
+    return Object.entries(value)
+      .filter(([name]) => !OWN.includes(name))
+      .flatMap(([name, inner]) => textFields(inner, [...path, name]));
   const entries = value.map((entry, index) => textFields(entry, [...path, index]));
   const isOfTexts = value.every((entry) => typeof entry === 'string');
   return isOfTexts ? [{ path, bytes: total(entries.flat()) }] : entries.flat();
