@@ -41,7 +41,13 @@ insert into
 values
   ($organizationId, $conversationId, $id, $content, $direction, $messageType, $senderName, $providerName, $externalId, $subject, coalesce($createdAt::timestamptz, now()))
 returning
-  created_at as "createdAt";
+  (
+    extract(
+      epoch
+      from
+        created_at at time zone 'UTC'
+    ) * 1000
+  )::float8 as "createdAt";
 
 -- channel_messages.stored
 -- $1 organizationId, $2 conversationId, $3 ids
@@ -75,4 +81,10 @@ where
     channel_messages.created_at
   ) is distinct from row ($id, $content, $direction, $messageType, $senderName, $providerName, $externalId, $subject, coalesce($createdAt::timestamptz, channel_messages.created_at))
 returning
-  channel_messages.created_at as "createdAt";
+  (
+    extract(
+      epoch
+      from
+        channel_messages.created_at at time zone 'UTC'
+    ) * 1000
+  )::float8 as "createdAt";

@@ -16,9 +16,7 @@ order by
 insert into
   organizations (id, name, created_at)
 values
-  ($id, $name, default)
-returning
-  created_at as "createdAt";
+  ($id, $name, default);
 
 -- organizations.find
 -- $1 id

@@ -42,7 +42,13 @@ insert into
 values
   ($organizationId, $conversationId, $id, $content, $direction, $messageType, $senderName, $providerMessageId, $status, $statusAt, $templateName, coalesce($createdAt::timestamptz, now()))
 returning
-  created_at as "createdAt";
+  (
+    extract(
+      epoch
+      from
+        created_at at time zone 'UTC'
+    ) * 1000
+  )::float8 as "createdAt";
 
 -- whatsapp_messages.stored
 -- $1 organizationId, $2 conversationId, $3 ids
@@ -88,4 +94,10 @@ where
     whatsapp_messages.created_at
   ) is distinct from row ($id, $content, $direction, $messageType, $senderName, $providerMessageId, $status, $statusAt, $templateName, coalesce($createdAt::timestamptz, whatsapp_messages.created_at))
 returning
-  whatsapp_messages.created_at as "createdAt";
+  (
+    extract(
+      epoch
+      from
+        whatsapp_messages.created_at at time zone 'UTC'
+    ) * 1000
+  )::float8 as "createdAt";

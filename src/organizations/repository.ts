@@ -23,31 +23,29 @@ import {
 import { builder, named } from '../db/sql/builder.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
-import { type Json, jsonRows } from '../db/sql/json.ts';
+import { type Json, jsonRows, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
 import { type ApiError, notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
 
 const fields = fieldsOf(Organization, organizations);
 const columns = named({ id: organizations.id, name: organizations.name, createdAt: organizations.createdAt });
-/** As it is stored: what returns a row of a reference table of a cluster must not format. */
-const createdAt = sql<Date>`${organizations.createdAt}`.as('createdAt');
 
 const organizationNotFound = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
 
 const createStatement = prepared('organizations.create', ($: Params<{ id: string; name: string }>) =>
-  builder.insert(organizations).values({ id: $.id, name: $.name }).returning({ createdAt }),
+  builder.insert(organizations).values({ id: $.id, name: $.name }),
 );
-
-export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
-  const [row] = await db.write(createStatement, { id, name });
-  if (!row) throw new Error('Creating an organization returned no row.');
-  return { id, name, createdAt: row.createdAt.toISOString() };
-}
 
 const getStatement = prepared('organizations.get', ($: Params<{ id: string }>) =>
   jsonRows(fields, sql`from ${organizations} where ${eq(organizations.id, $.id)}`),
 );
+
+export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
+  const [, [row]] = await db.writeTogether([step(createStatement, { id, name }), step(getStatement, { id })]);
+  if (!row) throw new Error('Creating an organization returned no row.');
+  return parseJson(row.body);
+}
 
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {

@@ -1,4 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ConversationMessage } from '../../conversations/schema.ts';
 import type { Put } from '../../db/define/put.ts';
 import { missing, type RecordKey, rowOf, tableName } from '../../db/define/view.ts';
@@ -24,6 +25,10 @@ type MessageValues = {
 } & Record<string, unknown>;
 
 type MessageTable = typeof whatsappMessages | typeof channelMessages;
+
+/** A moment as milliseconds since 1970. Neither the server's time zone nor its style of dates matters. */
+const inMilliseconds = (moment: PgColumn | SQL): SQL =>
+  sql`(extract(epoch from ${moment} at time zone 'UTC') * 1000)::float8`;
 
 /** The statements of one message store. `delivery` are the columns for what the provider reports. */
 function defineStore<Delivery extends string>(table: MessageTable, delivery: Columns<Delivery>) {
@@ -53,22 +58,22 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
     /** A message without `createdAt` gets the present moment. */
     insert: prepared(
       `${name}.insert`,
-      ($: Params<MessageValues>) => sql<{ createdAt: Date }>`
+      ($: Params<MessageValues>) => sql<{ createdAt: number }>`
         insert into ${table} (organization_id, conversation_id, ${columnList(replaced)}, created_at)
         values (${$.organizationId}, ${$.conversationId}, ${sent($)}, coalesce(${$.createdAt}::timestamptz, now()))
-        returning created_at as "createdAt"`,
+        returning ${inMilliseconds(sql`created_at`)} as "createdAt"`,
     ),
 
     /** A message without `createdAt` keeps the one it has. Only a row that differs is written. */
     update: prepared(
       `${name}.update`,
-      ($: Params<MessageValues>) => sql<{ createdAt: Date }>`
+      ($: Params<MessageValues>) => sql<{ createdAt: number }>`
         update ${table} set (${columnList(replaced)}, created_at)
           = row(${sent($)}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
         where ${ofConversation($)} and ${table.id} = ${$.id}
           and row(${columnsFrom(name, replaced)}, ${createdAt})
             is distinct from row(${sent($)}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
-        returning ${createdAt} as "createdAt"`,
+        returning ${inMilliseconds(createdAt)} as "createdAt"`,
     ),
 
     get: prepared(`${name}.get`, ($: Params<RecordKey & { conversationId: string }>) =>
@@ -145,7 +150,7 @@ async function writeMessages(
   const written = answers.flat();
   const inserted = messages.length - stored.size;
   if (written.length > 0) {
-    const latest = new Date(Math.max(...written.map(({ createdAt }) => createdAt.getTime()))).toISOString();
+    const latest = new Date(Math.max(...written.map(({ createdAt }) => createdAt))).toISOString();
     await db.write(countStatement, { organizationId, id: conversationId, inserted, latest });
   }
   return { inserted, updated: stored.size };

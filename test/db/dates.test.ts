@@ -1,0 +1,32 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { listConversations } from '../../src/conversations/repository.ts';
+import { openDatabase } from '../../src/db/run/client.ts';
+import { scopeTo } from '../../src/db/run/scope.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
+import { createOrganization, getOrganization } from '../../src/organizations/repository.ts';
+import { conversation, message } from '../support/records.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService();
+
+test.each(['ISO, MDY', 'SQL, DMY', 'Postgres, MDY', 'German, DMY'])(
+  'moments are the same when the server writes dates as %s',
+  async (style) => {
+    const options = encodeURIComponent(`-c datestyle=${style.replace(' ', '')} -c timezone=America/Bogota`);
+    const db = openDatabase({
+      url: `${service.url}${service.url.includes('?') ? '&' : '?'}options=${options}`,
+      poolSize: 2,
+      maxWaiting: 10,
+      statementTimeout: 60_000,
+    });
+    onTestFinished(() => db.close());
+    const organization = await createOrganization(db, 'Agency');
+    expect(organization).toEqual(parseJson(await getOrganization(service.db, organization.id)));
+    const agency = { ...(await service.agency()), scope: scopeTo(db, organization.id) };
+    const { id } = await conversation(agency);
+    const createdAt = '1850-06-05T12:00:00.123Z';
+    expect(await message(agency, id, { createdAt })).toMatchObject({ createdAt });
+    const { data } = parseJson(await listConversations(agency.scope, { limit: 1, offset: 0 }));
+    expect(data).toMatchObject([{ id, lastMessageAt: createdAt }]);
+  },
+);
