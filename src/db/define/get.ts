@@ -9,8 +9,8 @@ import { defineRender } from './render.ts';
 import { missing, type RecordKey, recordOf, rowOf, tableName, type View } from './view.ts';
 
 /**
- * The step that keeps a record as it is until the transaction ends, visible or not. A write begins with it: the steps after
- * it see what was committed before.
+ * The step that locks a record, visible or not, until the transaction ends. A write begins with it: the steps after it see
+ * what was committed before the lock.
  */
 export const lock = (resource: Resource): Statement<unknown, RecordKey> =>
   prepared(
@@ -21,8 +21,7 @@ export const lock = (resource: Resource): Statement<unknown, RecordKey> =>
 type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
 /**
- * Makes the function that reads a record as it is now and keeps it so until the transaction ends; it throws the resource's
- * not-found.
+ * Makes the function that locks a record until the transaction ends, and reads it. It throws the resource's not-found.
  */
 export function defineLockedGet<T>(view: View<T>, get: Get<T>): Get<T> {
   const statement = lock(view);

@@ -36,7 +36,7 @@ const addStatement = prepared(
 export const addLive = (organizationId: string, resource: Resource, amount: number): Step =>
   step(addStatement, { organizationId, resource: tableName(resource), amount });
 
-/** The same as a step of a transaction: it comes late, because other writers of the same connection's slot wait for it. */
+/** Adds to the count inside of a transaction. It comes late: other writers of the slot wait until the transaction ends. */
 export async function addToLiveCount(
   { db, organizationId }: OrganizationScope,
   resource: Resource,

@@ -26,8 +26,8 @@ export const copiesOf = (readRow: ReadRow) =>
   columnsBeside(readRow, ['organizationId', 'id', 'rendering', 'body']);
 
 /**
- * The step that renders a record as it is then, and puts its read row. It writes nothing where the row is of this
- * version and rendering, or where the record is not visible. The transaction has the record's lock.
+ * The step that renders the record and writes its read row. It writes nothing where the row has this version and rendering,
+ * or where the record is not visible. The transaction must hold the record's lock.
  */
 export function refresh<T>(view: KeptView<T>): Statement<never, RecordKey> {
   const { table, readRow } = view;
@@ -53,7 +53,7 @@ export const dropReadRow = (resource: Resource, readRow: ReadRow): Statement<nev
     ($: Params<RecordKey>) => sql<never>`delete from ${readRow} where ${keyOf(readRow, $)}`,
   );
 
-/** The body of a record, where it has one of this release's rendering. */
+/** The body in the read row, where this release's rendering made it. */
 export const getBody = <T>(view: KeptView<T>): Statement<{ body: Json<T> }, RecordKey> =>
   prepared(
     `${tableName(view)}.get`,

@@ -22,7 +22,7 @@ export const isSearched = (searchRow: SearchRow | undefined, fields: readonly st
   searchRow !== undefined &&
   fields.some((field) => searchRow.texts.includes(field) || field in searchedColumns(searchRow));
 
-/** The step that lets searches see a record as it is then. It writes nothing where they do. */
+/** The step that writes the search row from the record. It writes nothing where both agree. */
 export function putSearchRow(resource: Searched): Statement<never, RecordKey> {
   const { table, searchRow } = resource;
   const columns = searchedColumns(searchRow);

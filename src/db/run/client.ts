@@ -40,7 +40,7 @@ const RELEASE = { name: 'release', text: 'release savepoint steps' };
 
 const isShort = (steps: readonly Step[]): boolean => steps.every(({ statement }) => statement.isShort);
 
-/** What an answer that is being read is asked for its room. */
+/** Called while an answer is read, with its size so far. */
 type Refuse = Caller['refusal'];
 
 async function run<const Steps extends readonly Step[]>(

@@ -2,7 +2,10 @@ import { REFUSALS } from '../../errors.ts';
 import { DatabaseTimeout } from './faults.ts';
 import type { Caller } from './queries.ts';
 
-/** How long work may take in all: waiting, connecting, running. Whatever has the work now says how it is ended now. */
+/**
+ * The time limit of a piece of work: waiting, connecting and running together. The line or the connection that has the work
+ * sets how to end it.
+ */
 export type Deadline = {
   /** Why the work was given up; nobody waits for its result any more. */
   over?: Error;

@@ -68,7 +68,7 @@ export function isTransient(error: unknown): boolean {
   return state === undefined ? isConnectionFault(error) : GOING_AWAY.test(state);
 }
 
-/** Somebody else was faster, and nothing was written. When the work starts again, it finds what they wrote. */
+/** Another write was faster, and this one wrote nothing. The next attempt finds the other's result. */
 export class LostRace extends Error {}
 
 /** A prepared statement is gone, its result has another form than the connection knew, or the server only reads. */

@@ -16,7 +16,7 @@ export type PoolOptions = {
   onConnectionError?: (error: Error) => void;
 };
 
-/** A server that takes no connection for so long is silent: then one that waits for its answer is cut. */
+/** A server that accepts no connection within this time is silent. A connection that waits for its answer is cut then. */
 const CONNECT_MS = 2_000;
 
 /** What @types/pg leaves out. */

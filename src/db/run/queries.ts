@@ -22,11 +22,11 @@ export type Queries = {
 
 /** Who waits for an answer: a request. */
 export type Caller = {
-  /** Aborted when it has gone. It is looked at only where there is something to end. */
+  /** Aborted when the caller has gone. Nobody reads the signal of work that is too short to end. */
   readonly signal: AbortSignal;
   /**
-   * Why it could not be given an answer now, if so. Asked when it is its turn, before anything begins, and with the size
-   * of a large answer before memory is taken for it.
+   * The refusal for this caller, or undefined. Called when the work has its turn, and again with the size of a large answer
+   * before memory is taken for it.
    */
   refusal: (bytes?: number) => Refusal | undefined;
 };

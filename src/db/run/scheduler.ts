@@ -3,11 +3,11 @@ import type { Deadline } from './deadline.ts';
 
 export type Scheduler = {
   /**
-   * Runs the work when it is its flow's turn.
+   * Runs the work as soon as its flow has a turn.
    * @throws Refusal when the flow's line is full, or its work waited too long in a long line
    */
   run: <Result>(flow: string, work: () => Promise<Result>, deadline?: Deadline) => Promise<Result>;
-  /** Why more work of the flow is refused, if it is: to be asked before anything is done for it. */
+  /** The refusal for the flow's next work, or undefined. Callers ask before they spend anything on the work. */
   refusal: (flow: string) => Refusal | undefined;
   stats: () => { running: number; waiting: number };
 };
@@ -21,13 +21,13 @@ export type SchedulerOptions = {
   now?: () => number;
 };
 
-/** So many wait in order and with patience: what one integration sends at once. More are a flood. */
+/** A line up to this length is served in its order: one integration sends about so many requests at once. A longer one is a flood. */
 export const CALM_LINE = 160;
-/** So many of a flood may wait: the next piece is there when one ends, and more would only wait to be refused. */
+/** A flood keeps this many waiting: a free connection always finds work, and more would only wait to be refused. */
 export const FLOOD_LINE = 16;
-/** In a flood; with the time between two looks, 100 ms. */
+/** Work of a flood waits this long; with the interval between two looks, 100 ms at most. */
 const FLOOD_PATIENCE_MS = 80;
-/** So long after its last refusal a flood is over: what had to wait in it has gone by then. */
+/** A flood ends this long after its last refusal: the work that waited in it is done or refused by then. */
 const FLOOD_MS = 200;
 const LOOK_MS = 20;
 
@@ -35,7 +35,7 @@ type Waiting = { since: number; start: () => void; refuse: (error: Error) => voi
 /** A flood begins with a line that is too long, and ends when nothing was refused for a while. */
 type Flow = { name: string; running: number; line: Waiting[]; floodUntil: number };
 
-/** A flow may take as many as are left free, so that something is always left for who comes next. */
+/** A flow may take as many places as are free. So the next flow always finds one. */
 const mayTake = (own: number, free: number): boolean => own < free;
 
 /**

@@ -12,7 +12,7 @@ type Row = Record<string, unknown>;
 /** A column of an answer, and what makes its value of text. */
 type Column = { name: string; parse: (text: string) => unknown };
 
-/** How an answer that is being read is refused: asked with the bytes that have come so far. */
+/** Called with the bytes of an answer that have come so far. An error refuses the whole answer. */
 export type Refuse = (bytes: number) => Error | undefined;
 
 /** What each connection has prepared, with the columns of the answers. */
@@ -40,7 +40,7 @@ const SYNC = serialize.sync();
 /** The answer's columns. */
 const DESCRIBE = serialize.describe({ type: 'P', name: '' });
 
-/** So many bytes are read before somebody asks whether there is room for more. */
+/** `refuse` is called each time that so many more bytes have come. */
 const UNASKED_BYTES = 256 * 1_024;
 
 type Done = (error: Error | null, answers?: Row[][]) => void;
@@ -71,8 +71,8 @@ class Trip implements Submittable {
     const messages: Buffer[] = [];
     const parsed = new Set(this.#known.keys());
     for (const { name = '', text, values = [] } of this.#queries) {
-      // Closed first: after a query that failed, the server has skipped the others, and a pooler may believe that it has
-      // prepared them.
+      // A statement is closed before it is parsed. After a failed statement the server skips those behind it, and a pooler
+      // may take them for prepared.
       if (name !== '' && !parsed.has(name)) messages.push(serialize.close({ type: 'S', name }));
       if (!parsed.has(name)) messages.push(serialize.parse({ name, text }));
       if (name !== '') parsed.add(name);

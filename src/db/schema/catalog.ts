@@ -68,8 +68,7 @@ export const products = pgTable(
     index('products_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
       .where(sql`archived_at is not null`),
-    // The purge, oldest first: of all organizations at once, and past what is archived but not yet due. It reads no more
-    // of a product than is in here.
+    // For the purge of all organizations together, oldest first. It reads no other columns of a product.
     index('products_due_idx')
       .on(table.archivedAt, table.organizationId, table.id)
       .where(sql`archived_at is not null`),

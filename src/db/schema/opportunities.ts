@@ -42,7 +42,7 @@ export const opportunities = pgTable(
     stageId: uuid(),
     /** As the agent set it. */
     temperature: text(),
-    /** As a team member set it. It is reported instead of the agent's where it is not null. */
+    /** Set by a team member. Where it is not null, answers show it in place of the agent's. */
     temperatureOverride: text(),
     qualifiedAt: moment(),
     lastActivityAt: moment(),

@@ -17,7 +17,7 @@ export type Statement<Row, Values> = {
   readonly isPrepared: boolean;
   /** It takes next to no time: not worth hearing whether its client has gone, which costs a get a tenth. */
   readonly isShort?: boolean | undefined;
-  /** One of many that differ only in their columns or conditions. It is composed when it is first needed, and not in docs/sql. */
+  /** It differs from another statement in columns or conditions only. It is composed when first needed, and docs/sql leaves it out. */
   readonly isVariant?: boolean | undefined;
   /** For types only. */
   readonly _?: { row: Row };

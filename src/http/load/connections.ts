@@ -28,8 +28,8 @@ export const listen = (
 ): Promise<string> => app.listen({ host, port, backlog: BACKLOG });
 
 /**
- * Node parses all that it is given before it can stop, and a chunk of 64 KiB holds 3,640 of the shortest requests. So it
- * is given a part of so many bytes, and the next one when no request waits.
+ * Node's parser cannot stop inside of a chunk, and a chunk of 64 KiB can hold 3,640 of the shortest requests. So the parser
+ * gets parts of so many bytes, each when no request of the connection waits.
  */
 const PART = 1_024;
 
@@ -52,8 +52,8 @@ function readInParts(socket: Socket, isWanted: () => boolean): void {
 }
 
 /**
- * Answers the requests of a connection one after another, however many are sent ahead (pipelining): between two of them
- * everybody else has a turn. While one waits, nothing more of its connection is read.
+ * Answers the requests of a connection one after another, however many are sent ahead (pipelining). Between two of them
+ * other connections have their turn. While a request waits, nothing more of its connection is read.
  */
 export function answerInOrder(app: FastifyInstance) {
   const last = new WeakMap<Socket, ServerResponse>();

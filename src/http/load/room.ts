@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 /** Memory that requests of many owners share, in bytes. */
 
 export type Room = {
-  /** Whether there is room for so many bytes more of the owner, or for so many instead of some that it has. */
+  /** Whether the owner may have so many bytes more. `instead`: bytes of its own that it would give back for them. */
   has: (owner: string, bytes: number, instead?: number) => boolean;
   /** Counts bytes of the owner, whether there is room or not; a negative number gives back. */
   add: (owner: string, bytes: number) => void;

@@ -54,8 +54,8 @@ export function boundUnsent(app: FastifyInstance, size = SIZE): void {
   }
 
   /**
-   * Keeps room for the answer of a read, if there is any. A refused answer leaves the room that it had at once: several that
-   * grow side by side would otherwise all be refused.
+   * Keeps room for the answer of a read, where there is room. A refused answer gives its room back at once: of several that
+   * grow side by side, all would be refused otherwise.
    */
   function reserve(reply: FastifyReply, bytes: number): boolean {
     const owner = ownerOf(reply.request);
