@@ -367,7 +367,7 @@ describe('between file and row', () => {
     expect([again.status, again.body.id]).toEqual([201, first.body.id]);
     const deleted = await other.of(agency).delete(`${path}/${first.body.id}`);
     expect([deleted.status, deleted.body.id]).toEqual([200, first.body.id]);
-    await call.delete(`/quotes/${has.quote}`);
+    await call.delete(`/quotes/${has.id}`);
     const refused = await attach('two');
     expect([refused.status, refused.body.error.code]).toEqual([404, 'QUOTE_NOT_FOUND']);
     expect(await rows()).toEqual([]);
