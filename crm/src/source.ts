@@ -156,6 +156,9 @@ async function* csvRows({ path, encoding, delimiter, lines }: Source): AsyncGene
   }
 }
 
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 async function* ndjsonRows({ path, encoding }: Source): AsyncGenerator<Row> {
   let line = 0;
   let held = '';
@@ -164,8 +167,11 @@ async function* ndjsonRows({ path, encoding }: Source): AsyncGenerator<Row> {
     if (text.trim() === '') return [];
     try {
       const object: unknown = JSON.parse(text);
-      if (typeof object === 'object' && object !== null && !Array.isArray(object))
-        return [{ line, cells: [text], object: object as Record<string, unknown> }];
+      // A line of a file of refused rows has the row inside.
+      if (isObject(object))
+        return [
+          { line, cells: [text], object: 'code' in object && isObject(object.row) ? object.row : object },
+        ];
     } catch {
       // Said below, with the line.
     }

@@ -72,6 +72,20 @@ describe('crm import customers', () => {
     expect(twice[0]).toBe(rejected[0]);
   });
 
+  test('takes refused rows of NDJSON too, once they are mended', async () => {
+    const { key } = await service.agency();
+    const row = (address: string) =>
+      JSON.stringify({ contacts: [{ identifierType: 'email', identifierValue: address }] });
+    await writeFile(file('lines.ndjson'), `${row('ana@example.com')}\n${row('luis')}\n${row('eva')}\n`);
+    await crm(['import', 'customers', file('lines.ndjson')], { url, key });
+    const again = file('lines.rejected.ndjson');
+    await writeFile(again, (await readFile(again, 'utf8')).replace('"luis"', '"luis@example.com"'));
+    const second = await crm(['import', 'customers', again], { url, key });
+    expect(second.stderr).toMatch(/Done: 2 rows in .*, 1 created, 1 refused\./);
+    const twice = JSON.parse(await readFile(file('lines.rejected.rejected.ndjson'), 'utf8'));
+    expect(twice.row).toEqual(JSON.parse(row('eva')));
+  });
+
   test('tries out without sending: no record, no file, no key needed', async () => {
     await writeFile(file('trial.csv'), LEADS.join('\n'));
     const { code, stdout, stderr } = await crm(['import', 'customers', file('trial.csv'), '--dry-run']);
