@@ -243,7 +243,7 @@ const asked = new Promise<NodeJS.Signals>((done) => {
     if (performance.now() - first > SAME_SIGNAL_MS) endNow();
     else done(signal);
   };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal);
 });
 
 try {

@@ -85,7 +85,7 @@ async function ports(): Promise<{ PORT: string; DASHBOARD_PORT: string }> {
 }
 
 describe('a start without DATABASE_URL', () => {
-  test('prints a curl that works, stops cleanly on SIGTERM, and keeps data and key for the next start', async () => {
+  test('prints a curl that works, stops cleanly when its terminal is closed, and keeps data and key for the next start', async () => {
     const dataDir = join(folder, 'embedded');
     const free = await ports();
     const PUBLIC_URL = `http://127.0.0.1:${free.PORT}`;
@@ -123,7 +123,7 @@ describe('a start without DATABASE_URL', () => {
     expect(await second.ended).toBe(1);
     expect(second.output()).toMatch(/^The service cannot start: The data directory is in use .*\n$/);
 
-    first.child.kill('SIGTERM');
+    first.child.kill('SIGHUP');
     expect(await first.ended).toBe(0);
 
     const third = startService(environment);
