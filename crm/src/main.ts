@@ -109,7 +109,7 @@ function context({ isOffline = false } = {}): Context {
     retries: number;
     key?: string;
   }>();
-  if (key === undefined) throw new CommandError('Which key? Set CRM_API_KEY, or say --key.');
+  if (!key) throw new CommandError('Which key? Set CRM_API_KEY, or say --key.');
   return connect({ url, key, retries }, { stop: stop.signal, cancel: cancel.signal });
 }
 

@@ -126,7 +126,7 @@ describe('crm import customers', () => {
       [['import', 'customers', path, '--delimiter', 'x'], 'must be one of , ; | and tab'],
       [['export', 'team', '-o', folder], 'EISDIR'],
       [['--url', 'crm.example.com', 'export', 'team'], 'such as https://crm.example.com'],
-      [['--key', '', 'export', 'team'], 'apiKey is empty'],
+      [['--key', '', 'export', 'team'], 'Set CRM_API_KEY'],
       [web, 'Set CRM_API_KEY', { url }],
       [web, /API key.*--resume/s, { url, key: 'wrong' }],
     ];
