@@ -110,7 +110,7 @@ test('no sequence of writes leaves a record that a read shows otherwise than it 
       await forget(agency);
       expect(await read(agency)).toEqual(kept);
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   );
 });
 

@@ -406,6 +406,11 @@ describe('npm run demo', () => {
   });
   afterAll(() => another?.close());
 
+  const run = (...options: string[]) =>
+    promisify(execFile)(process.execPath, ['--import', './src/runtime.js', 'src/cli/demo.ts', ...options], {
+      env: { DATABASE_URL: another.url, DATA_DIR: another.dataDir, ...PROGRAM },
+    });
+
   /** How many rows each table has of the organization, and its counts. */
   async function rowsOf({ query }: Service, id: string): Promise<Row[]> {
     const found = await query<{ name: string }>(
@@ -421,10 +426,12 @@ describe('npm run demo', () => {
     return query(`${[...counts, live].join(' union all ')} order by name`, [id]);
   }
 
-  test('fills an organization of any database, and makes it anew when told so, whatever came since', async () => {
+  test('fills an organization of any database, says so, and makes it anew when told so, whatever came since', async () => {
     const { id: organizationId, ...agency } = await another.agency('Trial');
     const fill = (reset: boolean) => fillOrganization({ ...another, organizationId, reset });
-    expect(await fill(false)).toBe('done');
+    expect((await run('--organization', organizationId)).stdout).toBe(
+      'The organization has the records of the demo agency, and no others.\n',
+    );
     const filled = await rowsOf(another, organizationId);
     for (const path of ['/v1/customers', '/v1/quotes', '/v1/conversations']) {
       const ids = (await all(agency, path)).map(({ id }) => id).sort();
@@ -445,6 +452,11 @@ describe('npm run demo', () => {
     expect(await rowsOf(another, organizationId)).toEqual(filled);
     expect((await agency.get(`/v1/catalog/products/${data[0].id}`)).status).toBe(200);
     expect((await agency.get('/v1/customers?query=came%20since')).body.pagination.total).toBe(0);
+    await expect(run('--organization', organizationId)).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^The organization has the demo already; --reset makes it anew.*\n$/),
+    });
     expect(others.every(({ count }) => count === '0')).toBe(true);
   });
 
@@ -457,17 +469,8 @@ describe('npm run demo', () => {
     expect(await stored(another)).toEqual(before);
   });
 
-  test('says what it did, or in one line why it did nothing', async () => {
-    const { id } = await another.agency('Trial of the command');
-    const run = (...options: string[]) =>
-      promisify(execFile)(process.execPath, ['--import', './src/runtime.js', 'src/cli/demo.ts', ...options], {
-        env: { DATABASE_URL: another.url, DATA_DIR: another.dataDir, ...PROGRAM },
-      });
-    expect((await run('--organization', id)).stdout).toBe(
-      'The organization has the records of the demo agency, and no others.\n',
-    );
+  test('says in one line why it did nothing', async () => {
     for (const [options, words] of [
-      [['--organization', id], /^The organization has the demo already; --reset makes it anew.*\n$/],
       [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
       [['--reset'], /^--organization is missing\.\n\nUsage: npm run demo /],
     ] as const)

@@ -71,7 +71,7 @@ describe('a snapshot with writers beside it', () => {
           for (const { id, title } of rows) expect(walk.map((table) => table.get(id))).toContain(title);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 

@@ -6,15 +6,19 @@ import { breakingChanges } from '../../tools/breaking-changes.ts';
 /** The gate of `npm run verify`: it stops what would break a client, and nothing else. */
 
 const published = JSON.parse(readFileSync(new URL('../../openapi/v1.0.0.json', import.meta.url), 'utf8'));
-/** Comparing takes long: these paths have everything that is changed here. */
+/** Comparing takes long: these paths and answers have everything that is changed here. */
 const CHANGED = ['/v1/team', '/v1/catalog/products', '/v1/customers'];
-const text = JSON.stringify({
-  ...published,
-  paths: Object.fromEntries(CHANGED.map((path) => [path, published.paths[path]])),
-});
+const ANSWERS = ['200', '201', '429'];
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is changed in one place, as somebody would by mistake.
 type Document = any;
+
+const only = (value: Document, names: readonly string[]): Document =>
+  Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
+const paths = only(published.paths, CHANGED);
+for (const operation of Object.values(paths).flatMap((path: Document) => Object.values(path)) as Document[])
+  operation.responses = only(operation.responses, ANSWERS);
+const text = JSON.stringify({ ...published, paths });
 
 const changed = (change: (document: Document) => void): Document => {
   const document = JSON.parse(text);
@@ -74,7 +78,6 @@ const BREAKING: Record<string, (document: Document) => void> = {
 };
 
 const HARMLESS: Record<string, (document: Document) => void> = {
-  nothing: () => undefined,
   'a new operation': ({ paths }) => {
     paths['/v1/tags'] = { get: { ...paths['/v1/team'].get, operationId: 'listTags' } };
   },
@@ -106,10 +109,11 @@ describe('the gate stops', () => {
   });
 });
 
-describe('the gate lets pass', () => {
-  test.each(Object.entries(HARMLESS))('%s', (_name, change) => {
-    expect(breakingChanges(JSON.parse(text), changed(change))).toEqual([]);
+test(`the gate lets pass ${Object.keys(HARMLESS).join(', ')}`, () => {
+  const all = changed((document) => {
+    for (const change of Object.values(HARMLESS)) change(document);
   });
+  expect(breakingChanges(JSON.parse(text), all)).toEqual([]);
 });
 
 describe('a client made from the document', () => {

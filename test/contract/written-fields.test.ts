@@ -112,7 +112,7 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make, parts }) => {
     expect(created).toMatchObject(first);
     const record = `${path}/${created.id}`;
     let stored = created;
-    for (const value of [second[name], ...edgesOf(field), null, first[name]]) {
+    for (const value of [second[name], first[name], ...edgesOf(field), null]) {
       const { status, body } = await agency.patch(record, { [name]: value });
       if (value === null && !isNullable(field)) expect(status).toBe(400);
       else {
@@ -123,8 +123,8 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make, parts }) => {
         expect((await agency.patch(record, { [name]: value })).body, 'the same again').toEqual(stored);
       }
       expect((await agency.get(record)).body).toEqual(stored);
-      expect((await agency.get(path)).body.data).toContainEqual(stored);
     }
+    expect((await agency.get(path)).body.data).toContainEqual(stored);
     expect((await agency.get(`${path}/${neighbour.id}`)).body).toEqual(neighbour);
     for (const value of edgesOf(field)) expect((await make(agency, { [name]: value }))[name]).toEqual(value);
   });
