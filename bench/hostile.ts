@@ -162,11 +162,16 @@ async function measureBodies(scenario: Scenario): Promise<void> {
   }
 }
 
+/** The other one asks for so many pages of so many of the same products. */
+const [PAGES, PAGE] = [10, 20];
+
 /** A first page of the largest products that there can be, for clients that do not read it. */
 async function measureReaders(scenario: Scenario): Promise<void> {
   const { port, pid, bad } = scenario;
-  const request = Buffer.from(post('/v1/catalog/products', bad, largeProduct));
-  for (let product = 0; product < 100; product += 1) await sent(port, request);
+  const { good } = scenario;
+  const large = (key: string) => Buffer.from(post('/v1/catalog/products', key, largeProduct));
+  for (let product = 0; product < 100; product += 1) await sent(port, large(bad));
+  for (let product = 0; product < PAGE; product += 1) await sent(port, large(good));
   const { other, told } = await otherOne(scenario);
   const most = watchMemory(pid);
   const readers = Array.from({ length: SLOW_READERS }, () =>
@@ -174,7 +179,15 @@ async function measureReaders(scenario: Scenario): Promise<void> {
   );
   const counts = tally(await Promise.all(readers.map(({ status }) => status)));
   const { p50 } = await other();
-  told(`${SLOW_READERS} clients that do not read`, p50, most(), counts);
+  const page = Buffer.from(get(`/v1/catalog/products?limit=${PAGE}`, good));
+  const pages: string[] = [];
+  for (let asked = 0; asked < PAGES; asked += 1) pages.push(await sent(port, page));
+  told(
+    `${SLOW_READERS} clients that do not read`,
+    p50,
+    most(),
+    `${counts}; pages of the other one: ${tally(pages)}`,
+  );
   for (const { socket } of readers) socket.destroy();
 }
 
