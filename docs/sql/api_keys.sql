@@ -56,7 +56,7 @@ from
 insert into
   api_keys (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
 values
-  ($organizationId, $id, $name, decode($hash, 'hex'), $start, $last4, $access, $requestsPerMinute, $expiresAt::timestamptz);
+  ($organizationId, $id, $name, decode($hash, 'hex'), $start, $last4, $access, $requestsPerMinute, $expiresAt);
 
 -- api_keys.list
 -- $1 organizationId, $2 limit
@@ -142,7 +142,7 @@ for update;
 -- api_keys.notify
 -- $1 hash
 select
-  pg_notify ('api_keys_changed', $hash)::text as told;
+  pg_notify ('api_keys_changed', $hash);
 
 -- api_keys.replace
 -- $1 overlapSeconds, $2 replacedBy, $3 organizationId, $4 id

@@ -177,7 +177,7 @@ for update;
 -- conversations.lock_chains
 -- $1 organizationId
 select
-  pg_advisory_xact_lock(hashtextextended (concat('conversation chains ', $organizationId::text), 0))::text as locked;
+  pg_advisory_xact_lock(hashtextextended (concat('conversation chains ', $organizationId::text), 0));
 
 -- conversations.lock_channel
 -- $1 organizationId, $2 id

@@ -34,7 +34,7 @@ where
 insert into
   idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
 values
-  ($organizationId::uuid, $fingerprint::bytea, $bodyHash::bytea, $status::smallint, $headers::jsonb, $body::bytea)
+  ($organizationId, $fingerprint, $bodyHash, $status, $headers, $body)
 on conflict (organization_id, fingerprint) do update
 set
   body_hash = excluded.body_hash,

@@ -5,7 +5,7 @@
 insert into
   live_counts (organization_id, resource, slot, live)
 values
-  ($organizationId::uuid, $resource, pg_backend_pid() % 16, $amount::bigint)
+  ($organizationId, $resource, pg_backend_pid() % 16, $amount)
 on conflict (organization_id, resource, slot) do update
 set
   live = live_counts.live + excluded.live;
@@ -161,7 +161,7 @@ with
     insert into
       live_counts (organization_id, resource, slot, live)
     select
-      $organizationId::uuid,
+      $organizationId,
       resource,
       0,
       rows - counted

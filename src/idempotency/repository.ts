@@ -50,8 +50,7 @@ const keepStatement = prepared(
   'idempotency_keys.keep',
   ($: Params<Key & Omit<KeptAnswer, 'headers'> & { headers: string }>) => sql<{ kept: boolean }>`
     insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body)
-    values (${$.organizationId}::uuid, ${$.fingerprint}::bytea, ${$.bodyHash}::bytea, ${$.status}::smallint,
-      ${$.headers}::jsonb, ${$.body}::bytea)
+    values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body})
     on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash,
       status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at
     where ${idempotencyKeys.createdAt} at time zone 'UTC' <= excluded.created_at at time zone 'UTC' - interval '${sql.raw(String(KEPT_HOURS))} hours'

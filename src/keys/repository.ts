@@ -105,7 +105,7 @@ const issueStatement = prepared(
   ($: Params<IssueValues>) => sql`
     insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
     values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
-      ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt}::timestamptz)`,
+      ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt})`,
 );
 
 const issuedStatement = getRecord(keyView);
@@ -169,8 +169,7 @@ async function lockKey({ db, organizationId }: OrganizationScope, id: string) {
 /** Instances of the release before remember a key for a minute, unless they hear this. It goes with the next release. */
 const notifyStatement = prepared(
   'api_keys.notify',
-  ($: Params<{ hash: string }>) =>
-    sql<{ told: string }>`select pg_notify('api_keys_changed', ${$.hash})::text as told`,
+  ($: Params<{ hash: string }>) => sql`select pg_notify('api_keys_changed', ${$.hash})`,
 );
 
 const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>

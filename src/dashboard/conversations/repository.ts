@@ -40,8 +40,8 @@ const getConversation = defineGet(threadView);
  */
 const lockChainsStatement = prepared(
   'conversations.lock_chains',
-  ($: Params<{ organizationId: string }>) => sql<{ locked: string }>`
-    select pg_advisory_xact_lock(hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0))::text as locked`,
+  ($: Params<{ organizationId: string }>) => sql`
+    select pg_advisory_xact_lock(hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0))`,
 );
 
 const lockThread = defineLockedGet(threadView, getConversation);

@@ -49,7 +49,7 @@ const mendStatement = prepared(
   (_: Params<{ organizationId: string }>) => sql<Drift>`with ${drift},
     mended as (
       insert into ${liveCounts} (${key}, ${live})
-      select ${organizationParam}::uuid, resource, 0, rows - counted from drift
+      select ${organizationParam}, resource, 0, rows - counted from drift
       on conflict (${key}) do update set ${live} = ${liveCounts.live} + excluded.${live})
     ${answer}`,
 );

@@ -28,7 +28,7 @@ const live = unqualified(liveCounts.live);
 const addStatement = prepared(
   'live_counts.add',
   ($: Params<{ organizationId: string; resource: string; amount: number }>) => sql`
-    insert into ${liveCounts} (${key}, ${live}) values (${$.organizationId}::uuid, ${$.resource}, ${slot}, ${$.amount}::bigint)
+    insert into ${liveCounts} (${key}, ${live}) values (${$.organizationId}, ${$.resource}, ${slot}, ${$.amount})
     on conflict (${key}) do update set ${live} = ${liveCounts.live} + excluded.${live}`,
 );
 
