@@ -25,10 +25,13 @@ import { type Json, parseJson } from '../src/db/sql/json.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { keepCopies } from '../src/jobs/keep-copies.ts';
 import { loadDataSet, organizationId, TERMS } from './dataset.ts';
+import { cpuSecondsOfTree, parentOf } from './machine.ts';
+import { median } from './statistics.ts';
 
 /**
- * What the functions of the service do in a second on a Citus cluster, in proportion to one plain PostgreSQL: the same data
- * in both, side by side in one run.
+ * What the functions of the service do in a second on a Citus cluster, and what processor time all its nodes take for it, in
+ * proportion to one plain PostgreSQL: the same data in both, side by side in one run. The cluster is asked in two ways:
+ * through its coordinator, as the service does, and on the worker that has the organization.
  */
 
 const USAGE = `npm run bench:cluster -- --plain URL --cluster URL [options]
@@ -44,7 +47,14 @@ const SIZE = { customers: 8_000, products: 2_000, opportunities: 2_000, conversa
 /** Records of each organization that are read and changed. */
 const IDS = 500;
 
-type Side = { scope: OrganizationScope; customers: string[]; products: string[] };
+/** An organization, and where it is asked. */
+type Agency = { scope: OrganizationScope; customers: string[]; products: string[] };
+
+type Side = {
+  agencies: Agency[];
+  /** Process ids of PostgreSQL, one for each node. */
+  servers: number[];
+};
 
 async function load(url: string, isCluster: boolean): Promise<void> {
   await migrateDatabase(url);
@@ -64,7 +74,35 @@ async function load(url: string, isCluster: boolean): Promise<void> {
   await client.end();
 }
 
-async function sidesOf(db: Database, url: string): Promise<Side[]> {
+/** The process id of the PostgreSQL that is on this machine. */
+async function serverOf(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const server = parentOf(rows[0]?.pid ?? 0);
+  await client.end();
+  return server;
+}
+
+/** The address of the node that has each organization, and the addresses of all nodes. */
+async function nodesOf(url: string): Promise<{ all: string[]; of: Map<string, string> }> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  type Node = { host: string; port: number };
+  const addressOf = ({ host, port }: Node): string =>
+    Object.assign(new URL(url), { hostname: host, port: String(port) }).href;
+  const { rows: nodes } = await client.query<Node>(
+    'select nodename as host, nodeport as port from pg_dist_node where isactive',
+  );
+  const { rows: places } = await client.query<Node & { id: string }>(
+    `select id, nodename as host, nodeport as port from organizations join pg_dist_placement
+      on shardid = get_shard_id_for_distribution_column('customers', id) join pg_dist_node using (groupid)`,
+  );
+  await client.end();
+  return { all: nodes.map(addressOf), of: new Map(places.map((place) => [place.id, addressOf(place)])) };
+}
+
+async function agenciesOf(url: string, dbOf: (organizationId: string) => Database): Promise<Agency[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const idsOf = async (table: string, id: string): Promise<string[]> => {
@@ -74,18 +112,16 @@ async function sidesOf(db: Database, url: string): Promise<Side[]> {
     );
     return rows.map((row) => row.id);
   };
-  const sides: Side[] = [];
+  const agencies: Agency[] = [];
   for (const number of ORGANIZATIONS) {
     const id = organizationId(number);
     const [customers, products] = [await idsOf('customers', id), await idsOf('products', id)];
-    sides.push({ scope: scopeTo(db, id), customers, products });
+    agencies.push({ scope: scopeTo(dbOf(id), id), customers, products });
   }
   await client.end();
-  return sides;
+  return agencies;
 }
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 const one = <Item>(items: readonly Item[]): Item => items[Math.floor(Math.random() * items.length)] as Item;
 const page = { limit: 25, offset: 0 };
 const idOf = async (made: Promise<Json<{ id: string }>>): Promise<string> => parseJson(await made).id;
@@ -112,7 +148,7 @@ const newProduct = (scope: OrganizationScope) =>
     }),
   );
 
-const OPERATIONS: Record<string, (side: Side) => Promise<unknown>> = {
+const OPERATIONS: Record<string, (agency: Agency) => Promise<unknown>> = {
   'get customer': ({ scope, customers }) => getCustomer(scope, one(customers)),
   'get product': ({ scope, products }) => getCatalogProduct(scope, one(products)),
   'list 25 customers': ({ scope }) => listCustomers(scope, page),
@@ -127,20 +163,35 @@ const OPERATIONS: Record<string, (side: Side) => Promise<unknown>> = {
     archiveCatalogProduct(scope, await idOf(newProduct(scope))),
 };
 
-/** How often a second so many clients do it. */
-async function rateOf(work: () => Promise<unknown>, clients: number, seconds: number): Promise<number> {
+/** Of one piece of work: how many a second, and microseconds of processor time of all nodes. */
+type Measured = { rate: number; micros: number };
+
+/** What so many clients reach who do it one after the other. */
+async function measure(
+  { agencies, servers }: Side,
+  work: (agency: Agency) => Promise<unknown>,
+  clients: number,
+  seconds: number,
+): Promise<Measured> {
+  const used = () => servers.reduce((total, pid) => total + (cpuSecondsOfTree(pid) ?? Number.NaN), 0);
+  const before = used();
   const start = performance.now();
   const end = start + seconds * 1_000;
   let count = 0;
   const client = async (): Promise<void> => {
     while (performance.now() < end) {
-      await work();
+      await work(one(agencies));
       count += 1;
     }
   };
   await Promise.all(Array.from({ length: clients }, client));
-  return (count / (performance.now() - start)) * 1_000;
+  const rate = (count / (performance.now() - start)) * 1_000;
+  return { rate, micros: ((used() - before) * 1e6) / count };
 }
+
+const HEAD = `| operation | clients | plain, per second | coordinator / plain | worker / plain | plain, µs of PostgreSQL | plain / coordinator | plain / worker |
+|---|---|---|---|---|---|---|---|
+`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -164,32 +215,50 @@ async function main(): Promise<void> {
     number,
     number,
   ];
-  const urls = [plain, cluster];
-  for (const url of urls) await load(url, url === cluster);
-  const databases = urls.map((url) =>
-    openDatabase({ url, poolSize: connections, maxWaiting: 500, statementTimeout: 10_000 }),
-  );
-  const sides = await Promise.all(databases.map((db, index) => sidesOf(db, urls[index] ?? '')));
-  process.stdout.write('| operation | clients | plain, per second | cluster / plain |\n|---|---|---|---|\n');
+  for (const url of [plain, cluster]) await load(url, url === cluster);
+  const open = (url: string) =>
+    openDatabase({ url, poolSize: connections, maxWaiting: 500, statementTimeout: 10_000 });
+  const nodes = await nodesOf(cluster);
+  const servers = await Promise.all(nodes.all.map(serverOf));
+  const atNodes = new Map(nodes.all.map((url) => [url, open(url)]));
+  const [plainDb, clusterDb] = [open(plain), open(cluster)];
+  const sides: Side[] = [
+    { agencies: await agenciesOf(plain, () => plainDb), servers: [await serverOf(plain)] },
+    { agencies: await agenciesOf(cluster, () => clusterDb), servers },
+    {
+      agencies: await agenciesOf(cluster, (id) => atNodes.get(nodes.of.get(id) ?? '') ?? clusterDb),
+      servers,
+    },
+  ];
+  process.stdout.write(HEAD);
   for (const [name, operation] of Object.entries(OPERATIONS)) {
     if (!name.includes(values.only)) continue;
     for (const clients of [1, connections]) {
-      const measure = (side: Side[], length: number) => rateOf(() => operation(one(side)), clients, length);
-      const rates: [number, number][] = [];
-      for (const side of sides) await measure(side, seconds / 2);
-      for (let round = 0; round < rounds; round += 1) {
-        const pair: [number, number] = [0, 0];
-        for (const index of round % 2 ? [1, 0] : [0, 1])
-          pair[index] = await measure(sides[index] ?? [], seconds);
-        rates.push(pair);
-      }
-      const ratio = median(rates.map(([onPlain, onCluster]) => onCluster / onPlain));
-      process.stdout.write(
-        `| ${name} | ${clients} | ${Math.round(median(rates.map(([onPlain]) => onPlain)))} | ${ratio.toFixed(2)} |\n`,
-      );
+      const results = sides.map((): Measured[] => []);
+      for (let round = 0; round <= rounds; round += 1)
+        for (const turn of sides.keys()) {
+          const index = (turn + round) % sides.length;
+          const result = await measure(sides[index] as Side, operation, clients, seconds);
+          // The first round warms up.
+          if (round > 0) results[index]?.push(result);
+        }
+      const [rates, micros] = (['rate', 'micros'] as const).map((figure) =>
+        results.map((measured) => median(measured.map((result) => result[figure]))),
+      ) as [number[], number[]];
+      const [rate = 0, ...otherRates] = rates;
+      const [time = 0, ...otherTimes] = micros;
+      const cells = [
+        name,
+        clients,
+        Math.round(rate),
+        ...otherRates.map((other) => (other / rate).toFixed(2)),
+        Math.round(time),
+        ...otherTimes.map((other) => (time / other).toFixed(2)),
+      ];
+      process.stdout.write(`| ${cells.join(' | ')} |\n`);
     }
   }
-  for (const db of databases) await db.close();
+  for (const db of [plainDb, clusterDb, ...atNodes.values()]) await db.close();
 }
 
 await main();
