@@ -105,7 +105,7 @@ async function tolerating(operation: () => Promise<unknown>): Promise<boolean> {
 }
 
 const LANES = 16;
-const OPERATIONS_PER_LANE = 100;
+const OPERATIONS_PER_LANE = 125;
 
 /** Runs random operations on two agencies at once. */
 async function churn(agencies: readonly Agency[], seed: number): Promise<number> {
@@ -172,12 +172,15 @@ describe('totals without a count', () => {
       running.over = true;
     });
     await watching;
-    expect(done).toBeGreaterThan(800);
-    for (const agency of agencies) {
-      const counted = await rows(agency);
-      expect(await totals(agency)).toEqual(counted);
-      for (const resource of KINDS) expect(counted[resource], resource).toBeGreaterThan(3);
-    }
+    expect(done).toBeGreaterThan(1_000);
+    const counted = await Promise.all(agencies.map(rows));
+    expect(await Promise.all(agencies.map(totals))).toEqual(counted);
+    // How many are left depends on who came first. Lists of nothing would prove nothing.
+    for (const resource of KINDS)
+      expect(
+        counted.some((of) => Number(of[resource]) > 0),
+        resource,
+      ).toBe(true);
   });
 });
 

@@ -141,8 +141,7 @@ describe('a flood of one organization', () => {
     async (_where, read, invalid) => {
       const [flooding, other] = [await service.agency(), await service.agency()];
       const id = await customerOf(flooding);
-      // The two reads that wait for the lock must outlive all that is looked at here, however slow the machine is.
-      const { ask, send } = await instance({ statementTimeout: 120_000 });
+      const { ask, send } = await instance();
       const codeFor = async (asked: Asked) => codeOf((await ask(flooding, asked)).body);
       const letGo = await lockTeam();
       const reads: Promise<string | undefined>[] = [];

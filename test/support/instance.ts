@@ -15,7 +15,7 @@ export function ownPool(service: Service, options: Partial<DatabaseOptions> = {}
     poolSize: 4,
     maxWaiting: 500,
     // So long that only what never ends is too slow.
-    statementTimeout: 60_000,
+    statementTimeout: 240_000,
     ...options,
   });
   onTestFinished(db.close);

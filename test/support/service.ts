@@ -92,7 +92,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     poolSize: 10,
     maxWaiting: 500,
     // So long that only what never ends is too slow.
-    statementTimeout: 60_000,
+    statementTimeout: 240_000,
   });
   const keys = openKeyCache({
     db,

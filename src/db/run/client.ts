@@ -30,7 +30,7 @@ export type DatabaseOptions = PoolOptions & {
 
 /** More than keys and jobs use at once: none of them waits for another. */
 const OWN_CONNECTIONS = 4;
-/** Of the service itself, which may have much to do in one. */
+/** Of the service itself, which may have much to do in one. Where one statement may take longer, a transaction may too. */
 const OWN_TRANSACTION_MS = 60_000;
 
 const BEGIN = { name: 'begin', text: 'begin' };
@@ -158,7 +158,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   return {
-    ...verbs(own, (_flow, work) => work(), OWN_TRANSACTION_MS, 'service'),
+    ...verbs(own, (_flow, work) => work(), Math.max(OWN_TRANSACTION_MS, statementTimeout), 'service'),
     for: (organizationId, caller) => verbs(shared, scheduler.run, statementTimeout, organizationId, caller),
     refusal: (organizationId, kind) => scheduler.refusal(`${organizationId} ${kind}`),
     stats: () => ({ ...shared.stats(), ...scheduler.stats() }),
