@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, opendir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -63,6 +63,8 @@ export const diskStorage = (root: string): FileStorage => ({
         await mkdir(dirname(path), { recursive: true });
         await pipeline(content, createWriteStream(partial, { flush: true, mode: 0o600 }));
         await rename(partial, path);
+        // The names too are on the disk before anybody is told of the file.
+        for (const folder of [dirname(path), root]) await syncFolder(folder);
       } catch (error) {
         content.destroy();
         await rm(partial, { force: true }).catch(() => undefined);
@@ -83,6 +85,11 @@ export const diskStorage = (root: string): FileStorage => ({
     }
   },
 });
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  await folder.sync().finally(() => folder.close());
+}
 
 /** For reading: files and folders may be removed in the meantime. */
 function unlessMissing(error: NodeJS.ErrnoException): undefined {
