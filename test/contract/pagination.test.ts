@@ -26,6 +26,7 @@ async function walk(agency: Agency, path: string, limit: number, filter = ''): P
 describe.each(Object.entries(LISTS))('%s', (name, list) => {
   const path = pathOf(name);
   const table = getTableName(list.resource.table);
+  const { readRow } = list.resource;
   const [orderedBy, direction] = list.order;
   /** Every second record has the one value of the filter. */
   let filter: Awaited<ReturnType<typeof filterValues>>[number] | undefined;
@@ -39,13 +40,14 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
       const { id } = await make(agency, index);
       if (orderedBy === 'last_message_at' && index % 3 > 0) await message(agency, id);
     }
-    // Few moments for many rows: the order must come from the ids as well.
-    await service.query(
-      `update ${table} set ${orderedBy} = 
+    // Few moments for many rows: the order must come from the ids as well. A read row follows no SQL but the service's.
+    for (const each of [table, ...(readRow ? [getTableName(readRow)] : [])])
+      await service.query(
+        `update ${each} set ${orderedBy} =
           (date_trunc('day', ${orderedBy} at time zone 'UTC') + ascii(right(id::text, 1)) % 3 * interval '1 hour') at time zone 'UTC'
         where organization_id = $1`,
-      [agency.id],
-    );
+        [agency.id],
+      );
     await list.make(await service.agency());
   });
 
