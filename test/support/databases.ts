@@ -105,19 +105,21 @@ export type TestDatabase = {
   drop: () => Promise<void>;
 };
 
-/** Citus can have begun to commit on a node for a client that was ended, and has processes of its own that come back. */
+/** Citus has processes of its own in a database, which come back, and can have begun to commit for a client that was ended. */
 async function dropDatabase(node: string, name: string): Promise<void> {
-  const begun = 'select gid from pg_prepared_xacts where database = current_database()';
   for (let attempt = 1; ; attempt += 1) {
     try {
       await administer(node, (client) => client.query(`drop database if exists ${name} with (force)`));
       return;
     } catch (error) {
       if (inject('workerUrls').length === 0 || attempt === 20) throw error;
-      await administer(withDatabase(node, name), async (client) => {
-        const { rows } = await client.query<{ gid: string }>(begun);
-        for (const { gid } of rows) await client.query(`rollback prepared '${gid}'`);
-      });
+      const begun = 'select gid from pg_prepared_xacts where database = $1';
+      const { rows } = await administer(node, (client) => client.query<{ gid: string }>(begun, [name]));
+      // Only then: each connection to the database starts a process of Citus there.
+      if (rows.length > 0)
+        await administer(withDatabase(node, name), async (client) => {
+          for (const { gid } of rows) await client.query(`rollback prepared '${gid}'`);
+        });
     }
   }
 }
@@ -126,12 +128,19 @@ async function dropDatabase(node: string, name: string): Promise<void> {
 export async function createTestDatabase(serverUrl: string, template = TEMPLATE): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const nodes = [serverUrl, ...inject('workerUrls')];
-  // Citus keeps a process of its own in the template, which is in the way.
+  // A process of Citus in the template is in the way.
   const endAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${template.split(' ')[0]}'`;
   for (const node of nodes)
     await administer(node, async (client) => {
-      if (nodes.length > 1) await client.query(endAll);
-      await client.query(`create database ${name} template ${template}`);
+      for (let attempt = 1; ; attempt += 1) {
+        if (nodes.length > 1) await client.query(endAll);
+        try {
+          await client.query(`create database ${name} template ${template}`);
+          break;
+        } catch (error) {
+          if (nodes.length === 1 || attempt === 20) throw error;
+        }
+      }
     });
   const ownerUrl = withDatabase(serverUrl, name);
   return {
