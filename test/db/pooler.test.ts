@@ -39,6 +39,6 @@ test('statements that were sent behind one that failed are prepared the next tim
 
 test('PostgreSQL ends what takes too long by itself, should the service be gone, and gives a request one process', async () => {
   expect(await service.db.read(SETTINGS, {})).toEqual([
-    { statement: '1min', lock: '1min', idle: '30s', workers: '0' },
+    { statement: '4min', lock: '4min', idle: '30s', workers: '0' },
   ]);
 });
