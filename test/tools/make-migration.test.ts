@@ -152,9 +152,7 @@ const NICKNAME = [
 describe('npm run migration', () => {
   test('makes two files where a generated column is made anew and loses its index, and nothing is left to make', async () => {
     const KEY = "primary('customers_pkey'";
-    const older = copyOfTheCode([
-      [TABLES, KEY, `index('customers_search_idx').on(table.search), ${KEY}`],
-    ]);
+    const older = copyOfTheCode([[TABLES, KEY, `index('customers_search_idx').on(table.search), ${KEY}`]]);
     await run(older, '--name', 'search', ...WHY);
     const nickname = readFileSync(join(older, TABLES), 'utf8')
       .replace(NICKNAME[1], NICKNAME[2])
