@@ -12,21 +12,29 @@ const REFUSE_EVERY_MS = 80;
 /** Refusals of one turn: a millisecond. */
 const REFUSED_TOGETHER = 32;
 
+/** Makes the function that refuses after a wait, a few at a time. */
+export function createRefusals(): (refuse: () => void) => void {
+  const waiting: (() => void)[] = [];
+
+  function next(): void {
+    for (const refuse of waiting.splice(0, REFUSED_TOGETHER)) refuse();
+    if (waiting.length > 0) setImmediate(next);
+  }
+
+  return (refuse) => {
+    if (waiting.push(refuse) === 1) setTimeout(next, REFUSE_EVERY_MS).unref();
+  };
+}
+
 /**
  * Refuses (503) a request that the database would refuse at once, before its body is read: a refusal must cost less than
  * an answer. Needs an authenticated request.
  */
 export function refuseFloods(app: FastifyInstance, db: Database, reads = isRead): void {
-  const refused: (() => void)[] = [];
-
-  function refuse(): void {
-    for (const answer of refused.splice(0, REFUSED_TOGETHER)) answer();
-    if (refused.length > 0) setImmediate(refuse);
-  }
-
+  const refuseLate = createRefusals();
   app.addHook('onRequest', (request, _reply, done) => {
     const refusal = db.refusal(request.scope.organizationId, reads(request) ? 'reads' : 'writes');
-    if (!refusal) return done();
-    if (refused.push(() => done(refusal)) === 1) setTimeout(refuse, REFUSE_EVERY_MS).unref();
+    if (refusal) refuseLate(() => done(refusal));
+    else done();
   });
 }
