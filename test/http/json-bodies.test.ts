@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CatalogProductCreate } from '../../src/catalog/schema.ts';
 import { excessOf } from '../../src/http/load/json-bodies.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { createHttpServer } from '../../src/http/server.ts';
 import { validatorCompiler } from '../../src/http/validation.ts';
 import { useService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';
@@ -62,6 +65,31 @@ test('a list beyond its maximum is refused without a look at its entries', () =>
   const { error } = validate({ title: 'x', variants }) as unknown as { error: { issues: unknown[] } };
   expect(error.issues).toMatchObject([{ path: ['variants'], message: 'must have at most 100 entries' }]);
   expect(looks).toBe(0);
+});
+
+test('a large body without room is refused after a wait, and not at once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const app = createHttpServer({ logger: createLogger('silent') });
+  onTestFinished(() => app.close());
+  app.post('/', () => '{}');
+  let answered = 0;
+  // It says that it is of a megabyte, and sends nothing of it.
+  const begin = async (): Promise<number> => {
+    const headers = { 'content-type': 'application/json', 'content-length': String(1024 * 1024) };
+    const payload = new Readable({ read: () => undefined });
+    const { statusCode } = await app.inject({ method: 'POST', url: '/', headers, payload });
+    answered += 1;
+    return statusCode;
+  };
+  await app.ready();
+  // Callers without a key have room for sixteen of them.
+  for (let begun = 0; begun < 16; begun += 1) begin();
+  const refused = begin();
+  while (answered === 0 && vi.getTimerCount() === 0) await new Promise((done) => setImmediate(done));
+  expect(answered).toBe(0);
+  vi.runOnlyPendingTimers();
+  expect(await refused).toBe(503);
 });
 
 describe('the service', () => {
