@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createCustomer, updateCustomer } from '../src/customers/repository.ts';
-import { CustomerCreate } from '../src/customers/schema.ts';
 import { type Database, openDatabase } from '../src/db/run/client.ts';
 import type { Queries } from '../src/db/run/queries.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/run/scope.ts';
@@ -15,6 +14,7 @@ import { createLogger } from '../src/http/logging.ts';
 import { keepCopies } from '../src/jobs/keep-copies.ts';
 import { LARGE, loadDataSet, organizationId, recordId, SCALES } from './dataset.ts';
 import { median } from './statistics.ts';
+import { newCustomer } from './workloads.ts';
 
 /**
  * What each promise of a write costs PostgreSQL: `npm run bench:steps`. One connection sends the steps of a write, all of
@@ -45,21 +45,7 @@ class NothingLeftOut extends Error {}
 let written = 0;
 
 const WRITTEN: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
-  'create customer, two contacts': (scope) => {
-    const number = String(written).padStart(9, '0');
-    const body = {
-      firstName: 'Ana',
-      lastName: 'Peña',
-      city: 'Ciudad de México',
-      summary: 'Viaja con su familia y le interesa Cartagena en enero.',
-      tags: ['luna de miel'],
-      contacts: [
-        { identifierType: 'telefono', identifierValue: `+573${number}` },
-        { identifierType: 'email', identifierValue: `ana.pena.${number}@example.org` },
-      ],
-    };
-    return createCustomer(scope, CustomerCreate.parse(body));
-  },
+  'create customer, two contacts': (scope) => createCustomer(scope, newCustomer()),
   'patch customer, city': (scope) =>
     updateCustomer(scope, recordId('customer', LARGE, 1 + (written % RECORDS)), { city: `Lima ${written}` }),
   'patch customer, summary': (scope) =>

@@ -182,7 +182,7 @@ const THREADS = 100;
 /** Distinct over the whole run: no contact is written twice, every patch changes something. */
 let written = 0;
 
-function newCustomer(): CustomerCreate {
+export function newCustomer(): CustomerCreate {
   written += 1;
   const number = String(written).padStart(9, '0');
   return CustomerCreate.parse({

@@ -6,7 +6,7 @@ export const MAX_PRODUCT_TEXT = 256 * 1024;
 type Path = (string | number)[];
 type Field = { path: Path; bytes: number };
 
-/** What the service writes itself: a product may grow by a PATCH to what it could be created with. */
+/** Fields that the service writes. They do not count: a PATCH may bring a product to as much text as a create may have. */
 const OWN = ['id', 'createdAt', 'updatedAt'];
 
 /** Every field that holds text or a list of texts, inside of lists of objects too. */
