@@ -355,7 +355,11 @@ test('a table that is filled in batches is not read whole for each of them', asy
     `update pg_class set reltuples = 1000000 where oid in ('customers'::regclass, 'customer_bodies'::regclass)`,
   ])
     await rows(url, statement);
-  await migrateDatabase(url);
+  // Those that read the table once more for another reason come after it.
+  await migrateDatabase(
+    url,
+    readMigrations().filter(({ tag }) => tag < '0016'),
+  );
   const [read] = await rows<{ times: number }>(
     url,
     `select (pg_stat_get_tuples_returned('customer_bodies'::regclass)
