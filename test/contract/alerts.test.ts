@@ -92,8 +92,8 @@ describe('deploy/grafana-dashboard.json', () => {
   });
 
   test('has panels with titles and ids of their own, and stands where the documents say', () => {
-    for (const of of ['id', 'title'] as const)
-      expect(new Set(panels.map((panel) => panel[of])).size).toBe(panels.length);
+    for (const name of ['id', 'title'] as const)
+      expect(new Set(panels.map((panel) => panel[name])).size).toBe(panels.length);
     for (const path of ['deploy/alerts.yml', 'deploy/grafana-dashboard.json']) {
       expect(existsSync(new URL(path, root))).toBe(true);
       expect(read('docs/operating.md')).toContain(`(../${path})`);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
-import { parse } from 'papaparse';
+import papaparse from 'papaparse';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { csvLine, DELIMITERS, fromCell, toCell } from '../../crm/src/cells.ts';
 import { exportable } from '../../crm/src/export.ts';
@@ -83,7 +83,7 @@ const hasPython = spawnSync('python3', ['--version'], { env: PROGRAM }).status =
 /** The rows of a table as other programs read them: each by its name. */
 async function readByOthers(path: string, delimiter: string): Promise<Record<string, string[][]>> {
   const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '');
-  const { data } = parse<string[]>(text, { delimiter, skipEmptyLines: true });
+  const { data } = papaparse.parse<string[]>(text, { delimiter, skipEmptyLines: true });
   if (!hasPython) return { 'Papa Parse': data };
   const { stdout } = spawnSync('python3', ['-c', PYTHON, path, delimiter], {
     env: { ...PROGRAM, PYTHONIOENCODING: 'utf-8' },
