@@ -12,6 +12,8 @@ export default defineConfig({
       'test/contract/tenancy.test.ts',
       'test/db/scheduler.test.ts',
       'test/files/links.test.ts',
+      'test/keys/access.test.ts',
+      'test/keys/revocation.test.ts',
       'test/quotes.test.ts',
       'test/repeats/idempotency.test.ts',
     ],
