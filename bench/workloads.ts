@@ -9,8 +9,7 @@ import { CatalogProductCreate, type CatalogProductUpdate } from '../src/catalog/
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
 import { createCustomer, getCustomer, listCustomers, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate, type CustomerUpdate } from '../src/customers/schema.ts';
-import type { Queries } from '../src/db/run/queries.ts';
-import { type OrganizationScope, scopeTo } from '../src/db/run/scope.ts';
+import { type OrganizationScope, type Queries, scopeTo } from '../src/db/run/scope.ts';
 import { type Step, step } from '../src/db/sql/statement.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
 import { listQuotes } from '../src/quotes/repository.ts';

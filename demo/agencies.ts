@@ -13,8 +13,7 @@ import {
   type StoredFile,
 } from '../src/dashboard/quotes/repository.ts';
 import { putTeamMember } from '../src/dashboard/team-members/repository.ts';
-import type { Queries } from '../src/db/run/queries.ts';
-import { type OrganizationScope, scopeTo } from '../src/db/run/scope.ts';
+import { type OrganizationScope, type Queries, scopeTo } from '../src/db/run/scope.ts';
 import type { AttachmentDescription } from '../src/files/multipart.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import { createOrganization } from '../src/organizations/repository.ts';

@@ -6,8 +6,7 @@ import { contains, defineList, equals, newestFirst } from '../db/define/list.ts'
 import { addLive } from '../db/define/live-count.ts';
 import { defineEnd, definePatch, writeRecord } from '../db/define/patch.ts';
 import { organizationParam, type RecordKey } from '../db/define/view.ts';
-import type { Queries } from '../db/run/queries.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { liveProducts, products, productVariants } from '../db/schema/catalog.ts';
 import { builder, named } from '../db/sql/builder.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';

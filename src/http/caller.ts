@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Caller } from '../db/run/queries.ts';
+import type { Caller } from '../db/run/scope.ts';
 import { REFUSALS } from '../errors.ts';
 
 /** Fastify's own signal takes the end of a body for the end of its client. */

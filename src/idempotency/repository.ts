@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { LostRace } from '../db/run/faults.ts';
-import type { Queries } from '../db/run/queries.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { idempotencyKeys } from '../db/schema/index.ts';
 import { builder, named } from '../db/sql/builder.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';

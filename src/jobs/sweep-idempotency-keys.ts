@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Queries } from '../db/run/queries.ts';
+import type { Queries } from '../db/run/scope.ts';
 import { sweepKeys } from '../idempotency/repository.ts';
 
 export type SweepKeysOptions = {

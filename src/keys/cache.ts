@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { LruMap } from 'toad-cache';
-import type { Queries } from '../db/run/queries.ts';
+import type { Queries } from '../db/run/scope.ts';
 import { REFUSALS } from '../errors.ts';
 import { hashKey } from './api-key.ts';
 import { findKeys, type KnownKey, saveKeyUsage, usageName } from './repository.ts';

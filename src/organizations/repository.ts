@@ -1,8 +1,7 @@
 import { eq, getTableName, sql } from 'drizzle-orm';
 import type { Page } from '../db/define/list.ts';
 import type { Database } from '../db/run/client.ts';
-import type { Caller, Queries } from '../db/run/queries.ts';
-import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
+import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/run/scope.ts';
 import {
   channelMessages,
   conversations,

@@ -9,7 +9,7 @@ import {
   newestFirst,
   oldestFirst,
 } from '../../src/db/define/list.ts';
-import type { Queries } from '../../src/db/run/queries.ts';
+import type { Queries } from '../../src/db/run/scope.ts';
 import { activeMembers, customers, liveCustomers, teamMembers } from '../../src/db/schema/index.ts';
 import { fieldsOf } from '../../src/db/sql/field-columns.ts';
 import { type Statement, type Step, step } from '../../src/db/sql/statement.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Queries } from '../../src/db/run/queries.ts';
+import type { Queries } from '../../src/db/run/scope.ts';
 import { prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { useService } from '../support/service.ts';
 

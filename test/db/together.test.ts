@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/run/client.ts';
 import { refusalOf } from '../../src/db/run/faults.ts';
-import type { Caller, Queries } from '../../src/db/run/queries.ts';
+import type { Caller, Queries } from '../../src/db/run/scope.ts';
 import { type Params, prepared, step } from '../../src/db/sql/statement.ts';
 import { notFound, REFUSALS } from '../../src/errors.ts';
 import { useService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Queries } from '../../src/db/run/queries.ts';
+import type { Queries } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { hashKey, makeKey } from '../../src/keys/api-key.ts';

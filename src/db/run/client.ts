@@ -5,9 +5,9 @@ import { type Statement, type Step, step } from '../sql/statement.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
 import { refusalOf } from './faults.ts';
 import { openPool, type PoolOptions } from './pool.ts';
-import type { Answers, Caller, Queries, Scopes } from './queries.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
+import type { Answers, Caller, Queries, Scopes } from './scope.ts';
 import { shareTrips } from './shared-trips.ts';
 import { sendTogether } from './trip.ts';
 

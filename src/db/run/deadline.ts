@@ -1,6 +1,6 @@
 import { REFUSALS } from '../../errors.ts';
 import { DatabaseTimeout } from './faults.ts';
-import type { Caller } from './queries.ts';
+import type { Caller } from './scope.ts';
 
 /**
  * The time limit of a piece of work: waiting, connecting and running together. The line or the connection that has the work
