@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, inject, test } from 'vitest';
-import { productCopies, purgeCatalogProducts } from '../src/catalog/repository.ts';
-import { customerCopies } from '../src/customers/repository.ts';
+import { purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { restoreCatalogProduct, updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
 import { newId } from '../src/db/sql/ids.ts';
 import { createLogger } from '../src/http/logging.ts';
-import { compareCopies, keepCopies } from '../src/jobs/keep-copies.ts';
+import { compareCopies, customerCopies, keepCopies, productCopies } from '../src/jobs/keep-copies.ts';
 import { type Agency, useService } from './support/service.ts';
 
 /** Read rows and search rows, whatever wrote the records: no list, GET or search shows a record otherwise than it is. */

@@ -5,6 +5,7 @@ import { buildDashboardApp } from '../src/dashboard/app.ts';
 import { sqlDocuments } from './sql-documents.ts';
 // No application loads these statements.
 import '../src/db/copies/recount.ts';
+import '../src/jobs/keep-copies.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { openApiText, type Publisher } from '../src/http/openapi/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';

@@ -1,5 +1,4 @@
 import { sql } from 'drizzle-orm';
-import { defineCopies } from '../db/copies/copies.ts';
 import { defineArchive } from '../db/define/archive.ts';
 import { defineKeptGet, defineLockedGet } from '../db/define/get.ts';
 import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
@@ -8,12 +7,11 @@ import { defineEnd, definePatch, writeRecord } from '../db/define/patch.ts';
 import { organizationParam, type RecordKey } from '../db/define/view.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { liveProducts, products, productVariants } from '../db/schema/catalog.ts';
-import { builder, named } from '../db/sql/builder.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { newId } from '../db/sql/ids.ts';
 import { type Json, jsonArray } from '../db/sql/json.ts';
 import { placeholdersOf, rowValues } from '../db/sql/row.ts';
-import { type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
+import { builder, named, type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
 import {
   CatalogProduct,
   type CatalogProductCreate,
@@ -205,5 +203,3 @@ export async function purgeCatalogProducts(
   }
   return purged;
 }
-
-export const productCopies = defineCopies(productView);

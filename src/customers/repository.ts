@@ -1,5 +1,4 @@
 import { sql } from 'drizzle-orm';
-import { defineCopies } from '../db/copies/copies.ts';
 import { defineArchive } from '../db/define/archive.ts';
 import { defineKeptGet, defineLockedGet } from '../db/define/get.ts';
 import { contains, defineList, hasEntry, newestFirst } from '../db/define/list.ts';
@@ -8,12 +7,11 @@ import { defineEnd, definePatch, writeRecord } from '../db/define/patch.ts';
 import { missing, organizationParam, type RecordKey } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import { customerContacts, customers, liveCustomers } from '../db/schema/customers.ts';
-import { builder } from '../db/sql/builder.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { type Json, jsonArray } from '../db/sql/json.ts';
 import { placeholdersOf, rowValues } from '../db/sql/row.ts';
-import { type Params, prepared, step } from '../db/sql/statement.ts';
+import { builder, type Params, prepared, step } from '../db/sql/statement.ts';
 import {
   addSteps,
   claimingContacts,
@@ -36,7 +34,7 @@ export const customerName = sql<
   string | null
 >`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
 
-const customerView = {
+export const customerView = {
   ...liveCustomers,
   fields: fieldsOf(Customer, customers, {
     displayName: customerName,
@@ -128,5 +126,3 @@ export const archiveCustomer = defineArchive<ArchivedCustomer>(liveCustomers, {
   fields: { id: sql`gone.id`, archived: sql`true` },
   after: [releaseContactsStatement],
 });
-
-export const customerCopies = defineCopies(customerView);

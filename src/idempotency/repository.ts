@@ -2,8 +2,7 @@ import { sql } from 'drizzle-orm';
 import { LostRace } from '../db/run/faults.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { idempotencyKeys } from '../db/schema/index.ts';
-import { builder, named } from '../db/sql/builder.ts';
-import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
+import { builder, named, type Params, prepared, unprepared } from '../db/sql/statement.ts';
 
 /** The first answers of requests with an Idempotency-Key, written in the transaction of the request. */
 

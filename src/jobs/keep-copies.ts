@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { productCopies } from '../catalog/repository.ts';
-import { customerCopies } from '../customers/repository.ts';
-import type { Batch, Copies } from '../db/copies/copies.ts';
+import { productView } from '../catalog/repository.ts';
+import { customerView } from '../customers/repository.ts';
+import { type Batch, type Copies, defineCopies } from '../db/copies/copies.ts';
 import type { Database } from '../db/run/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { allOrganizations } from '../organizations/repository.ts';
@@ -19,6 +19,8 @@ export type CopiesOptions = {
 
 type Sweep = CopiesOptions & { find: 'stale' | 'wrong'; fix: boolean };
 
+export const productCopies = defineCopies(productView);
+export const customerCopies = defineCopies(customerView);
 const RESOURCES: readonly Copies[] = [productCopies, customerCopies];
 const FIRST = '00000000-0000-0000-0000-000000000000';
 

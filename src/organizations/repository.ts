@@ -19,11 +19,10 @@ import {
   teamMembers,
   whatsappMessages,
 } from '../db/schema/index.ts';
-import { builder, named } from '../db/sql/builder.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { type Json, jsonRows, parseJson } from '../db/sql/json.ts';
-import { type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
+import { builder, named, type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
 import { type ApiError, notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
 

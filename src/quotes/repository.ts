@@ -4,10 +4,9 @@ import { contains, defineList, equals, newestFirst } from '../db/define/list.ts'
 import { missing, type RecordKey, recordOf } from '../db/define/view.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { customers, liveQuotes, organizations, quoteAttachments, quotes } from '../db/schema/index.ts';
-import { builder, named } from '../db/sql/builder.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+import { builder, named, type Params, prepared } from '../db/sql/statement.ts';
 import type { LinkedFile } from '../files/links.ts';
 import { Quote, QuoteListQuery } from './schema.ts';
 

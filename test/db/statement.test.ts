@@ -1,8 +1,15 @@
 import { eq, sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { customers, products, quotes } from '../../src/db/schema/index.ts';
-import { builder, named } from '../../src/db/sql/builder.ts';
-import { allStatements, bind, type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
+import {
+  allStatements,
+  bind,
+  builder,
+  named,
+  type Params,
+  prepared,
+  unprepared,
+} from '../../src/db/sql/statement.ts';
 
 test('all places of one name are one parameter', () => {
   const statement = prepared(

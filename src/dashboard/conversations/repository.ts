@@ -8,11 +8,10 @@ import { type RecordKey, rowOf } from '../../db/define/view.ts';
 import { LostRace, violatedConstraint } from '../../db/run/faults.ts';
 import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
 import { conversations, liveCustomers, newestThreads, threads } from '../../db/schema/index.ts';
-import { builder, named } from '../../db/sql/builder.ts';
 import { columnsOf } from '../../db/sql/field-columns.ts';
 import type { Json } from '../../db/sql/json.ts';
 import { nextUpdatedAt } from '../../db/sql/row.ts';
-import { type Params, prepared } from '../../db/sql/statement.ts';
+import { builder, named, type Params, prepared } from '../../db/sql/statement.ts';
 import { type ApiError, validationFailed } from '../../errors.ts';
 import { ConversationPut } from './schema.ts';
 

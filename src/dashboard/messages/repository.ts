@@ -5,12 +5,11 @@ import type { Put } from '../../db/define/put.ts';
 import { missing, type RecordKey, rowOf, tableName } from '../../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
 import { channelMessages, conversations, threads, whatsappMessages } from '../../db/schema/index.ts';
-import { builder, named } from '../../db/sql/builder.ts';
 import { type Columns, columnsOf, fieldsOf } from '../../db/sql/field-columns.ts';
 import { isId } from '../../db/sql/ids.ts';
 import { type Json, jsonRows } from '../../db/sql/json.ts';
 import { columnList, columnsFrom, placeholdersOf, rowValues } from '../../db/sql/row.ts';
-import { type Params, prepared, step } from '../../db/sql/statement.ts';
+import { builder, named, type Params, prepared, step } from '../../db/sql/statement.ts';
 import { validationFailed } from '../../errors.ts';
 import { ConversationMessageImport, type ConversationMessagePut, type ImportedMessages } from './schema.ts';
 

@@ -13,11 +13,10 @@ import {
   quoteAttachments,
   quotes,
 } from '../../db/schema/index.ts';
-import { builder, named } from '../../db/sql/builder.ts';
 import { columnsOf } from '../../db/sql/field-columns.ts';
 import { isId, newId } from '../../db/sql/ids.ts';
 import { type Json, toJson } from '../../db/sql/json.ts';
-import { type Params, prepared } from '../../db/sql/statement.ts';
+import { builder, named, type Params, prepared } from '../../db/sql/statement.ts';
 import { notFound } from '../../errors.ts';
 import type { AttachmentDescription } from '../../files/multipart.ts';
 import type { FileStorage } from '../../files/storage.ts';

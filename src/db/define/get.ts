@@ -4,8 +4,7 @@ import type { Resource } from '../schema/resource.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, jsonRows } from '../sql/json.ts';
 import { type Params, prepared, type Statement } from '../sql/statement.ts';
-import { getBody, type KeptView } from './read-row.ts';
-import { defineRender } from './render.ts';
+import { defineRender, getBody, type KeptView } from './read-row.ts';
 import { missing, type RecordKey, recordOf, rowOf, tableName, type View } from './view.ts';
 
 /**

@@ -7,8 +7,7 @@ import { idOrNull } from '../sql/ids.ts';
 import { type Json, jsonRows } from '../sql/json.ts';
 import { nameOfParts, type Params, prepared, type Statement, step, unprepared } from '../sql/statement.ts';
 import { liveTotal } from './live-count.ts';
-import { renderingOf } from './read-row.ts';
-import { defineRender } from './render.ts';
+import { defineRender, renderingOf } from './read-row.ts';
 import { organizationParam, tableName, type View } from './view.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };

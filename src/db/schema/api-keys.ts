@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { bytea, createdAt, moment, organizationId } from './columns.ts';
-import { primary, toOrganization } from './constraints.ts';
+import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** A key is stored only as its SHA-256, with the first and last characters to recognise it by. */

@@ -18,7 +18,7 @@ import {
   SHORT_PENDING_LIST,
   updatedAt,
 } from './columns.ts';
-import { primary, toOrganization, toRecord } from './constraints.ts';
+import { primary, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 const noTexts = sql`'{}'::text[]`;

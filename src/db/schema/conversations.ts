@@ -1,8 +1,8 @@
 import { isNull, sql } from 'drizzle-orm';
 import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, folded, moment, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
-import { primary, toOrganization, toRecord } from './constraints.ts';
 import { customers } from './customers.ts';
+import { primary, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** The fields of a conversation that `query` searches. */

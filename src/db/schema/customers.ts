@@ -9,7 +9,7 @@ import {
   SHORT_PENDING_LIST,
   updatedAt,
 } from './columns.ts';
-import { primary, toOrganization, toRecord } from './constraints.ts';
+import { primary, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** First and last name as they are shown. A search for both together finds the customer. */

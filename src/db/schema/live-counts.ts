@@ -1,6 +1,6 @@
 import { bigint, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core';
 import { organizationId } from './columns.ts';
-import { toOrganization } from './constraints.ts';
+import { toOrganization } from './organizations.ts';
 
 /**
  * How many live records an organization has: the sum of the slots. So an unfiltered list never counts rows. Each

@@ -9,8 +9,8 @@ import {
   organizationId,
   updatedAt,
 } from './columns.ts';
-import { primary, toOrganization, toRecord } from './constraints.ts';
 import { customers } from './customers.ts';
+import { primary, toOrganization, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
 import type { Resource } from './resource.ts';
 import { teamMembers } from './team.ts';

@@ -1,4 +1,4 @@
-import { pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { type AnyPgColumn, foreignKey, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt } from './columns.ts';
 
 /** Travel agencies; every other record belongs to one. */
@@ -7,3 +7,20 @@ export const organizations = pgTable('organizations', {
   name: text().notNull(),
   createdAt: createdAt(),
 });
+
+/** The keys of tables whose rows belong to organizations. Each carries the organization, so that no row leads into another one. */
+
+type Owned = { organizationId: AnyPgColumn };
+type Rows = Owned & { id: AnyPgColumn };
+
+/** The primary key: an id is one within its organization. */
+export const primary = (name: string, { organizationId, id }: Rows) =>
+  primaryKey({ name, columns: [organizationId, id] });
+
+/** The key to the organization itself. */
+export const toOrganization = (name: string, { organizationId }: Owned) =>
+  foreignKey({ name, columns: [organizationId], foreignColumns: [organizations.id] });
+
+/** The key to a record of the same organization. */
+export const toRecord = (name: string, { organizationId }: Owned, column: AnyPgColumn, to: Rows) =>
+  foreignKey({ name, columns: [organizationId, column], foreignColumns: [to.organizationId, to.id] });

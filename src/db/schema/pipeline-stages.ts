@@ -1,7 +1,7 @@
 import { isNull } from 'drizzle-orm';
 import { integer, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
-import { primary, toOrganization } from './constraints.ts';
+import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** Columns of the sales pipeline. Agencies rename them; integrations rely on `key`, which stays. */

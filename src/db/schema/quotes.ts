@@ -9,9 +9,9 @@ import {
   organizationId,
   updatedAt,
 } from './columns.ts';
-import { primary, toOrganization, toRecord } from './constraints.ts';
 import { customers } from './customers.ts';
 import { opportunities } from './opportunities.ts';
+import { primary, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** The fields of a quote that `query` searches. */

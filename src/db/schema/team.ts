@@ -1,7 +1,7 @@
 import { isNull, sql } from 'drizzle-orm';
 import { boolean, index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
-import { primary, toOrganization } from './constraints.ts';
+import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 export const teamMembers = pgTable(

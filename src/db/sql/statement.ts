@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 import { is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { CasingCache } from 'drizzle-orm/casing';
-import { type PgColumn, PgDialect } from 'drizzle-orm/pg-core';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { type PgColumn, PgDialect, PgTimestamp } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
+import { isoTime } from './json.ts';
 
 /** SQL that is composed once, when its module is loaded. Each of its values has a named placeholder. */
 export type Statement<Row, Values> = {
@@ -165,3 +167,22 @@ export const columnName = (column: PgColumn): string => casing.getColumnCasing(c
 
 /** The column's name without the table, for column lists and SET. */
 export const unqualified = (column: PgColumn): SQL => sql`${sql.identifier(columnName(column))}`;
+
+/** Drizzle's query builder, for composing statements only: it has no connection. `Queries` runs them. */
+export const builder = drizzle.mock({ casing: 'snake_case' });
+
+/** Columns for `select` and `returning`. Each is named as in the result; a moment becomes ISO 8601 text. */
+export const named = <Source extends Record<string, PgColumn>>(
+  columns: Source,
+): { [Name in keyof Source]: SQL.Aliased<JsonOf<Source[Name]['_']['data']> | NullOf<Source[Name]>> } =>
+  Object.fromEntries(
+    Object.entries(columns).map(([name, column]) => [
+      name,
+      (is(column, PgTimestamp) ? isoTime(column) : sql`${column}`).as(name),
+    ]),
+  ) as never;
+
+/** A moment becomes text. */
+type JsonOf<Data> = Data extends Date ? string : Data;
+
+type NullOf<Column extends PgColumn> = Column['_']['notNull'] extends true ? never : null;
