@@ -83,15 +83,7 @@ async function start(config: Config): Promise<void> {
     ? await (await import('../demo/load.ts')).loadDemo({ db, storage, dataDir: config.DATA_DIR })
     : undefined;
   const metrics = createMetrics({ db, keys });
-  const jobs = startJobs({
-    db,
-    url: directUrl,
-    storage,
-    logger,
-    onPurged: metrics.purged,
-    onSwept: metrics.swept,
-    onKeysSwept: metrics.keysSwept,
-  });
+  const jobs = startJobs({ db, url: directUrl, storage, logger, onDone: metrics.jobDone });
   closing(jobs.stop);
 
   const app = await buildApp({

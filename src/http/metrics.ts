@@ -17,9 +17,8 @@ export type Metrics = {
     seconds: number;
     refused: RefusalReason | undefined;
   }) => void;
-  purged: (purged: { products: number; variants: number }) => void;
-  swept: (swept: { files: number }) => void;
-  keysSwept: (swept: { keys: number }) => void;
+  /** Adds the counts of one run of a job. */
+  jobDone: (counts: Record<string, number>) => void;
 };
 
 /** Anybody can ask for any path with any method. All such requests are one series. */
@@ -55,10 +54,12 @@ export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): M
     registers,
   });
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
-  const purgedProducts = counter('purged_products_total', 'Archived products that the purge removed.');
-  const purgedVariants = counter('purged_variants_total', 'Their variants.');
-  const sweptFiles = counter('swept_files_total', 'Files without an attachment that the sweep removed.');
-  const sweptKeys = counter('swept_idempotency_keys_total', 'Idempotency keys that the sweep removed.');
+  const removed: Record<string, Counter> = {
+    products: counter('purged_products_total', 'Archived products that the purge removed.'),
+    variants: counter('purged_variants_total', 'Their variants.'),
+    files: counter('swept_files_total', 'Files without an attachment that the sweep removed.'),
+    keys: counter('swept_idempotency_keys_total', 'Idempotency keys that the sweep removed.'),
+  };
 
   const read = (name: string, help: string, value: () => number) =>
     new Gauge({
@@ -104,12 +105,9 @@ export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): M
       if (status === 429) refusals.inc();
       if (refused) overload.inc({ reason: refused });
     },
-    purged({ products, variants }) {
-      purgedProducts.inc(products);
-      purgedVariants.inc(variants);
+    jobDone(counts) {
+      for (const [name, count] of Object.entries(counts)) removed[name]?.inc(count);
     },
-    swept: ({ files }) => sweptFiles.inc(files),
-    keysSwept: ({ keys }) => sweptKeys.inc(keys),
   };
 }
 

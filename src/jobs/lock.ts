@@ -1,14 +1,5 @@
 import pg from 'pg';
 
-/** Any numbers that nothing else locks in this database. */
-export const JOB_LOCKS = {
-  purge: 7_210_455_318,
-  sweepFiles: 7_210_455_319,
-  recount: 7_210_455_320,
-  sweepIdempotencyKeys: 7_210_455_321,
-  keepCopies: 7_210_455_322,
-} as const;
-
 /**
  * Runs the work, unless it runs already on this or another instance: then the result is undefined.
  * @param url a direct connection: a session lock means nothing behind a transaction pooler

@@ -1,24 +1,10 @@
-import type { FastifyBaseLogger } from 'fastify';
 import { purgeCatalogProducts } from '../catalog/repository.ts';
 import { retainedSince } from '../catalog/retention.ts';
-import type { Database } from '../db/run/client.ts';
-
-export type PurgeOptions = {
-  db: Database;
-  logger: FastifyBaseLogger;
-  /** Milliseconds since 1970. */
-  now: number;
-  /** Products removed by one statement. */
-  batchSize?: number;
-  /** Ends the run after its current batch. The next run goes on from there. */
-  signal?: AbortSignal;
-};
-
-export type Purged = { products: number; variants: number };
+import type { JobContext } from './context.ts';
 
 /** Removes the products that can no longer be restored, with their variants, and logs each. */
-export async function purgeProducts(options: PurgeOptions): Promise<Purged> {
-  const { db, logger, now, batchSize = 200, signal } = options;
+export async function purgeProducts(context: JobContext): Promise<{ products: number; variants: number }> {
+  const { db, logger, now = Date.now(), batchSize = 200, signal } = context;
   const purged = { products: 0, variants: 0 };
   let more = true;
   while (more && !signal?.aborted) {

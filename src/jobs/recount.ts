@@ -1,22 +1,19 @@
-import type { FastifyBaseLogger } from 'fastify';
 import { findDrift, mendDrift } from '../db/copies/recount.ts';
-import type { Database } from '../db/run/client.ts';
 import { scopeTo } from '../db/run/scope.ts';
 import { allOrganizations } from '../organizations/repository.ts';
+import type { JobContext } from './context.ts';
 
-export type RecountOptions = {
-  db: Database;
-  logger: FastifyBaseLogger;
-  /** Mends the counts too. Only under the job's lock. */
-  fix: boolean;
-  /** Ends the run after its current organization. */
-  signal?: AbortSignal;
-};
+/** Held by those who mend counts: two at once would both add the difference. */
+export const RECOUNT_LOCK = 7_210_455_320;
 
-export type Recounted = { organizations: number; drifts: number };
-
-/** Compares every live count with its rows, one organization after another, and logs each that is wrong. */
-export async function recountLive({ db, logger, fix, signal }: RecountOptions): Promise<Recounted> {
+/**
+ * Compares every live count with its rows, one organization after another, and logs each that is wrong.
+ * @param context with `fix`, which needs the lock, it mends the counts too
+ */
+export async function recountLive(
+  context: JobContext & { fix: boolean },
+): Promise<{ organizations: number; drifts: number }> {
+  const { db, logger, fix, signal } = context;
   const recounted = { organizations: 0, drifts: 0 };
   const organizations = await allOrganizations(db);
   for (const { id } of organizations) {

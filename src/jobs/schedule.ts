@@ -1,91 +1,63 @@
 import { setTimeout } from 'node:timers/promises';
-import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/run/client.ts';
 import type { FileStorage } from '../files/storage.ts';
+import type { JobContext } from './context.ts';
 import { keepCopies } from './keep-copies.ts';
-import { JOB_LOCKS, withJobLock } from './lock.ts';
-import { type Purged, purgeProducts } from './purge.ts';
+import { withJobLock } from './lock.ts';
+import { purgeProducts } from './purge.ts';
 import { sweepFiles } from './sweep-files.ts';
 import { sweepIdempotencyKeys } from './sweep-idempotency-keys.ts';
 
-export type JobsOptions = {
-  db: Database;
-  /** A direct connection to the database, for the locks. */
-  url: string;
-  storage: FileStorage;
-  logger: FastifyBaseLogger;
-  now?: () => number;
-  onPurged?: (purged: Purged) => void;
-  onSwept?: (swept: { files: number }) => void;
-  onKeysSwept?: (swept: { keys: number }) => void;
-};
-
 /** A task that runs again and again, on one instance at a time. */
 export type Job = {
-  name: string;
+  /** Any number that nothing else locks in this database. */
   lock: number;
   /** Milliseconds from the end of one run to the start of the next. */
   every: number;
   /** The first runs after a start, so many, are an hour apart at most. */
   hourly?: number;
-  run: (signal: AbortSignal) => Promise<void>;
+  /** Answers how many records of each kind it dealt with. */
+  run: (context: JobContext & { storage: FileStorage }) => Promise<Record<string, number>>;
 };
 
 const HOUR_MS = 60 * 60 * 1_000;
 
+export const JOBS = {
+  purge: { lock: 7_210_455_318, every: HOUR_MS, run: purgeProducts },
+  'sweep-files': { lock: 7_210_455_319, every: 24 * HOUR_MS, run: sweepFiles },
+  'sweep-idempotency-keys': { lock: 7_210_455_321, every: HOUR_MS, run: sweepIdempotencyKeys },
+  // A release begins with a start. For some time an older one writes beside it, and knows nothing of its copies.
+  'keep-copies': { lock: 7_210_455_322, every: 24 * HOUR_MS, hourly: 24, run: keepCopies },
+} satisfies Record<string, Job>;
+
 /** Soon after the start: a service that is restarted every day must do its daily work too. */
 const FIRST_RUN_MS = 60_000;
 
-/** The jobs of this process. `stop` lets each finish its current batch. */
-export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
-  const { db, url, storage, logger, now = Date.now } = options;
-  return scheduleJobs({ url, logger }, [
-    {
-      name: 'purge',
-      lock: JOB_LOCKS.purge,
-      every: HOUR_MS,
-      run: async (signal) => options.onPurged?.(await purgeProducts({ db, logger, now: now(), signal })),
-    },
-    {
-      name: 'sweep-files',
-      lock: JOB_LOCKS.sweepFiles,
-      every: 24 * HOUR_MS,
-      run: async (signal) => options.onSwept?.(await sweepFiles({ db, storage, logger, now: now(), signal })),
-    },
-    {
-      name: 'keep-copies',
-      lock: JOB_LOCKS.keepCopies,
-      every: 24 * HOUR_MS,
-      // A release begins with a start. For some time an older one writes beside it, and knows nothing of its copies.
-      hourly: 24,
-      run: async (signal) => {
-        await keepCopies({ db, logger, signal });
-      },
-    },
-    {
-      name: 'sweep-idempotency-keys',
-      lock: JOB_LOCKS.sweepIdempotencyKeys,
-      every: HOUR_MS,
-      run: async (signal) => options.onKeysSwept?.(await sweepIdempotencyKeys({ db, logger, signal })),
-    },
-  ]);
-}
+export type JobsOptions = Parameters<Job['run']>[0] & {
+  /** A direct connection to the database, for the locks. */
+  url: string;
+  onDone?: (counts: Record<string, number>) => void;
+  jobs?: Record<string, Job>;
+  firstRun?: number;
+  hour?: number;
+};
 
-/** Runs each job soon, and then at its interval. A job that fails is logged, and tried again after an hour at most. */
-export function scheduleJobs(
-  options: { url: string; logger: FastifyBaseLogger; firstRun?: number; hour?: number },
-  jobs: readonly Job[],
-): { stop: () => Promise<void> } {
-  const { url, logger, firstRun = FIRST_RUN_MS, hour = HOUR_MS } = options;
+/**
+ * Runs each job soon, and then at its interval. A job that fails is logged, and tried again after an hour at most. `stop`
+ * lets each finish its current batch.
+ */
+export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
+  const { url, onDone, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
   const stopping = new AbortController();
-  const loops = jobs.map(async ({ name, lock, every, hourly = 0, run }) => {
+  const loops = Object.entries(jobs).map(async ([name, { lock, every, hourly = 0, run }]) => {
+    const work = (signal: AbortSignal): ReturnType<Job['run']> => run({ ...context, signal });
     let runs = 0;
     for (let wait = firstRun; await pause(wait, stopping.signal); runs += 1) {
       wait = runs < hourly ? Math.min(every, hour) : every;
       try {
-        await withJobLock(url, lock, run, stopping.signal);
+        const counts = await withJobLock(url, lock, work, stopping.signal);
+        if (counts) onDone?.(counts);
       } catch (error) {
-        logger.error({ err: error, job: name }, 'a job failed');
+        context.logger.error({ err: error, job: name }, 'a job failed');
         wait = Math.min(every, hour);
       }
     }

@@ -1,22 +1,10 @@
-import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/run/client.ts';
 import { type FileStorage, type StoredEntry, storageKey } from '../files/storage.ts';
 import { orphanedFiles } from '../quotes/repository.ts';
+import type { JobContext } from './context.ts';
 
 /** A file is stored before its row is written. A younger file may still get its row. */
 export const ORPHAN_AGE_MS = 24 * 60 * 60 * 1_000;
-
-export type SweepOptions = {
-  db: Database;
-  storage: FileStorage;
-  logger: FastifyBaseLogger;
-  /** Milliseconds since 1970. */
-  now: number;
-  /** Files that one statement looks up. */
-  batchSize?: number;
-  /** Ends the run after its current batch. */
-  signal?: AbortSignal;
-};
 
 async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIterable<Item[]> {
   let batch: Item[] = [];
@@ -43,8 +31,8 @@ async function abandoned(db: Database, batch: readonly StoredEntry[]): Promise<s
 }
 
 /** Removes files of uploads that ended before their row was written, and logs each. */
-export async function sweepFiles(options: SweepOptions): Promise<{ files: number }> {
-  const { db, storage, logger, now, batchSize = 500, signal } = options;
+export async function sweepFiles(context: JobContext & { storage: FileStorage }): Promise<{ files: number }> {
+  const { db, storage, logger, now = Date.now(), batchSize = 500, signal } = context;
   const swept = { files: 0 };
   for await (const batch of batches(storage.list(), batchSize)) {
     if (signal?.aborted) break;

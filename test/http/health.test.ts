@@ -161,10 +161,10 @@ describe('GET /metrics', () => {
     const agency = await service.agency();
     await agency.get('/v1/team');
     const { metrics, lines } = await measured();
-    metrics.purged({ products: 2, variants: 5 });
-    metrics.purged({ products: 1, variants: 0 });
-    metrics.swept({ files: 4 });
-    metrics.keysSwept({ keys: 7 });
+    metrics.jobDone({ products: 2, variants: 5 });
+    metrics.jobDone({ products: 1, variants: 0 });
+    metrics.jobDone({ files: 4 });
+    metrics.jobDone({ keys: 7 });
     const shown = await lines();
     const { idle, waiting } = service.db.stats();
     const { hits, misses } = service.keys.stats();

@@ -7,18 +7,19 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { newId } from '../../src/db/sql/ids.ts';
 import { diskStorage, storageKey } from '../../src/files/storage.ts';
-import { JOB_LOCKS, withJobLock } from '../../src/jobs/lock.ts';
+import { withJobLock } from '../../src/jobs/lock.ts';
+import { JOBS } from '../../src/jobs/schedule.ts';
 import { PROGRAM } from '../support/process.ts';
 import { useService } from '../support/service.ts';
 import { collect } from '../support/storages.ts';
 
 const service = useService();
 
-/** What the command prints; it fails when the command does. */
+/** The lines that the job prints. It fails when the job does. */
 async function run(command: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['--import', './src/runtime.js', `src/cli/${command}.ts`],
+    ['--import', './src/runtime.js', 'src/cli/job.ts', command],
     {
       env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, ...PROGRAM },
     },
@@ -91,7 +92,7 @@ test('npm run purge removes what is due, unless another process is at it', async
 
   await withJobLock(
     service.url,
-    JOB_LOCKS.purge,
+    JOBS.purge.lock,
     async () => expect(await run('purge')).toEqual(['A purge is running already, in another process.']),
     new AbortController().signal,
   );

@@ -2,8 +2,9 @@ import pg from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RETENTION_DAYS } from '../../src/catalog/retention.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { JOB_LOCKS, withJobLock } from '../../src/jobs/lock.ts';
+import { withJobLock } from '../../src/jobs/lock.ts';
 import { purgeProducts } from '../../src/jobs/purge.ts';
+import { JOBS } from '../../src/jobs/schedule.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 const DAY = 24 * 3_600_000;
@@ -135,7 +136,7 @@ describe('withJobLock', () => {
     const started = Promise.withResolvers<void>();
     const first = withJobLock(
       service.url,
-      JOB_LOCKS.purge,
+      JOBS.purge.lock,
       () => {
         started.resolve();
         return finish.promise;
@@ -143,9 +144,9 @@ describe('withJobLock', () => {
       running,
     );
     await started.promise;
-    const again = () => withJobLock(service.url, JOB_LOCKS.purge, async () => 'ran as well', running);
+    const again = () => withJobLock(service.url, JOBS.purge.lock, async () => 'ran as well', running);
     expect(await again()).toBeUndefined();
-    expect(await withJobLock(service.url, JOB_LOCKS.sweepFiles, async () => 'another job', running)).toBe(
+    expect(await withJobLock(service.url, JOBS['sweep-files'].lock, async () => 'another job', running)).toBe(
       'another job',
     );
     finish.resolve('ran');
@@ -156,12 +157,12 @@ describe('withJobLock', () => {
   test('is released when the work fails', async () => {
     const failing = withJobLock(
       service.url,
-      JOB_LOCKS.purge,
+      JOBS.purge.lock,
       () => Promise.reject(new Error('the disk is full')),
       running,
     );
     await expect(failing).rejects.toThrow('the disk is full');
-    expect(await withJobLock(service.url, JOB_LOCKS.purge, async () => 'ran', running)).toBe('ran');
+    expect(await withJobLock(service.url, JOBS.purge.lock, async () => 'ran', running)).toBe('ran');
   });
 
   test('tells the work to stop when asked to, and when the connection that holds the lock breaks', async () => {
@@ -171,15 +172,15 @@ describe('withJobLock', () => {
         signal.addEventListener('abort', () => done('stopped'));
       });
     const stop = new AbortController();
-    const asked = withJobLock(service.url, JOB_LOCKS.sweepFiles, untilStopped, stop.signal);
+    const asked = withJobLock(service.url, JOBS['sweep-files'].lock, untilStopped, stop.signal);
     const broken = withJobLock(
       service.url,
-      JOB_LOCKS.purge,
+      JOBS.purge.lock,
       async (signal) => {
         await service.query(
           `select pg_terminate_backend(pid) from pg_locks join pg_database on pg_database.oid = pg_locks.database
            where datname = current_database() and locktype = 'advisory' and granted and objid = $1`,
-          [JOB_LOCKS.purge % 2 ** 32],
+          [JOBS.purge.lock % 2 ** 32],
         );
         return untilStopped(signal);
       },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
-import { type Job, scheduleJobs } from '../../src/jobs/schedule.ts';
+import type { JobContext } from '../../src/jobs/context.ts';
+import { type Job, startJobs } from '../../src/jobs/schedule.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService();
@@ -9,8 +10,16 @@ const LOCK = 1;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Its hours are a millisecond long. */
-const schedule = (jobs: Job[], write: (line: string) => void = () => undefined) =>
-  scheduleJobs({ url: service.url, logger: createLogger('info', { write }), firstRun: 0, hour: 1 }, jobs);
+const schedule = (jobs: Record<string, Job>, write: (line: string) => void = () => undefined) =>
+  startJobs({
+    db: service.db,
+    url: service.url,
+    storage: service.storage,
+    logger: createLogger('info', { write }),
+    jobs,
+    firstRun: 0,
+    hour: 1,
+  });
 
 test('a job runs again and again, also after it failed, and the failure is logged', async () => {
   const lines: string[] = [];
@@ -18,8 +27,9 @@ test('a job runs again and again, also after it failed, and the failure is logge
   const run = async () => {
     runs += 1;
     if (runs === 1) throw new Error('the database restarts');
+    return {};
   };
-  const jobs = schedule([{ name: 'purge', lock: LOCK, every: 1, run }], (line) => lines.push(line));
+  const jobs = schedule({ purge: { lock: LOCK, every: 1, run } }, (line) => lines.push(line));
   await expect.poll(() => runs).toBeGreaterThanOrEqual(3);
   await jobs.stop();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
@@ -32,17 +42,19 @@ test('a daily job that failed is tried again after an hour, and daily after that
   const daily = async () => {
     runs.push('daily');
     if (runs.length === 1) throw new Error('the database restarts');
+    return {};
   };
   const other = Promise.withResolvers<void>();
   let others = 0;
   const often = async () => {
     if (runs.length >= 2) others += 1;
     if (others === 20) other.resolve();
+    return {};
   };
-  const jobs = schedule([
-    { name: 'daily', lock: LOCK, every: DAY_MS, run: daily },
-    { name: 'often', lock: LOCK + 1, every: 1, run: often },
-  ]);
+  const jobs = schedule({
+    daily: { lock: LOCK, every: DAY_MS, run: daily },
+    often: { lock: LOCK + 1, every: 1, run: often },
+  });
   await other.promise;
   await jobs.stop();
   expect(runs).toHaveLength(2);
@@ -52,8 +64,9 @@ test('the first runs of a daily job are an hour apart where it says so', async (
   let runs = 0;
   const run = async () => {
     runs += 1;
+    return {};
   };
-  const jobs = schedule([{ name: 'keep-copies', lock: LOCK, every: DAY_MS, hourly: 3, run }]);
+  const jobs = schedule({ 'keep-copies': { lock: LOCK, every: DAY_MS, hourly: 3, run } });
   await expect.poll(() => runs).toBeGreaterThanOrEqual(4);
   await jobs.stop();
   expect(runs).toBe(4);
@@ -62,13 +75,14 @@ test('the first runs of a daily job are an hour apart where it says so', async (
 test('stopping lets a run come to the end of its batch', async () => {
   const events: string[] = [];
   const started = Promise.withResolvers<void>();
-  const run = async (signal: AbortSignal) => {
+  const run = async ({ signal }: JobContext) => {
     started.resolve();
-    await new Promise((done) => signal.addEventListener('abort', done));
+    await new Promise((done) => signal?.addEventListener('abort', done));
     await service.query('select 1');
     events.push('the batch ended');
+    return {};
   };
-  const jobs = schedule([{ name: 'purge', lock: LOCK, every: 1, run }]);
+  const jobs = schedule({ purge: { lock: LOCK, every: 1, run } });
   await started.promise;
   await jobs.stop();
   expect(events).toEqual(['the batch ended']);
@@ -84,8 +98,9 @@ test('two instances do not run a job at the same time', async () => {
     await service.query('select 1');
     running -= 1;
     runs += 1;
+    return {};
   };
-  const instances = [1, 2, 3].map(() => schedule([{ name: 'purge', lock: LOCK, every: 1, run }]));
+  const instances = [1, 2, 3].map(() => schedule({ purge: { lock: LOCK, every: 1, run } }));
   await expect.poll(() => runs).toBeGreaterThanOrEqual(20);
   await Promise.all(instances.map(({ stop }) => stop()));
   expect(most).toBe(1);

@@ -1,0 +1,24 @@
+import { readConfig } from '../config.ts';
+import { openFiles } from '../files/open.ts';
+import { createLogger } from '../http/logging.ts';
+import { withJobLock } from '../jobs/lock.ts';
+import { JOBS } from '../jobs/schedule.ts';
+import { runCommand, stopSignal } from './database.ts';
+
+/** Runs the job that is named, which the service does at its intervals too. */
+
+const RUNNING_ALREADY = {
+  purge: 'A purge is running already, in another process.',
+  'sweep-files': 'The files are being swept already, by another process.',
+  'sweep-idempotency-keys': 'The idempotency keys are being swept already, by another process.',
+};
+const name = process.argv[2] as keyof typeof RUNNING_ALREADY;
+
+await runCommand(async (db, url) => {
+  const { lock, run } = JOBS[name];
+  const logger = createLogger('info');
+  const { storage, close } = await openFiles(readConfig(), '');
+  const work = (signal: AbortSignal) => run({ db, storage, logger, signal });
+  const counts = await withJobLock<object>(url, lock, work, stopSignal()).finally(close);
+  if (!counts) console.log(RUNNING_ALREADY[name]);
+});
