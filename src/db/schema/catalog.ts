@@ -13,6 +13,8 @@ import {
   archivedAt,
   createdAt,
   folded,
+  isLive,
+  newestFirst,
   organizationId,
   readRowColumns,
   SHORT_PENDING_LIST,
@@ -89,33 +91,15 @@ export const productBodies = pgTable(
     primary('product_bodies_pkey', table),
     toRecord('product_bodies_product_fkey', table, table.id, products).onDelete('cascade'),
     // The list, in its order.
-    index('product_bodies_live_idx').on(table.organizationId, table.updatedAt.desc(), table.id.desc()),
+    index('product_bodies_live_idx').on(...newestFirst(table)),
     // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
     // them the total would be counted in the table.
-    index('product_bodies_status_idx').on(
-      table.organizationId,
-      table.status,
-      table.updatedAt.desc(),
-      table.id.desc(),
-      table.type,
-      table.budgetTier,
-    ),
-    index('product_bodies_type_idx').on(
-      table.organizationId,
-      table.type,
-      table.updatedAt.desc(),
-      table.id.desc(),
-      table.budgetTier,
-    ),
-    index('product_bodies_budget_tier_idx').on(
-      table.organizationId,
-      table.budgetTier,
-      table.updatedAt.desc(),
-      table.id.desc(),
-    ),
+    index('product_bodies_status_idx').on(...newestFirst(table, table.status), table.type, table.budgetTier),
+    index('product_bodies_type_idx').on(...newestFirst(table, table.type), table.budgetTier),
+    index('product_bodies_budget_tier_idx').on(...newestFirst(table, table.budgetTier)),
     // The list filtered by externalReferenceCode.
     index('product_bodies_external_reference_code_idx')
-      .on(table.organizationId, table.externalReferenceCode, table.updatedAt.desc(), table.id.desc())
+      .on(...newestFirst(table, table.externalReferenceCode))
       .where(sql`external_reference_code is not null`),
   ],
 );
@@ -140,7 +124,7 @@ export const searchableProducts = pgTable(
     index('searchable_products_idx')
       .using('gin', table.organizationId, table.externalReferenceCode, table.search.op('gin_trgm_ops'))
       .with(SHORT_PENDING_LIST)
-      .where(sql`archived_at is null`),
+      .where(isLive),
   ],
 );
 

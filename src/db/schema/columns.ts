@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
-import { customType, integer, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import { customType, type ExtraConfigColumn, integer, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /** A moment, to the millisecond. The API shows milliseconds, and lists must be ordered by what it shows. */
 export const moment = () => timestamp({ withTimezone: true, precision: 3, mode: 'date' });
@@ -12,6 +12,15 @@ export const updatedAt = () => moment().notNull().default(sql`now()`);
 
 /** Set when the record leaves lists and lookups; null on live records. */
 export const archivedAt = () => moment();
+
+/** For indexes of lists: the rows that lists show. */
+export const isLive = sql`archived_at is null`;
+
+type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
+
+/** The columns of a list's index: the organization, what the list is filtered by, and its order. */
+export const newestFirst = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
+  [table.organizationId, ...filters, table.updatedAt.desc(), table.id.desc()] as const;
 
 /** The columns of a read row, beside its copies for filters; see db/define/read-row.ts. */
 export const readRowColumns = () => ({

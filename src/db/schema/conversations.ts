@@ -1,5 +1,14 @@
 import { isNull, sql } from 'drizzle-orm';
-import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  type ExtraConfigColumn,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { createdAt, folded, moment, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
 import { customers } from './customers.ts';
 import { primary, toOrganization, toRecord } from './organizations.ts';
@@ -7,6 +16,14 @@ import type { Resource } from './resource.ts';
 
 /** The fields of a conversation that `query` searches. */
 export const searchedConversationFields = ['contactName', 'contact'];
+
+const isNewest = sql`continued_by is null`;
+
+type Listed = Record<'organizationId' | 'lastMessageAt' | 'id', ExtraConfigColumn>;
+
+/** The columns of the list's indexes. */
+const newestMessageFirst = (table: Listed, ...filters: ExtraConfigColumn[]) =>
+  [table.organizationId, ...filters, table.lastMessageAt.desc().nullsLast(), table.id.desc()] as const;
 
 /**
  * Threads. A rotated thread is continued by a newer one, and together they are a chain. `chainId` is the id of its
@@ -47,28 +64,22 @@ export const conversations = pgTable(
     index('conversations_chain_idx').on(table.organizationId, table.chainId),
     // The list, in its order; then filtered by channel, activityState (and channel) or customerId.
     index('conversations_newest_idx')
-      .on(table.organizationId, table.lastMessageAt.desc().nullsLast(), table.id.desc())
-      .where(sql`continued_by is null`),
+      .on(...newestMessageFirst(table))
+      .where(isNewest),
     index('conversations_channel_idx')
-      .on(table.organizationId, table.channel, table.lastMessageAt.desc().nullsLast(), table.id.desc())
-      .where(sql`continued_by is null`),
+      .on(...newestMessageFirst(table, table.channel))
+      .where(isNewest),
     index('conversations_activity_state_idx')
-      .on(
-        table.organizationId,
-        table.activityState,
-        table.lastMessageAt.desc().nullsLast(),
-        table.id.desc(),
-        table.channel,
-      )
-      .where(sql`continued_by is null`),
+      .on(...newestMessageFirst(table, table.activityState), table.channel)
+      .where(isNewest),
     index('conversations_customer_idx')
-      .on(table.organizationId, table.customerId, table.lastMessageAt.desc().nullsLast(), table.id.desc())
-      .where(sql`continued_by is null`),
+      .on(...newestMessageFirst(table, table.customerId))
+      .where(isNewest),
     // The list filtered by query.
     index('conversations_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
       .with(NO_PENDING_LIST)
-      .where(sql`continued_by is null`),
+      .where(isNewest),
   ],
 );
 
@@ -94,6 +105,20 @@ const messageColumns = () => ({
   createdAt: createdAt(),
 });
 
+type Message = Record<'organizationId' | 'conversationId' | 'createdAt' | 'id', ExtraConfigColumn>;
+
+const messageKeys = (name: string, table: Message) => [
+  primaryKey({ name: `${name}_pkey`, columns: [table.organizationId, table.conversationId, table.id] }),
+  toRecord(`${name}_conversation_fkey`, table, table.conversationId, conversations),
+  // The newest messages of a thread.
+  index(`${name}_transcript_idx`).on(
+    table.organizationId,
+    table.conversationId,
+    table.createdAt.desc(),
+    table.id.desc(),
+  ),
+];
+
 /** Messages of whatsapp conversations, with what that provider reports of their delivery. */
 export const whatsappMessages = pgTable(
   'whatsapp_messages',
@@ -104,20 +129,7 @@ export const whatsappMessages = pgTable(
     deliveryStatusAt: moment(),
     templateName: text(),
   },
-  (table) => [
-    primaryKey({
-      name: 'whatsapp_messages_pkey',
-      columns: [table.organizationId, table.conversationId, table.id],
-    }),
-    toRecord('whatsapp_messages_conversation_fkey', table, table.conversationId, conversations),
-    // The newest messages of a thread.
-    index('whatsapp_messages_transcript_idx').on(
-      table.organizationId,
-      table.conversationId,
-      table.createdAt.desc(),
-      table.id.desc(),
-    ),
-  ],
+  (table) => messageKeys('whatsapp_messages', table),
 );
 
 /** Messages of conversations on every other channel. */
@@ -129,18 +141,5 @@ export const channelMessages = pgTable(
     externalId: text(),
     subject: text(),
   },
-  (table) => [
-    primaryKey({
-      name: 'channel_messages_pkey',
-      columns: [table.organizationId, table.conversationId, table.id],
-    }),
-    toRecord('channel_messages_conversation_fkey', table, table.conversationId, conversations),
-    // The newest messages of a thread.
-    index('channel_messages_transcript_idx').on(
-      table.organizationId,
-      table.conversationId,
-      table.createdAt.desc(),
-      table.id.desc(),
-    ),
-  ],
+  (table) => messageKeys('channel_messages', table),
 );

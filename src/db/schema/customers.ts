@@ -4,6 +4,8 @@ import {
   archivedAt,
   createdAt,
   folded,
+  isLive,
+  newestFirst,
   organizationId,
   readRowColumns,
   SHORT_PENDING_LIST,
@@ -52,7 +54,7 @@ export const customerBodies = pgTable('customer_bodies', readRowColumns(), (tabl
   primary('customer_bodies_pkey', table),
   toRecord('customer_bodies_customer_fkey', table, table.id, customers).onDelete('cascade'),
   // The list, in its order.
-  index('customer_bodies_live_idx').on(table.organizationId, table.updatedAt.desc(), table.id.desc()),
+  index('customer_bodies_live_idx').on(...newestFirst(table)),
 ]);
 
 /** Customers as a search sees them; see db/define/search-row.ts. */
@@ -72,7 +74,7 @@ export const searchableCustomers = pgTable(
     index('searchable_customers_idx')
       .using('gin', table.organizationId, table.tags, table.search.op('gin_trgm_ops'))
       .with(SHORT_PENDING_LIST)
-      .where(sql`archived_at is null`),
+      .where(isLive),
   ],
 );
 
@@ -112,7 +114,7 @@ export const customerContacts = pgTable(
     // One person is one record: within an organization, a live contact belongs to one customer.
     uniqueIndex('customer_contacts_live_key')
       .on(table.organizationId, table.identifierType, table.contactKey)
-      .where(sql`archived_at is null`),
+      .where(isLive),
     // The contacts of a customer, in order.
     index('customer_contacts_customer_idx').on(table.organizationId, table.customerId, table.position),
   ],

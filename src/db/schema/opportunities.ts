@@ -4,8 +4,10 @@ import {
   archivedAt,
   createdAt,
   folded,
+  isLive,
   moment,
   NO_PENDING_LIST,
+  newestFirst,
   organizationId,
   updatedAt,
 } from './columns.ts';
@@ -59,52 +61,46 @@ export const opportunities = pgTable(
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
     // The list, in its order.
     index('opportunities_live_idx')
-      .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
+      .on(...newestFirst(table))
+      .where(isLive),
     // The list filtered by salesStage; with stageId, for both at once.
     index('opportunities_sales_stage_idx')
-      .on(table.organizationId, table.salesStage, table.updatedAt.desc(), table.id.desc(), table.stageId)
-      .where(sql`archived_at is null`),
+      .on(...newestFirst(table, table.salesStage), table.stageId)
+      .where(isLive),
     // The list filtered by stageId.
     index('opportunities_stage_idx')
-      .on(table.organizationId, table.stageId, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
+      .on(...newestFirst(table, table.stageId))
+      .where(isLive),
     // The list filtered by customerId.
     index('opportunities_customer_idx')
-      .on(table.organizationId, table.customerId, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
+      .on(...newestFirst(table, table.customerId))
+      .where(isLive),
     // The list filtered by temperature or by sellerMemberId; each with the columns of the other filters, for several at once.
     // PostgreSQL reads an index alone only where it has the columns of the expression too.
     index('opportunities_temperature_idx')
       .on(
-        table.organizationId,
-        reportedTemperature(table),
-        table.updatedAt.desc(),
-        table.id.desc(),
+        ...newestFirst(table, reportedTemperature(table)),
         table.temperatureOverride,
         table.temperature,
         table.salesStage,
         table.stageId,
         table.sellerMemberId,
       )
-      .where(sql`archived_at is null`),
+      .where(isLive),
     index('opportunities_seller_idx')
       .on(
-        table.organizationId,
-        table.sellerMemberId,
-        table.updatedAt.desc(),
-        table.id.desc(),
+        ...newestFirst(table, table.sellerMemberId),
         table.salesStage,
         table.stageId,
         table.temperatureOverride,
         table.temperature,
       )
-      .where(sql`archived_at is null`),
+      .where(isLive),
     // The list filtered by query.
     index('opportunities_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
       .with(NO_PENDING_LIST)
-      .where(sql`archived_at is null`),
+      .where(isLive),
   ],
 );
 

@@ -1,11 +1,13 @@
-import { isNull, sql } from 'drizzle-orm';
+import { isNull } from 'drizzle-orm';
 import { bigint, index, integer, numeric, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import {
   archivedAt,
   createdAt,
   folded,
+  isLive,
   moment,
   NO_PENDING_LIST,
+  newestFirst,
   organizationId,
   updatedAt,
 } from './columns.ts';
@@ -48,25 +50,25 @@ export const quotes = pgTable(
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
     // The list, in its order.
     index('quotes_live_idx')
-      .on(table.organizationId, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
+      .on(...newestFirst(table))
+      .where(isLive),
     // The list filtered by status.
     index('quotes_status_idx')
-      .on(table.organizationId, table.status, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
+      .on(...newestFirst(table, table.status))
+      .where(isLive),
     // The list filtered by opportunityId.
     index('quotes_opportunity_idx')
-      .on(table.organizationId, table.opportunityId, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
+      .on(...newestFirst(table, table.opportunityId))
+      .where(isLive),
     // The list filtered by customerId.
     index('quotes_customer_idx')
-      .on(table.organizationId, table.customerId, table.updatedAt.desc(), table.id.desc())
-      .where(sql`archived_at is null`),
+      .on(...newestFirst(table, table.customerId))
+      .where(isLive),
     // The list filtered by query.
     index('quotes_search_idx')
       .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
       .with(NO_PENDING_LIST)
-      .where(sql`archived_at is null`),
+      .where(isLive),
   ],
 );
 

@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import { boolean, index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
+import { archivedAt, createdAt, isLive, organizationId, updatedAt } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -22,9 +22,7 @@ export const teamMembers = pgTable(
     primary('team_members_pkey', table),
     toOrganization('team_members_organization_fkey', table),
     // The list, in its order.
-    index('team_members_live_idx')
-      .on(table.organizationId, table.createdAt, table.id)
-      .where(sql`archived_at is null`),
+    index('team_members_live_idx').on(table.organizationId, table.createdAt, table.id).where(isLive),
   ],
 );
 
