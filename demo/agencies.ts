@@ -6,16 +6,12 @@ import { putMessages } from '../src/dashboard/messages/repository.ts';
 import { putOpportunity } from '../src/dashboard/opportunities/repository.ts';
 import { putPipelineStage } from '../src/dashboard/pipeline-stages/repository.ts';
 import { updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
-import {
-  openQuote,
-  putQuote,
-  recordAttachment,
-  type StoredFile,
-} from '../src/dashboard/quotes/repository.ts';
+import { openQuote, putQuote, recordAttachment } from '../src/dashboard/quotes/repository.ts';
 import { putTeamMember } from '../src/dashboard/team-members/repository.ts';
 import { type OrganizationScope, type Queries, scopeTo } from '../src/db/run/scope.ts';
 import type { AttachmentDescription } from '../src/files/multipart.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
+import type { StoredFile } from '../src/files/upload.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { demoConversations } from './conversations.ts';
 import { demoCustomers } from './customers.ts';

@@ -77,25 +77,11 @@ returning
   attachment.id;
 
 -- quotes.delete_attachment
--- $1 organizationId, $2 id, $3 quoteId
+-- $1 organizationId, $2 id
 delete from quote_attachments
 where
   quote_attachments.organization_id = $organizationId
-  and quote_attachments.id = $id
-  and quote_attachments.quote_id = $quoteId
-returning
-  id as id;
-
--- quotes.find
--- $1 organizationId, $2 id
-select
-  id as id
-from
-  quotes
-where
-  quotes.organization_id = $organizationId
-  and quotes.id = $id
-  and quotes.archived_at is null;
+  and quote_attachments.id = $id;
 
 -- quotes.find_attachment
 -- $1 organizationId, $2 id

@@ -17,12 +17,11 @@ export const AttachmentUpload = z.object({
     'must be a file',
   ),
 });
-export type AttachmentUpload = z.infer<typeof AttachmentUpload>;
 
 /** The description of an uploaded file. Its size is counted while it arrives. */
 export type AttachmentDescription = { kind: string; fileName: string; mimeType: string };
 
-export type Upload<Stored> = { stored: Stored; upload: AttachmentUpload };
+export type Upload<Stored> = { stored: Stored; description: AttachmentDescription };
 
 export type FileStore<Stored> = {
   store: (content: Readable) => Promise<Stored>;
@@ -122,7 +121,7 @@ export async function readUpload<Stored>(
     reportIgnored(request, reply, ignored);
     const parsed = validate(AttachmentUpload, { kind, file });
     if (parsed.success && stored !== undefined && repeated.length === 0) {
-      return { stored, upload: parsed.data };
+      return { stored, description: { kind: parsed.data.kind, ...parsed.data.file } };
     }
     const faults = parsed.error?.issues ?? [];
     throw validationFailed([

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { newId } from '../db/sql/ids.ts';
 import { ApiError } from '../errors.ts';
 import { type FileStorage, storageKey } from './storage.ts';
 
@@ -21,19 +22,25 @@ async function* measuring(
   }
 }
 
+export type StoredFile = {
+  id: string;
+  sizeBytes: number;
+  /** Hexadecimal digits. */
+  sha256: string;
+};
+
 /**
- * Streams a file to the storage under the id of an attachment.
- * @returns its size in bytes, and its SHA-256 in hexadecimal digits
+ * Streams a file to the storage. The attachment that it is for gets the returned id later.
  * @throws PAYLOAD_TOO_LARGE as soon as it is too large; nothing is stored then
  */
 export async function storeFile(
   storage: FileStorage,
   organizationId: string,
-  attachmentId: string,
   content: Readable,
-): Promise<{ sizeBytes: number; sha256: string }> {
+): Promise<StoredFile> {
+  const id = newId();
   const measured = { bytes: 0, hash: createHash('sha256') };
   const passing = Readable.from(measuring(content, measured), { objectMode: false });
-  await storage.put(storageKey(organizationId, attachmentId), passing);
-  return { sizeBytes: measured.bytes, sha256: measured.hash.digest('hex') };
+  await storage.put(storageKey(organizationId, id), passing);
+  return { id, sizeBytes: measured.bytes, sha256: measured.hash.digest('hex') };
 }

@@ -8,7 +8,7 @@ import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
 import { builder, named, type Params, prepared } from '../db/sql/statement.ts';
 import type { LinkedFile } from '../files/links.ts';
-import { Quote, QuoteListQuery } from './schema.ts';
+import { Quote, type QuoteAttachment, QuoteListQuery } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
 export const quoteView = {
@@ -30,13 +30,7 @@ export const listQuotes = defineList(quoteView, {
 });
 
 /** An attachment as it is stored. Its URL is signed anew for each answer. */
-export type StoredAttachment = {
-  id: string;
-  fileName: string;
-  kind: string;
-  mimeType: string;
-  sizeBytes: number;
-};
+export type StoredAttachment = Omit<QuoteAttachment, 'url'>;
 
 const attachmentFields = {
   ...named({

@@ -8,7 +8,7 @@ import { putOpportunity } from '../../src/dashboard/opportunities/repository.ts'
 import { OpportunityPut } from '../../src/dashboard/opportunities/schema.ts';
 import { putPipelineStage } from '../../src/dashboard/pipeline-stages/repository.ts';
 import { PipelineStagePut } from '../../src/dashboard/pipeline-stages/schema.ts';
-import { putQuote, recordAttachment, storeAttachment } from '../../src/dashboard/quotes/repository.ts';
+import { putQuote, recordAttachment } from '../../src/dashboard/quotes/repository.ts';
 import { QuotePut } from '../../src/dashboard/quotes/schema.ts';
 import { putTeamMember } from '../../src/dashboard/team-members/repository.ts';
 import { TeamMemberPut } from '../../src/dashboard/team-members/schema.ts';
@@ -16,6 +16,7 @@ import type { Put } from '../../src/db/define/put.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import type { FileStorage } from '../../src/files/storage.ts';
+import { storeFile } from '../../src/files/upload.ts';
 import type { Agency } from './service.ts';
 
 /** Records that /v1 only reads, written as the dashboard writes them. Each answers what /v1 shows. */
@@ -70,7 +71,7 @@ export async function attachment(
     mimeType = 'application/pdf',
   } = fields;
   const description = { fileName, kind, mimeType };
-  const file = await storeAttachment(scope, storage, Readable.from([content]));
+  const file = await storeFile(storage, scope.organizationId, Readable.from([content]));
   const stored = await recordAttachment(scope, quoteId, file, description);
   return { stored, content };
 }

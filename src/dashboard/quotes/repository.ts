@@ -1,9 +1,6 @@
-import type { Readable } from 'node:stream';
 import { sql } from 'drizzle-orm';
-import { defineArchive } from '../../db/define/archive.ts';
-import { defineGet, defineLockedGet } from '../../db/define/get.ts';
-import { definePut } from '../../db/define/put.ts';
-import { missing, type RecordKey, recordOf, rowOf } from '../../db/define/view.ts';
+import { defineRecord } from '../../db/define/put.ts';
+import { keyOf, missing, type RecordKey, recordOf, rowOf } from '../../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
 import {
   liveCustomers,
@@ -14,19 +11,16 @@ import {
   quotes,
 } from '../../db/schema/index.ts';
 import { columnsOf } from '../../db/sql/field-columns.ts';
-import { isId, newId } from '../../db/sql/ids.ts';
+import { isId } from '../../db/sql/ids.ts';
 import { type Json, toJson } from '../../db/sql/json.ts';
 import { builder, named, type Params, prepared } from '../../db/sql/statement.ts';
 import { notFound } from '../../errors.ts';
 import type { AttachmentDescription } from '../../files/multipart.ts';
-import type { FileStorage } from '../../files/storage.ts';
-import { storeFile } from '../../files/upload.ts';
+import type { StoredFile } from '../../files/upload.ts';
 import { randomBase62 } from '../../keys/api-key.ts';
 import { quoteView, type StoredAttachment } from '../../quotes/repository.ts';
 import type { Quote } from '../../quotes/schema.ts';
 import { type DeletedQuoteAttachment, QuotePut } from './schema.ts';
-
-const getQuote = defineGet(quoteView);
 
 const customerOfStatement = prepared('opportunities.customer', ($: Params<RecordKey>) =>
   builder
@@ -42,10 +36,15 @@ async function customerOf({ db, organizationId }: OrganizationScope, opportunity
 }
 
 /**
- * Creates the quote with a token of its own, or replaces it; the token stays.
- * @throws VALIDATION_FAILED naming a reference to no live record of the organization
+ * PUT creates the quote with a token of its own, or replaces it; the token stays. It throws VALIDATION_FAILED naming a
+ * reference to no live record of the organization.
  */
-export const putQuote = definePut(quoteView, getQuote, {
+export const {
+  get: getQuote,
+  lock: lockQuote,
+  put: putQuote,
+  archive: archiveQuote,
+} = defineRecord(quoteView, {
   columns: columnsOf(QuotePut, quotes),
   insertOnly: { token: quotes.token },
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
@@ -57,12 +56,6 @@ export const putQuote = definePut(quoteView, getQuote, {
     }),
   }),
 });
-
-/** @throws QUOTE_NOT_FOUND */
-export const lockQuote = defineLockedGet(quoteView, getQuote);
-
-/** @throws QUOTE_NOT_FOUND */
-export const archiveQuote = defineArchive(liveQuotes);
 
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
   builder
@@ -86,34 +79,6 @@ export const openQuote = (scope: OrganizationScope, id: string, openedAt: string
       await within.db.write(openStatement, { organizationId: within.organizationId, id, openedAt });
     return getQuote(within, id);
   });
-
-const findQuoteStatement = prepared('quotes.find', ($: Params<RecordKey>) =>
-  builder
-    .select(named({ id: quotes.id }))
-    .from(quotes)
-    .where(recordOf(liveQuotes, $)),
-);
-
-/** @throws QUOTE_NOT_FOUND */
-export async function requireQuote({ db, organizationId }: OrganizationScope, id: string): Promise<void> {
-  const [quote] = isId(id) ? await db.read(findQuoteStatement, { organizationId, id }) : [];
-  if (!quote) throw missing(liveQuotes, id);
-}
-
-export type StoredFile = { id: string; sizeBytes: number; sha256: string };
-
-/**
- * Streams a file to the storage. The attachment that it is for gets the returned id later.
- * @throws PAYLOAD_TOO_LARGE; nothing is stored then
- */
-export async function storeAttachment(
-  { organizationId }: OrganizationScope,
-  storage: FileStorage,
-  content: Readable,
-): Promise<StoredFile> {
-  const id = newId();
-  return { id, ...(await storeFile(storage, organizationId, id, content)) };
-}
 
 type AttachmentValues = AttachmentDescription &
   Pick<StoredFile, 'id' | 'sizeBytes'> & { organizationId: string; quoteId: string };
@@ -144,19 +109,33 @@ export async function recordAttachment(
   return attachment;
 }
 
-const deleteAttachmentStatement = prepared(
-  'quotes.delete_attachment',
+const lockAttachmentStatement = prepared(
+  'quotes.lock_attachment',
   ($: Params<RecordKey & { quoteId: string }>) =>
     builder
-      .delete(quoteAttachments)
-      .where(
-        sql`${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = ${$.id}
-          and ${quoteAttachments.quoteId} = ${$.quoteId}`,
-      )
-      .returning(named({ id: quoteAttachments.id })),
+      .select(named({ id: quoteAttachments.id, sizeBytes: quoteAttachments.sizeBytes }))
+      .from(quoteAttachments)
+      .where(sql`${keyOf(quoteAttachments, $)} and ${quoteAttachments.quoteId} = ${$.quoteId}`)
+      .for('update'),
 );
 
-const attachmentNotFound = (id: string) => notFound('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment', id);
+/**
+ * Makes the function that locks an attachment of the quote. No answer gives the tag of one: only `*` matches it.
+ * @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND
+ */
+export const lockAttachment =
+  (quoteId: string) =>
+  async (scope: OrganizationScope, id: string): Promise<Json<unknown>> => {
+    await getQuote(scope, quoteId);
+    const { db, organizationId } = scope;
+    const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
+    if (!row) throw notFound('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment', id);
+    return toJson(row);
+  };
+
+const deleteAttachmentStatement = prepared('quotes.delete_attachment', ($: Params<RecordKey>) =>
+  builder.delete(quoteAttachments).where(keyOf(quoteAttachments, $)),
+);
 
 /**
  * Deletes an attachment; its file is then the caller's to remove.
@@ -168,38 +147,7 @@ export const deleteAttachment = (
   id: string,
 ): Promise<DeletedQuoteAttachment> =>
   inTransaction(scope, async (within) => {
-    await requireQuote(within, quoteId);
-    const { organizationId } = within;
-    const [row] = isId(id)
-      ? await within.db.write(deleteAttachmentStatement, { organizationId, quoteId, id })
-      : [];
-    if (!row) throw attachmentNotFound(id);
-    return { id: row.id, deletedAt: new Date().toISOString() };
+    await lockAttachment(quoteId)(within, id);
+    await within.db.write(deleteAttachmentStatement, { organizationId: within.organizationId, id });
+    return { id: id.toLowerCase(), deletedAt: new Date().toISOString() };
   });
-
-const lockAttachmentStatement = prepared(
-  'quotes.lock_attachment',
-  ($: Params<RecordKey & { quoteId: string }>) =>
-    builder
-      .select(named({ id: quoteAttachments.id, sizeBytes: quoteAttachments.sizeBytes }))
-      .from(quoteAttachments)
-      .where(
-        sql`${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = ${$.id}
-          and ${quoteAttachments.quoteId} = ${$.quoteId}`,
-      )
-      .for('update'),
-);
-
-/**
- * Makes the function that locks an attachment of the quote. No answer gives the tag of one: only `*` matches it.
- * @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND
- */
-export const lockAttachment =
-  (quoteId: string) =>
-  async (scope: OrganizationScope, id: string): Promise<Json<unknown>> => {
-    await requireQuote(scope, quoteId);
-    const { db, organizationId } = scope;
-    const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
-    if (!row) throw attachmentNotFound(id);
-    return toJson(row);
-  };

@@ -8,6 +8,7 @@ import { type Json, parseJson, toJson } from '../../db/sql/json.ts';
 import type { FileLinks } from '../../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../../files/multipart.ts';
 import { type FileStorage, storageKey } from '../../files/storage.ts';
+import { type StoredFile, storeFile } from '../../files/upload.ts';
 import { answerJson } from '../../http/answers.ts';
 import { ifMatch } from '../../http/conditional.ts';
 import { idempotently } from '../../http/idempotency.ts';
@@ -20,14 +21,12 @@ import { recordRoutes } from '../record-routes.ts';
 import {
   archiveQuote,
   deleteAttachment,
+  getQuote,
   lockAttachment,
   lockQuote,
   openQuote,
   putQuote,
   recordAttachment,
-  requireQuote,
-  type StoredFile,
-  storeAttachment,
 } from './repository.ts';
 import { DeletedQuoteAttachment, QuoteAttachmentUpload, QuoteOpen, QuotePut } from './schema.ts';
 
@@ -155,15 +154,14 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
     async (request, reply) => {
       const { scope, params } = request;
       const discard = ({ id }: StoredFile) => removeFile(request, storage, id);
-      const { stored, upload } = await readUpload(request, reply, {
+      const { stored, description } = await readUpload(request, reply, {
         store: async (content) => {
           // A request that is sent again is answered with its first answer, even when the quote is gone by now.
-          if (request.headers['idempotency-key'] === undefined) await requireQuote(scope, params.quoteId);
-          return storeAttachment(scope, storage, content);
+          if (request.headers['idempotency-key'] === undefined) await getQuote(scope, params.quoteId);
+          return storeFile(storage, scope.organizationId, content);
         },
         discard,
       });
-      const description = { kind: upload.kind, ...upload.file };
       const record = async (within: OrganizationScope): Promise<Json<StoredAttachment>> => {
         const attachment = await recordAttachment(within, params.quoteId, stored, description);
         return toJson({ ...attachment, url: await links.sign(within, attachment) });

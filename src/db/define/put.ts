@@ -26,6 +26,8 @@ type PutOptions<Name extends string> = {
   insertOnly?: Columns;
   /** The fields that hold the id of another record, each with the resource that the id must belong to. */
   references?: { readonly [Field in Name]?: Resource };
+  /** Adds the values that the request left out, and those that are made when the record is created. */
+  complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
 };
 
 type Input = Readonly<Record<string, unknown>>;
@@ -150,45 +152,32 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
 }
 
 /**
- * Makes the function that creates the record with this id, or replaces all of it. It answers with the record as /v1
- * shows it. Values equal to the stored ones change nothing. An archived record comes back.
- * @param read reads the record back
- */
-export function definePut<T, Name extends string>(
-  view: View<T, PutTable>,
-  read: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
-  options: PutOptions<Name> & {
-    /** Adds the values that the request left out, and those that are made when the record is created. */
-    complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
-  },
-) {
-  const steps = putSteps(view, options);
-
-  return (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Put<T>> =>
-    inTransaction(scope, async (within) => {
-      const stored = await steps.lock(within, id);
-      await steps.checkReferences(within, input, stored);
-      const record = (await options.complete?.(within, input)) ?? input;
-      if (stored) await steps.replace(within, id, record);
-      else await steps.insert(within, id, record);
-      await addToLiveCount(within, view, !stored || stored.isArchived ? 1 : 0);
-      return { created: !stored, body: await read(within, id) };
-    });
-}
-
-/**
  * Makes all that the dashboard does with such a record: `get`, `lock`, which reads it and keeps it so until the transaction
  * ends, `put` and `archive`. Each but `put` throws the resource's not-found.
+ *
+ * `put` creates the record with this id, or replaces all of it. It answers with the record as /v1 shows it. Values equal to
+ * the stored ones change nothing. An archived record comes back.
  */
 export function defineRecord<T, Name extends string>(
   view: View<T, PutTable & { archivedAt: PgColumn }>,
   options: PutOptions<Name>,
 ) {
   const get = defineGet(view);
+  const steps = putSteps(view, options);
+
   return {
     get,
     lock: defineLockedGet(view, get),
-    put: definePut(view, get, options),
     archive: defineArchive(view),
+    put: (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Put<T>> =>
+      inTransaction(scope, async (within) => {
+        const stored = await steps.lock(within, id);
+        await steps.checkReferences(within, input, stored);
+        const record = (await options.complete?.(within, input)) ?? input;
+        if (stored) await steps.replace(within, id, record);
+        else await steps.insert(within, id, record);
+        await addToLiveCount(within, view, !stored || stored.isArchived ? 1 : 0);
+        return { created: !stored, body: await get(within, id) };
+      }),
   };
 }
