@@ -117,28 +117,6 @@ where
   and api_keys.id = $id
 for update;
 
--- api_keys.lock_settings
--- $1 organizationId, $2 id
-select
-  name as name,
-  access as access,
-  requests_per_minute as "requestsPerMinute",
-  to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt",
-  to_char(revoked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "revokedAt",
-  replaced_by as "replacedBy",
-  encode(hash, 'hex') as hash,
-  api_keys.revoked_at is null
-  and (
-    api_keys.expires_at is null
-    or api_keys.expires_at > now()
-  ) as "isAlive"
-from
-  api_keys
-where
-  api_keys.organization_id = $organizationId
-  and api_keys.id = $id
-for update;
-
 -- api_keys.notify
 -- $1 hash
 select
@@ -152,7 +130,15 @@ set
   replaced_by = $replacedBy
 where
   api_keys.organization_id = $organizationId
-  and api_keys.id = $id;
+  and api_keys.id = $id
+  and api_keys.revoked_at is null
+  and (
+    api_keys.expires_at is null
+    or api_keys.expires_at > now()
+  )
+  and api_keys.replaced_by is null
+returning
+  encode(hash, 'hex') as hash;
 
 -- api_keys.revoke
 -- $1 organizationId, $2 id
@@ -161,7 +147,10 @@ set
   revoked_at = now()
 where
   api_keys.organization_id = $organizationId
-  and api_keys.id = $id;
+  and api_keys.id = $id
+  and api_keys.revoked_at is null
+returning
+  encode(hash, 'hex') as hash;
 
 -- api_keys.save_usage
 -- $1 usage

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet, getRecord } from '../db/define/get.ts';
 import { defineList, newestFirst } from '../db/define/list.ts';
-import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
+import { type RecordKey, rowOf } from '../db/define/view.ts';
 import { inTransaction, type OrganizationId, type OrganizationScope, type Queries } from '../db/run/scope.ts';
 import { apiKeys, issuedKeys } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
-import { isId, newId } from '../db/sql/ids.ts';
-import type { Json } from '../db/sql/json.ts';
+import { newId } from '../db/sql/ids.ts';
+import { type Json, parseJson } from '../db/sql/json.ts';
 import { builder, named, type Params, prepared, step } from '../db/sql/statement.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
@@ -27,10 +27,12 @@ export const usageName = ({ organizationId, id }: KnownKey): string => `${organi
 
 const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 
+const hashOf = { hash: sql<string>`encode(${apiKeys.hash}, 'hex')`.as('hash') };
+
 const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly string[] }>) =>
   builder
     .select({
-      hash: sql<string>`encode(${apiKeys.hash}, 'hex')`.as('hash'),
+      ...hashOf,
       ...named({
         id: apiKeys.id,
         organizationId: apiKeys.organizationId,
@@ -114,7 +116,7 @@ async function insertKey(
   { key, ...stored }: NewKey,
 ): Promise<Json<ApiKey & { key: string }>> {
   const [, [row]] = await db.writeTogether([
-    step(issueStatement, { ...stored, ...settings, organizationId }),
+    step(issueStatement, { ...settings, ...stored, organizationId }),
     step(issuedStatement, { organizationId, id: stored.id }),
   ]);
   if (!row) throw new Error('Issuing a key returned no row.');
@@ -138,32 +140,6 @@ export async function issueApiKey(
   return insertKey(scope, { name, access, requestsPerMinute, expiresAt }, newKey());
 }
 
-const lockStatement = prepared('api_keys.lock_settings', ($: Params<RecordKey>) =>
-  builder
-    .select({
-      ...named({
-        name: apiKeys.name,
-        access: apiKeys.access,
-        requestsPerMinute: apiKeys.requestsPerMinute,
-        expiresAt: apiKeys.expiresAt,
-        revokedAt: apiKeys.revokedAt,
-        replacedBy: apiKeys.replacedBy,
-      }),
-      hash: sql<string>`encode(${apiKeys.hash}, 'hex')`.as('hash'),
-      isAlive: sql<boolean>`${isAlive}`.as('isAlive'),
-    })
-    .from(apiKeys)
-    .where(rowOf(issuedKeys, $))
-    .for('update'),
-);
-
-/** @throws API_KEY_NOT_FOUND */
-async function lockKey({ db, organizationId }: OrganizationScope, id: string) {
-  const [key] = isId(id) ? await db.write(lockStatement, { organizationId, id }) : [];
-  if (!key) throw missing(issuedKeys, id);
-  return key;
-}
-
 /** Instances of the release before remember a key for a minute, unless they hear this. It goes with the next release. */
 const notifyStatement = prepared(
   'api_keys.notify',
@@ -171,7 +147,11 @@ const notifyStatement = prepared(
 );
 
 const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
-  builder.update(apiKeys).set({ revokedAt: sql`now()` }).where(rowOf(issuedKeys, $)),
+  builder
+    .update(apiKeys)
+    .set({ revokedAt: sql`now()` })
+    .where(sql`${rowOf(issuedKeys, $)} and ${apiKeys.revokedAt} is null`)
+    .returning(hashOf),
 );
 
 /**
@@ -180,11 +160,10 @@ const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
  */
 export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json<ApiKey>> =>
   inTransaction(scope, async (within) => {
-    const { hash, revokedAt } = await lockKey(within, id);
-    if (revokedAt === null) {
-      await within.db.write(revokeStatement, { organizationId: within.organizationId, id });
-      await within.db.write(notifyStatement, { hash });
-    }
+    await lockApiKey(within, id);
+    const { db, organizationId } = within;
+    const [revoked] = await db.write(revokeStatement, { organizationId, id });
+    if (revoked) await db.write(notifyStatement, revoked);
     return getApiKey(within, id);
   });
 
@@ -197,16 +176,16 @@ const replaceStatement = prepared(
         replacedBy: sql`${$.replacedBy}`,
         expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))`,
       })
-      .where(rowOf(issuedKeys, $)),
+      .where(sql`${rowOf(issuedKeys, $)} and ${isAlive} and ${apiKeys.replacedBy} is null`)
+      .returning(hashOf),
 );
 
-/** Why the key cannot be rotated; undefined when it can. */
-function inactivity(key: { revokedAt: string | null; replacedBy: string | null; isAlive: boolean }) {
-  if (key.revokedAt !== null) return 'The key is revoked; issue a new one.';
-  if (!key.isAlive) return 'The key has expired; issue a new one.';
-  if (key.replacedBy !== null)
-    return `The key was rotated already: key ${key.replacedBy} stands in its place.`;
-  return undefined;
+/** Why a key that is not alive, or replaced, cannot be rotated. */
+function inactivity({ revokedAt, replacedBy, expiresAt }: ApiKey): string {
+  if (revokedAt !== null) return 'The key is revoked; issue a new one.';
+  if (replacedBy === null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now()))
+    return 'The key has expired; issue a new one.';
+  return `The key was rotated already: key ${replacedBy} stands in its place.`;
 }
 
 /**
@@ -216,25 +195,18 @@ function inactivity(key: { revokedAt: string | null; replacedBy: string | null; 
  */
 export const rotateApiKey = (
   scope: OrganizationScope,
-  oldId: string,
+  id: string,
   overlapSeconds: number,
 ): Promise<Json<ApiKey & { key: string }>> =>
   inTransaction(scope, async (within) => {
-    const old = await lockKey(within, oldId);
-    const reason = inactivity(old);
-    if (reason !== undefined) throw new ApiError('API_KEY_INACTIVE', reason);
-    const { organizationId } = within;
+    const old = parseJson(await lockApiKey(within, id));
+    const { db, organizationId } = within;
     const key = newKey();
-    const { name, access, requestsPerMinute, expiresAt } = old;
-    const issued = await insertKey(within, { name, access, requestsPerMinute, expiresAt }, key);
-    await within.db.write(replaceStatement, {
-      organizationId,
-      id: oldId,
-      replacedBy: key.id,
-      overlapSeconds,
-    });
-    await within.db.write(notifyStatement, { hash: old.hash });
-    return issued;
+    const values = { organizationId, id, replacedBy: key.id, overlapSeconds };
+    const [replaced] = await db.write(replaceStatement, values);
+    if (!replaced) throw new ApiError('API_KEY_INACTIVE', inactivity(old));
+    await db.write(notifyStatement, replaced);
+    return insertKey(within, old, key);
   });
 
 const usageStatement = prepared(
