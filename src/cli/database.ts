@@ -14,9 +14,14 @@ const STATEMENT_MS = 600_000;
 /**
  * Runs a command on the service's database, and migrates it first. The service may be running or not. A fault is
  * printed in one line.
+ * @param parse reads the arguments of the command, before the database is opened
  */
-export async function runCommand(work: (db: Database, url: string) => Promise<void>): Promise<void> {
+export async function runCommand<Options>(
+  parse: () => Options,
+  work: (options: Options, db: Database, url: string) => Promise<void>,
+): Promise<void> {
   try {
+    const options = parse();
     const config = readConfig();
     const embedded = config.DATABASE_URL
       ? undefined
@@ -31,7 +36,7 @@ export async function runCommand(work: (db: Database, url: string) => Promise<vo
         statementTimeout: STATEMENT_MS,
         lockTimeout: config.DATABASE_TIMEOUT_MS,
       });
-      await work(db, url).finally(db.close);
+      await work(options, db, url).finally(db.close);
     } finally {
       await embedded?.stop();
     }

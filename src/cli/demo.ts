@@ -10,9 +10,7 @@ const USAGE = `Usage: npm run demo -- --organization ID [--reset]
 Fills an organization that has no records with those of the demo agency. With --reset, one that was filled like this
 before loses all its records first, whoever made them. Its keys stay. An organization with other records is left alone.`;
 
-type Options = { organization: string; reset: boolean };
-
-function parse(): Options {
+function parse() {
   try {
     const { values } = parseArgs({
       options: { organization: { type: 'string' }, reset: { type: 'boolean', default: false } },
@@ -25,7 +23,7 @@ function parse(): Options {
   }
 }
 
-async function fill(db: Database, { organization, reset }: Options): Promise<void> {
+async function fill({ organization, reset }: ReturnType<typeof parse>, db: Database): Promise<void> {
   // The image does not contain the demo: there this is the fault of the command, in one line.
   const { fillOrganization } = await import('../../demo/fill.ts');
   const { organizationId } = await scopeOf(db, organization);
@@ -40,11 +38,4 @@ async function fill(db: Database, { organization, reset }: Options): Promise<voi
   console.log('The organization has the records of the demo agency, and no others.');
 }
 
-try {
-  const options = parse();
-  await runCommand((db) => fill(db, options));
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
-}
+await runCommand(parse, fill);

@@ -12,9 +12,9 @@ const RUNNING_ALREADY = {
   'sweep-files': 'The files are being swept already, by another process.',
   'sweep-idempotency-keys': 'The idempotency keys are being swept already, by another process.',
 };
-const name = process.argv[2] as keyof typeof RUNNING_ALREADY;
+const parse = () => process.argv[2] as keyof typeof RUNNING_ALREADY;
 
-await runCommand(async (db, url) => {
+await runCommand(parse, async (name, db, url) => {
   const { lock, run } = JOBS[name];
   const logger = createLogger('info');
   const { storage, close } = await openFiles(readConfig(), '');

@@ -23,15 +23,17 @@ const USAGE = `Usage: npm run keys -- <command>
 
 An organization may be named by its id as well.`;
 
-type Options = {
-  organization?: string;
-  name?: string;
-  access?: string;
-  id?: string;
-  expires?: string;
-  overlap?: string;
-  'per-minute'?: string;
+const TEXT = { type: 'string' } as const;
+const OPTIONS = {
+  organization: TEXT,
+  name: TEXT,
+  access: TEXT,
+  id: TEXT,
+  expires: TEXT,
+  overlap: TEXT,
+  'per-minute': TEXT,
 };
+type Options = Partial<Record<keyof typeof OPTIONS, string>>;
 
 const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 
@@ -126,34 +128,15 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   },
 };
 
-function parse(): { command: string | undefined; options: Options } {
-  const option = { type: 'string' } as const;
+function parse() {
   try {
-    const { positionals, values } = parseArgs({
-      allowPositionals: true,
-      options: {
-        organization: option,
-        name: option,
-        access: option,
-        id: option,
-        expires: option,
-        overlap: option,
-        'per-minute': option,
-      },
-    });
-    return { command: positionals[0], options: values };
+    const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS });
+    const run = COMMANDS[positionals[0] ?? ''];
+    if (run) return { run, options: values };
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${USAGE}`);
   }
+  throw new UsageError(USAGE);
 }
 
-try {
-  const { command = '', options } = parse();
-  const run = COMMANDS[command];
-  if (!run) throw new UsageError(USAGE);
-  await runCommand((db) => run(db, options));
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
-}
+await runCommand(parse, ({ run, options }, db) => run(db, options));

@@ -1,6 +1,7 @@
 import { runCommand } from './database.ts';
 
 /** Applies the migrations. The service does the same at every start. */
-await runCommand(async () => {
-  console.log('The database has the schema of this version.');
-});
+await runCommand(
+  () => undefined,
+  async () => console.log('The database has the schema of this version.'),
+);

@@ -9,10 +9,9 @@ import { runCommand, stopSignal } from './database.ts';
  * Compares what is kept beside the records with the records: live counts, read rows and search rows. With --fix it mends
  * what is wrong; without, it fails then.
  */
-const {
-  values: { fix },
-} = parseArgs({ options: { fix: { type: 'boolean', default: false } } });
-await runCommand(async (db, url) => {
+const parse = () => parseArgs({ options: { fix: { type: 'boolean', default: false } } }).values;
+
+await runCommand(parse, async ({ fix }, db, url) => {
   const logger = createLogger('info');
   const recount = async (signal: AbortSignal) => {
     const { drifts } = await recountLive({ db, logger, fix, signal });
