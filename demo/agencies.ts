@@ -3,11 +3,11 @@ import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { createCustomer } from '../src/customers/repository.ts';
 import { putConversation } from '../src/dashboard/conversations/repository.ts';
 import { putMessages } from '../src/dashboard/messages/repository.ts';
-import { putOpportunity } from '../src/dashboard/opportunities/repository.ts';
-import { putPipelineStage } from '../src/dashboard/pipeline-stages/repository.ts';
+import { opportunityRecord } from '../src/dashboard/opportunities/repository.ts';
+import { pipelineStageRecord } from '../src/dashboard/pipeline-stages/repository.ts';
 import { updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
-import { openQuote, putQuote, recordAttachment } from '../src/dashboard/quotes/repository.ts';
-import { putTeamMember } from '../src/dashboard/team-members/repository.ts';
+import { openQuote, quoteRecord, recordAttachment } from '../src/dashboard/quotes/repository.ts';
+import { teamMemberRecord } from '../src/dashboard/team-members/repository.ts';
 import { type OrganizationScope, type Queries, scopeTo } from '../src/db/run/scope.ts';
 import type { AttachmentDescription } from '../src/files/multipart.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
@@ -67,20 +67,20 @@ export async function fillAgency(scope: OrganizationScope, storage: FileStorage)
   const files = storeFiles(scope, storage, quotes);
   files.catch(() => undefined);
 
-  for (const { id, input } of agency.team) await putTeamMember(scope, id, input);
-  for (const { id, input } of agency.stages) await putPipelineStage(scope, id, input);
+  for (const { id, input } of agency.team) await teamMemberRecord.put(scope, id, input);
+  for (const { id, input } of agency.stages) await pipelineStageRecord.put(scope, id, input);
   for (const { id, input, media } of agency.products) {
     await createCatalogProduct(scope, input, id);
     await updateCatalogProductMedia(scope, id, media);
   }
   for (const { id, input } of agency.customers) await createCustomer(scope, input, id);
-  for (const { id, input } of opportunities) await putOpportunity(scope, id, input);
+  for (const { id, input } of opportunities) await opportunityRecord.put(scope, id, input);
   for (const { id, input, messages } of demoConversations(agency, opportunities).flat()) {
     await putConversation(scope, id, input);
     await putMessages(scope, id, messages);
   }
   for (const { id, input, opens } of quotes) {
-    await putQuote(scope, id, input);
+    await quoteRecord.put(scope, id, input);
     for (const moment of opens) await openQuote(scope, id, moment.toISOString());
   }
   for (const { quoteId, file, description } of await files) {
@@ -98,14 +98,14 @@ export async function loadAgency(db: Queries, storage: FileStorage): Promise<Org
 export async function loadNeighbour(db: Queries): Promise<void> {
   const scope = await open(db, 'Aurora Turismo', 400);
   const { members, stages, products, customers, opportunities, conversations, quotes } = neighbour();
-  for (const { id, input } of members) await putTeamMember(scope, id, input);
-  for (const { id, input } of stages) await putPipelineStage(scope, id, input);
+  for (const { id, input } of members) await teamMemberRecord.put(scope, id, input);
+  for (const { id, input } of stages) await pipelineStageRecord.put(scope, id, input);
   for (const { id, input } of products) await createCatalogProduct(scope, input, id);
   for (const { id, input } of customers) await createCustomer(scope, input, id);
-  for (const { id, input } of opportunities) await putOpportunity(scope, id, input);
+  for (const { id, input } of opportunities) await opportunityRecord.put(scope, id, input);
   for (const { id, input, messages } of conversations) {
     await putConversation(scope, id, input);
     await putMessages(scope, id, messages);
   }
-  for (const { id, input } of quotes) await putQuote(scope, id, input);
+  for (const { id, input } of quotes) await quoteRecord.put(scope, id, input);
 }

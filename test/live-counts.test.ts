@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 import { getTableName } from 'drizzle-orm';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { purgeCatalogProducts } from '../src/catalog/repository.ts';
-import { archiveOpportunity, putOpportunity } from '../src/dashboard/opportunities/repository.ts';
+import { opportunityRecord } from '../src/dashboard/opportunities/repository.ts';
 import { OpportunityPut } from '../src/dashboard/opportunities/schema.ts';
 import { restoreCatalogProduct } from '../src/dashboard/products/repository.ts';
-import { archiveQuote, putQuote } from '../src/dashboard/quotes/repository.ts';
+import { quoteRecord } from '../src/dashboard/quotes/repository.ts';
 import { QuotePut } from '../src/dashboard/quotes/schema.ts';
 import { findDrift, mendDrift } from '../src/db/copies/recount.ts';
 import { newId } from '../src/db/sql/ids.ts';
@@ -75,15 +75,15 @@ function operations(agency: Agency, ids: Ids, choose: ReturnType<typeof chooser>
     () => expected(agency.delete(`/v1/customers/${some('customers')}`)),
     () =>
       put('opportunities', (id) =>
-        putOpportunity(agency.scope, id, OpportunityPut.parse({ salesStage: String(choose.next(9)) })),
+        opportunityRecord.put(agency.scope, id, OpportunityPut.parse({ salesStage: String(choose.next(9)) })),
       ),
-    () => archiveOpportunity(agency.scope, some('opportunities')),
+    () => opportunityRecord.archive(agency.scope, some('opportunities')),
     () =>
       put('quotes', (id) => {
         const record = { opportunityId: some('opportunities'), title: 'Propuesta', status: 'draft' };
-        return putQuote(agency.scope, id, QuotePut.parse(record));
+        return quoteRecord.put(agency.scope, id, QuotePut.parse(record));
       }),
-    () => archiveQuote(agency.scope, some('quotes')),
+    () => quoteRecord.archive(agency.scope, some('quotes')),
     async () => {
       const id = choose.next(3) === 0 ? some('conversations') : newId();
       const rotatedFrom = choose.next(2) === 0 ? some('conversations') : null;

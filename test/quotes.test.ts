@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { archiveQuote, deleteAttachment, openQuote } from '../src/dashboard/quotes/repository.ts';
+import { deleteAttachment, openQuote, quoteRecord } from '../src/dashboard/quotes/repository.ts';
 import { makeToken } from '../src/files/links.ts';
 import { attachment, quote } from './support/records.ts';
 import { type Agency, useService } from './support/service.ts';
@@ -208,7 +208,7 @@ describe('a signed link', () => {
 
   test('is dead when its quote is archived or its attachment deleted', async () => {
     const [archived, deleted] = [await linked(), await linked()];
-    await archiveQuote(archived.agency.scope, archived.quoteId);
+    await quoteRecord.archive(archived.agency.scope, archived.quoteId);
     await deleteAttachment(deleted.agency.scope, deleted.quoteId, deleted.id);
     for (const { path } of [archived, deleted]) {
       const { statusCode, body } = await download(path);

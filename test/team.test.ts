@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { archiveTeamMember } from '../src/dashboard/team-members/repository.ts';
+import { teamMemberRecord } from '../src/dashboard/team-members/repository.ts';
 import { member } from './support/records.ts';
 import { useService } from './support/service.ts';
 
@@ -10,7 +10,7 @@ describe('listTeamMembers', () => {
     const agency = await service.agency();
     const [first, second, third] = [await member(agency), await member(agency), await member(agency)];
     await member(agency, { name: 'Otro' }, first.id);
-    await archiveTeamMember(agency.scope, second.id);
+    await teamMemberRecord.archive(agency.scope, second.id);
     const { body } = await agency.get('/v1/team');
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual([first.id, third.id]);
     expect(body.data[0].name).toBe('Otro');

@@ -13,52 +13,40 @@ import { ArchivedRecord, uuidParams } from './params.ts';
 
 /** Routes of a record whose owner makes its id: PUT writes all of it, DELETE archives it. */
 
-/** The texts of an operation, for the documents. */
-type Texts = { operationId: string; tags: string[]; summary: string; description: string };
-
-/** Reads the record under its lock, as its GET shows it; throws its not-found. */
-type Lock<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
-
-type RecordPath = {
+type PutRoute<Answer extends z.ZodType, Body extends z.ZodType> = {
   /** `/quotes`; the id follows. */
   path: string;
-  /** The parameter with the record's id: `quoteId`. */
-  idName: string;
+  /** `Quote`: the operation is putQuote, the parameter with the id quoteId. */
+  name: string;
   /** The record in the descriptions of answers: `quote`. */
   noun: string;
-};
-
-type PutRoute<Answer extends z.ZodType, Body extends z.ZodType> = RecordPath &
-  Texts & {
-    record: Answer;
-    body: Body;
-    lock: Lock<z.output<Answer>>;
-    put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Answer>>>;
-  };
-
-type ArchiveRoute = RecordPath &
-  Texts & {
-    missing: ErrorCode;
-    /** Reads the record under its lock, for If-Match. */
-    lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>;
-    archive: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
-  };
-
-type RecordRoutes<Answer extends z.ZodType, Body extends z.ZodType> = RecordPath & {
-  /** `Quote`: the operations are putQuote and archiveQuote. */
-  name: string;
-  /** The record in summaries: `a quote`. */
-  title: string;
   tags: string[];
+  summary: string;
+  description: string;
   record: Answer;
   body: Body;
-  missing: ErrorCode;
+  /** Reads the record under its lock, as its GET shows it; throws its not-found. */
+  lock: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Answer>>>;
+  put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Answer>>>;
+};
+
+type RecordRoutes<Answer extends z.ZodType, Body extends z.ZodType> = Pick<
+  PutRoute<Answer, Body>,
+  'path' | 'name' | 'noun' | 'tags' | 'record' | 'body'
+> & {
+  /** The record in summaries: `a quote`. */
+  title: string;
   /** A sentence more about the PUT. */
   note?: string;
   /** The effect of archiving, for the document. */
   archived: string;
-  functions: Pick<PutRoute<Answer, Body>, 'lock' | 'put'> & Pick<ArchiveRoute, 'archive'>;
+  functions: Pick<PutRoute<Answer, Body>, 'lock' | 'put'> & {
+    archive: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
+    missing: ErrorCode;
+  };
 };
+
+const idNameOf = (name: string): string => `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
 
 const idIn = (params: unknown, idName: string): string => String((params as Record<string, string>)[idName]);
 
@@ -70,12 +58,14 @@ const orUndefined = (error: unknown): undefined => {
 /** PUT: 201 when it creates the record, 200 when it replaces it. */
 export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
   app: FastifyInstance,
-  { path, idName, noun, record, body, lock, put, ...texts }: PutRoute<Answer, Body>,
+  { path, name, noun, record, body, lock, put, ...texts }: PutRoute<Answer, Body>,
 ): void {
+  const idName = idNameOf(name);
   app.withTypeProvider<ZodTypeProvider>().put(
     `${path}/:${idName}`,
     {
       schema: {
+        operationId: `put${name}`,
         ...texts,
         params: uuidParams(idName),
         body,
@@ -97,16 +87,30 @@ export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
   );
 }
 
-/** DELETE: the record leaves lists and lookups. */
-function archiveRoute(
+/** PUT, and DELETE, by which the record leaves lists and lookups. With the texts that all such records share. */
+export function recordRoutes<Answer extends z.ZodType, Body extends z.ZodType>(
   app: FastifyInstance,
-  { path, idName, noun, missing, lock, archive, ...texts }: ArchiveRoute,
+  { title, note, archived, functions, ...common }: RecordRoutes<Answer, Body>,
 ): void {
+  const { path, name, noun, tags } = common;
+  const { lock, put, archive, missing } = functions;
+  const rule = `Fields left out take the default. The same again changes nothing; an archived ${noun} comes back.`;
+  putRoute(app, {
+    ...common,
+    summary: `Create or replace ${title}`,
+    description: [rule, note].filter(Boolean).join(' '),
+    lock,
+    put,
+  });
+  const idName = idNameOf(name);
   app.delete(
     `${path}/:${idName}`,
     {
       schema: {
-        ...texts,
+        operationId: `archive${name}`,
+        tags,
+        summary: `Archive ${title}`,
+        description: archived,
         params: uuidParams(idName),
         response: responses(
           { status: 200, schema: ArchivedRecord, description: `The ${noun} was archived.` },
@@ -119,45 +123,4 @@ function archiveRoute(
       return answerJson(reply, await ifMatch(request, lock, id, (scope) => archive(scope, id)));
     },
   );
-}
-
-/** PUT and DELETE, with the texts that all such records share. */
-export function recordRoutes<Answer extends z.ZodType, Body extends z.ZodType>(
-  app: FastifyInstance,
-  {
-    name,
-    title,
-    tags,
-    record,
-    body,
-    missing,
-    note,
-    archived,
-    functions,
-    ...path
-  }: RecordRoutes<Answer, Body>,
-): void {
-  const { lock, put, archive } = functions;
-  const rule = `Fields left out take the default. The same again changes nothing; an archived ${path.noun} comes back.`;
-  putRoute(app, {
-    ...path,
-    operationId: `put${name}`,
-    tags,
-    summary: `Create or replace ${title}`,
-    description: [rule, note].filter(Boolean).join(' '),
-    record,
-    body,
-    lock,
-    put,
-  });
-  archiveRoute(app, {
-    ...path,
-    operationId: `archive${name}`,
-    tags,
-    summary: `Archive ${title}`,
-    description: archived,
-    missing,
-    lock,
-    archive,
-  });
 }

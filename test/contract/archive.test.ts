@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { archiveOpportunity } from '../../src/dashboard/opportunities/repository.ts';
-import { archivePipelineStage } from '../../src/dashboard/pipeline-stages/repository.ts';
-import { archiveTeamMember } from '../../src/dashboard/team-members/repository.ts';
+import { opportunityRecord } from '../../src/dashboard/opportunities/repository.ts';
+import { pipelineStageRecord } from '../../src/dashboard/pipeline-stages/repository.ts';
+import { teamMemberRecord } from '../../src/dashboard/team-members/repository.ts';
 import { findDrift } from '../../src/db/copies/recount.ts';
 import { useDashboard } from '../dashboard/dashboard.ts';
 import {
@@ -103,8 +103,8 @@ describe('other records still show the name and id of one that is archived', () 
     const agency = await service.agency();
     const [lucia, column] = [await member(agency), await stage(agency, { key: 'negotiation' })];
     const { id } = await opportunity(agency, { sellerMemberId: lucia.id, stageId: column.id });
-    await archiveTeamMember(agency.scope, lucia.id);
-    await archivePipelineStage(agency.scope, column.id);
+    await teamMemberRecord.archive(agency.scope, lucia.id);
+    await pipelineStageRecord.archive(agency.scope, column.id);
     const { body } = await agency.get(`/v1/opportunities/${id}`);
     expect(body).toMatchObject({
       sellerMemberId: lucia.id,
@@ -119,7 +119,7 @@ describe('other records still show the name and id of one that is archived', () 
     const agency = await service.agency();
     const offer = await quote(agency);
     await attachment(agency, service.storage, offer.id);
-    await archiveOpportunity(agency.scope, offer.opportunityId);
+    await opportunityRecord.archive(agency.scope, offer.opportunityId);
     expect((await agency.get(`/v1/quotes?opportunityId=${offer.opportunityId}`)).body.data).toEqual([offer]);
     expect((await agency.get(`/v1/quotes/${offer.id}/attachments`)).body.data).toHaveLength(1);
   });
@@ -128,7 +128,7 @@ describe('other records still show the name and id of one that is archived', () 
 test('a record that comes back is in every list and total again', async () => {
   const agency = await service.agency();
   const deal = await opportunity(agency, { title: 'Igual' });
-  await archiveOpportunity(agency.scope, deal.id);
+  await opportunityRecord.archive(agency.scope, deal.id);
   await opportunity(agency, { title: 'Igual' }, deal.id);
   for (const filter of ['', 'query=igual', 'salesStage=qualified']) {
     const { body } = await agency.get(`/v1/opportunities?${filter}`);

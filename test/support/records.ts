@@ -4,13 +4,13 @@ import { putConversation } from '../../src/dashboard/conversations/repository.ts
 import { ConversationPut } from '../../src/dashboard/conversations/schema.ts';
 import { putMessage } from '../../src/dashboard/messages/repository.ts';
 import { ConversationMessagePut } from '../../src/dashboard/messages/schema.ts';
-import { putOpportunity } from '../../src/dashboard/opportunities/repository.ts';
+import { opportunityRecord } from '../../src/dashboard/opportunities/repository.ts';
 import { OpportunityPut } from '../../src/dashboard/opportunities/schema.ts';
-import { putPipelineStage } from '../../src/dashboard/pipeline-stages/repository.ts';
+import { pipelineStageRecord } from '../../src/dashboard/pipeline-stages/repository.ts';
 import { PipelineStagePut } from '../../src/dashboard/pipeline-stages/schema.ts';
-import { putQuote, recordAttachment } from '../../src/dashboard/quotes/repository.ts';
+import { quoteRecord, recordAttachment } from '../../src/dashboard/quotes/repository.ts';
 import { QuotePut } from '../../src/dashboard/quotes/schema.ts';
-import { putTeamMember } from '../../src/dashboard/team-members/repository.ts';
+import { teamMemberRecord } from '../../src/dashboard/team-members/repository.ts';
 import { TeamMemberPut } from '../../src/dashboard/team-members/schema.ts';
 import type { Put } from '../../src/db/define/put.ts';
 import { newId } from '../../src/db/sql/ids.ts';
@@ -30,15 +30,15 @@ export type Make = (agency: Agency, fields?: Fields, id?: string) => Promise<Rec
 const shown = async <T>(put: Promise<Put<T>>): Promise<Record> => parseJson((await put).body);
 
 export const stage = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
-  shown(putPipelineStage(scope, id, PipelineStagePut.parse({ key: 'new', name: 'Nuevo', ...fields })));
+  shown(pipelineStageRecord.put(scope, id, PipelineStagePut.parse({ key: 'new', name: 'Nuevo', ...fields })));
 
 export const member = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
   const preset = { userId: `user ${id}`, name: 'Lucía Romero', email: 'lucia@example.com' };
-  return shown(putTeamMember(scope, id, TeamMemberPut.parse({ ...preset, ...fields })));
+  return shown(teamMemberRecord.put(scope, id, TeamMemberPut.parse({ ...preset, ...fields })));
 };
 
 export const opportunity = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
-  shown(putOpportunity(scope, id, OpportunityPut.parse({ salesStage: 'qualified', ...fields })));
+  shown(opportunityRecord.put(scope, id, OpportunityPut.parse({ salesStage: 'qualified', ...fields })));
 
 export const conversation = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
   const preset = { channel: 'whatsapp', contact: '+525512345678' };
@@ -54,7 +54,7 @@ export const message = ({ scope }: Agency, conversationId: string, fields: Field
 export const quote = async (agency: Agency, fields: Fields = {}, id = newId()) => {
   const opportunityId = fields.opportunityId ?? (await opportunity(agency)).id;
   const preset = { opportunityId, title: 'Cotización', status: 'draft' };
-  return shown(putQuote(agency.scope, id, QuotePut.parse({ ...preset, ...fields })));
+  return shown(quoteRecord.put(agency.scope, id, QuotePut.parse({ ...preset, ...fields })));
 };
 
 /** An attachment with its file; answers what is stored of it, and its bytes. */

@@ -7,9 +7,8 @@ import { ConversationPut } from './schema.ts';
 export const dashboardConversationRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   putRoute(app, {
     path: '/conversations',
-    idName: 'conversationId',
     noun: 'conversation',
-    operationId: 'putConversation',
+    name: 'Conversation',
     tags: ['Conversations'],
     summary: 'Create or replace a conversation',
     description:

@@ -5,11 +5,7 @@ import { opportunityView } from '../../opportunities/repository.ts';
 import { OpportunityPut } from './schema.ts';
 
 /** A PUT throws VALIDATION_FAILED naming a reference to no live record of the organization. */
-export const {
-  lock: lockOpportunity,
-  put: putOpportunity,
-  archive: archiveOpportunity,
-} = defineRecord(opportunityView, {
+export const opportunityRecord = defineRecord(opportunityView, {
   columns: columnsOf(OpportunityPut, opportunities),
   references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });

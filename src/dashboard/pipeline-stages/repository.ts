@@ -5,8 +5,6 @@ import { PipelineStage, PipelineStagePut } from './schema.ts';
 
 const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };
 
-export const {
-  lock: lockPipelineStage,
-  put: putPipelineStage,
-  archive: archivePipelineStage,
-} = defineRecord(stageView, { columns: columnsOf(PipelineStagePut, pipelineStages) });
+export const pipelineStageRecord = defineRecord(stageView, {
+  columns: columnsOf(PipelineStagePut, pipelineStages),
+});

@@ -39,12 +39,7 @@ async function customerOf({ db, organizationId }: OrganizationScope, opportunity
  * PUT creates the quote with a token of its own, or replaces it; the token stays. It throws VALIDATION_FAILED naming a
  * reference to no live record of the organization.
  */
-export const {
-  get: getQuote,
-  lock: lockQuote,
-  put: putQuote,
-  archive: archiveQuote,
-} = defineRecord(quoteView, {
+export const quoteRecord = defineRecord(quoteView, {
   columns: columnsOf(QuotePut, quotes),
   insertOnly: { token: quotes.token },
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
@@ -77,7 +72,7 @@ export const openQuote = (scope: OrganizationScope, id: string, openedAt: string
   inTransaction(scope, async (within) => {
     if (isId(id))
       await within.db.write(openStatement, { organizationId: within.organizationId, id, openedAt });
-    return getQuote(within, id);
+    return quoteRecord.get(within, id);
   });
 
 type AttachmentValues = AttachmentDescription &
@@ -126,7 +121,7 @@ const lockAttachmentStatement = prepared(
 export const lockAttachment =
   (quoteId: string) =>
   async (scope: OrganizationScope, id: string): Promise<Json<unknown>> => {
-    await getQuote(scope, quoteId);
+    await quoteRecord.get(scope, quoteId);
     const { db, organizationId } = scope;
     const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
     if (!row) throw notFound('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment', id);

@@ -18,16 +18,7 @@ import type { StoredAttachment } from '../../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../../quotes/schema.ts';
 import { uuidParams } from '../params.ts';
 import { recordRoutes } from '../record-routes.ts';
-import {
-  archiveQuote,
-  deleteAttachment,
-  getQuote,
-  lockAttachment,
-  lockQuote,
-  openQuote,
-  putQuote,
-  recordAttachment,
-} from './repository.ts';
+import { deleteAttachment, lockAttachment, openQuote, quoteRecord, recordAttachment } from './repository.ts';
 import { DeletedQuoteAttachment, QuoteAttachmentUpload, QuoteOpen, QuotePut } from './schema.ts';
 
 const tags = ['Quotes'];
@@ -40,17 +31,15 @@ export const dashboardQuoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
 
   recordRoutes(app, {
     path: '/quotes',
-    idName: 'quoteId',
     noun: 'quote',
     name: 'Quote',
     title: 'a quote',
     tags,
     record: Quote,
     body: QuotePut,
-    missing: 'QUOTE_NOT_FOUND',
     note: '`token` is made when the quote is created and never changes.',
     archived: 'The quote leaves lists and lookups, and its attachments with it.',
-    functions: { lock: lockQuote, put: putQuote, archive: archiveQuote },
+    functions: quoteRecord,
   });
 
   app.post(
@@ -157,7 +146,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       const { stored, description } = await readUpload(request, reply, {
         store: async (content) => {
           // A request that is sent again is answered with its first answer, even when the quote is gone by now.
-          if (request.headers['idempotency-key'] === undefined) await getQuote(scope, params.quoteId);
+          if (request.headers['idempotency-key'] === undefined) await quoteRecord.get(scope, params.quoteId);
           return storeFile(storage, scope.organizationId, content);
         },
         discard,

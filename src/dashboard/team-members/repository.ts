@@ -4,8 +4,4 @@ import { columnsOf } from '../../db/sql/field-columns.ts';
 import { memberView } from '../../team/repository.ts';
 import { TeamMemberPut } from './schema.ts';
 
-export const {
-  lock: lockTeamMember,
-  put: putTeamMember,
-  archive: archiveTeamMember,
-} = defineRecord(memberView, { columns: columnsOf(TeamMemberPut, teamMembers) });
+export const teamMemberRecord = defineRecord(memberView, { columns: columnsOf(TeamMemberPut, teamMembers) });

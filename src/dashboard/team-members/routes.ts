@@ -1,22 +1,20 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { TeamMember } from '../../team/schema.ts';
 import { recordRoutes } from '../record-routes.ts';
-import { archiveTeamMember, lockTeamMember, putTeamMember } from './repository.ts';
+import { teamMemberRecord } from './repository.ts';
 import { TeamMemberPut } from './schema.ts';
 
 export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/team-members',
-    idName: 'teamMemberId',
     noun: 'member',
     name: 'TeamMember',
     title: 'a team member',
     tags: ['Team members'],
     record: TeamMember,
     body: TeamMemberPut,
-    missing: 'TEAM_MEMBER_NOT_FOUND',
     archived: 'The member leaves the team; opportunities go on showing its name.',
-    functions: { lock: lockTeamMember, put: putTeamMember, archive: archiveTeamMember },
+    functions: teamMemberRecord,
   });
   done();
 };

@@ -153,7 +153,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
 
 /**
  * Makes all that the dashboard does with such a record: `get`, `lock`, which reads it and keeps it so until the transaction
- * ends, `put` and `archive`. Each but `put` throws the resource's not-found.
+ * ends, `put` and `archive`. Each but `put` throws the resource's not-found, `missing`.
  *
  * `put` creates the record with this id, or replaces all of it. It answers with the record as /v1 shows it. Values equal to
  * the stored ones change nothing. An archived record comes back.
@@ -166,6 +166,7 @@ export function defineRecord<T, Name extends string>(
   const steps = putSteps(view, options);
 
   return {
+    missing: view.missing.code,
     get,
     lock: defineLockedGet(view, get),
     archive: defineArchive(view),
