@@ -150,8 +150,6 @@ const OTHERWISE: ReadonlySet<string> = new Set([
   // They look for what is due in all organizations.
   'idempotency_keys.due_for_sweep',
   'products.due_for_purge',
-  // It mends, of one organization, what should never be wrong.
-  'live_counts.mend_drift',
   // They compare a list that is sent with a table.
   'pipeline_stages.put_references',
   'team_members.put_references',

@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm';
+import { addLive } from '../define/live-count.ts';
 import { organizationParam, tableName } from '../define/view.ts';
 import type { OrganizationScope } from '../run/scope.ts';
 import * as schema from '../schema/index.ts';
 import { liveCounts } from '../schema/live-counts.ts';
 import type { Resource } from '../schema/resource.ts';
-import { type Params, prepared, unqualified } from '../sql/statement.ts';
+import { type Params, prepared } from '../sql/statement.ts';
 
 /** A live count that is not the number of its rows. */
 export type Drift = { resource: string; counted: number; rows: number };
@@ -26,38 +27,32 @@ const rows = sql.join(
 );
 
 /** Reads counts and rows in one snapshot. A writer changes both in one transaction, so its work shows no drift. */
-const drift = sql`drift as (
-  select counted_rows.resource, counted_rows.live as rows, coalesce(counts.live, 0) as counted
-  from (${rows}) counted_rows left join (
-    select ${liveCounts.resource} as resource, sum(${liveCounts.live}) as live from ${liveCounts}
-    where ${liveCounts.organizationId} = ${organizationParam} group by ${liveCounts.resource}) counts using (resource)
-  where counted_rows.live <> coalesce(counts.live, 0))`;
-
-const answer = sql<Drift>`select resource, counted::float8 as counted, rows::float8 as rows from drift order by resource`;
-
 const findStatement = prepared(
   'live_counts.find_drift',
-  (_: Params<{ organizationId: string }>) => sql<Drift>`with ${drift} ${answer}`,
-);
-
-const key = sql`${unqualified(liveCounts.organizationId)}, ${unqualified(liveCounts.resource)}, ${unqualified(liveCounts.slot)}`;
-const live = unqualified(liveCounts.live);
-
-/** Adds the difference to the count, and does not set it: records that are written in the meantime stay counted. */
-const mendStatement = prepared(
-  'live_counts.mend_drift',
-  (_: Params<{ organizationId: string }>) => sql<Drift>`with ${drift},
-    mended as (
-      insert into ${liveCounts} (${key}, ${live})
-      select ${organizationParam}, resource, 0, rows - counted from drift
-      on conflict (${key}) do update set ${live} = ${liveCounts.live} + excluded.${live})
-    ${answer}`,
+  (_: Params<{ organizationId: string }>) => sql<Drift>`
+    select counted_rows.resource, coalesce(counts.live, 0)::float8 as counted, counted_rows.live::float8 as rows
+    from (${rows}) counted_rows left join (
+      select ${liveCounts.resource} as resource, sum(${liveCounts.live}) as live from ${liveCounts}
+      where ${liveCounts.organizationId} = ${organizationParam} group by ${liveCounts.resource}) counts using (resource)
+    where counted_rows.live <> coalesce(counts.live, 0) order by resource`,
 );
 
 /** Compares the live counts of one organization with its rows. The service may run. */
 export const findDrift = ({ db, organizationId }: OrganizationScope): Promise<Drift[]> =>
   db.read(findStatement, { organizationId });
 
-/** The same, and mends the counts. Two at once would both add the difference: run it under the job's lock. */
-export const mendDrift = ({ db, organizationId }: OrganizationScope): Promise<Drift[]> =>
-  db.write(mendStatement, { organizationId });
+/**
+ * The same, and mends the counts. It adds the difference, as every writer adds: records that are written in the meantime
+ * stay counted. Two at once would both add it: run it under the job's lock.
+ */
+export async function mendDrift(scope: OrganizationScope): Promise<Drift[]> {
+  const { db, organizationId } = scope;
+  const drifts = await findDrift(scope);
+  const steps = COUNTED.flatMap((resource) =>
+    drifts
+      .filter((drift) => drift.resource === tableName(resource))
+      .map(({ rows, counted }) => addLive(organizationId, resource, rows - counted)),
+  );
+  if (steps.length > 0) await db.writeTogether(steps);
+  return drifts;
+}
