@@ -18,15 +18,6 @@ insert into
 values
   ($id, $name, default);
 
--- organizations.find
--- $1 id
-select
-  id as id
-from
-  organizations
-where
-  organizations.id = $id;
-
 -- organizations.get
 -- $1 id
 select

@@ -23,13 +23,11 @@ import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { type Json, jsonRows, parseJson } from '../db/sql/json.ts';
 import { builder, named, type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
-import { type ApiError, notFound } from '../errors.ts';
+import { notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
 
 const fields = fieldsOf(Organization, organizations);
 const columns = named({ id: organizations.id, name: organizations.name, createdAt: organizations.createdAt });
-
-const organizationNotFound = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
 
 const createStatement = prepared('organizations.create', ($: Params<{ id: string; name: string }>) =>
   builder.insert(organizations).values({ id: $.id, name: $.name }),
@@ -48,25 +46,17 @@ export async function createOrganization(db: Queries, name: string, id = newId()
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
   const [row] = isId(id) ? await db.read(getStatement, { id }) : [];
-  if (!row) throw organizationNotFound(id);
+  if (!row) throw notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
   return row.body;
 }
-
-const findStatement = prepared('organizations.find', ($: Params<{ id: string }>) =>
-  builder
-    .select(named({ id: organizations.id }))
-    .from(organizations)
-    .where(eq(organizations.id, $.id)),
-);
 
 /**
  * Opens the scope of an organization that the dashboard's path or the command line names.
  * @throws ORGANIZATION_NOT_FOUND
  */
 export async function scopeOf(db: Database, id: string, caller?: Caller): Promise<OrganizationScope> {
-  const [row] = isId(id) ? await db.for(id, caller).read(findStatement, { id }) : [];
-  if (!row) throw organizationNotFound(id);
-  return scopeTo(db, row.id, caller);
+  await getOrganization(db.for(id, caller), id);
+  return scopeTo(db, id.toLowerCase(), caller);
 }
 
 /** Answers that belong to no organization, such as its creation, are kept under an id that none has. */
