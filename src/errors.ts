@@ -84,12 +84,12 @@ export function validationFailed(faults: readonly { path: string; message: strin
   return new ApiError('VALIDATION_FAILED', `The request is not valid: ${summary}.`, { details });
 }
 
+const UNAVAILABLE = 'The service cannot answer right now; retry shortly.';
+const RETRY_SOON = { 'retry-after': '1' };
+
 /** 503 for a fault that passes by itself: database out of reach, pool exhausted, disk full. */
 export const serviceUnavailable = (cause?: unknown): ApiError =>
-  new ApiError('SERVICE_UNAVAILABLE', 'The service cannot answer right now; retry shortly.', {
-    headers: { 'retry-after': '1' },
-    cause,
-  });
+  new ApiError('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON, cause });
 
 /** Why a request got no answer from the database. */
 export type RefusalReason = 'full' | 'waited' | 'gone' | 'process' | 'unsent';
@@ -99,9 +99,7 @@ export class Refusal extends ApiError {
   readonly reason: RefusalReason;
 
   constructor(reason: RefusalReason) {
-    super('SERVICE_UNAVAILABLE', 'The service cannot answer right now; retry shortly.', {
-      headers: { 'retry-after': '1' },
-    });
+    super('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON });
     this.reason = reason;
   }
 }
@@ -120,7 +118,7 @@ export const outcomeUnknown = (cause: unknown): ApiError =>
   new ApiError(
     'SERVICE_UNAVAILABLE',
     'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
-    { headers: { 'retry-after': '1' }, cause },
+    { headers: RETRY_SOON, cause },
   );
 
 /** 404 for a record that is archived, belongs to another organization, or never existed. */

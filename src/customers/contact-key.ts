@@ -5,7 +5,8 @@ import { isValidPhoneNumber } from 'libphonenumber-js/max';
  * "Contacts"; the country rules follow how WhatsApp itself reports numbers of Mexico, Argentina and Brazil.
  */
 
-export type IdentifierType = 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
+export const IDENTIFIER_TYPES = ['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web'] as const;
+export type IdentifierType = (typeof IDENTIFIER_TYPES)[number];
 
 const PUNCTUATION = /[\s.()[\]{}\p{Dash_Punctuation}]/gu;
 const E164 = /^\+[1-9]\d{6,14}$/;

@@ -12,9 +12,9 @@ import {
   text,
   textFilter,
 } from '../fields.ts';
-import { contactKey, identifierRule } from './contact-key.ts';
+import { contactKey, IDENTIFIER_TYPES, identifierRule } from './contact-key.ts';
 
-const identifierType = () => oneOf(['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web']);
+const identifierType = () => oneOf(IDENTIFIER_TYPES);
 
 export const CustomerContact = z
   .object({

@@ -14,8 +14,8 @@ import { presentedToken } from './authentication.ts';
 
 const MAX_KEY_LENGTH = 255;
 
-/** Headers of an answer that a replay repeats; all others are made anew for each answer. */
-const KEPT_HEADERS = ['x-ignored-parameters'] as const;
+/** The header of an answer that a replay repeats. All others are made anew for each answer. */
+const KEPT_HEADER = 'x-ignored-parameters';
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 
@@ -76,11 +76,6 @@ function unseal(request: FastifyRequest, fingerprint: Buffer, sealed: Buffer): B
   }
 }
 
-const headersOf = (reply: FastifyReply): Record<string, string> =>
-  Object.fromEntries(
-    KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))]),
-  );
-
 /**
  * Answers a POST. With an Idempotency-Key the work, its answer and the key are one transaction; the same request again
  * gets that answer. Without the header the work runs by itself. An answer with a credential in it is kept encrypted.
@@ -114,7 +109,7 @@ export async function idempotently<T>(
     const body = Buffer.from(answer);
     await keepAnswer(scope, fingerprint, {
       status,
-      headers: headersOf(reply),
+      headers: reply.hasHeader(KEPT_HEADER) ? { [KEPT_HEADER]: String(reply.getHeader(KEPT_HEADER)) } : {},
       body: isSecret ? seal(request, fingerprint, body) : body,
       bodyHash: hashed,
     });

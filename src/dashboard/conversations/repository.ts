@@ -108,19 +108,10 @@ const relabelStatement = prepared(
       ),
 );
 
-type Thread = {
-  id: string;
-  channel: string;
-  messageCount: number;
-  rotatedFrom: string | null;
-  continuedBy: string | null;
-  chainId: string;
-};
+const findThread = async ({ db, organizationId }: OrganizationScope, id: string) =>
+  (await db.read(threadStatement, { organizationId, id }))[0];
 
-const findThread = async (
-  { db, organizationId }: OrganizationScope,
-  id: string,
-): Promise<Thread | undefined> => (await db.read(threadStatement, { organizationId, id }))[0];
+type Thread = NonNullable<Awaited<ReturnType<typeof findThread>>>;
 
 /** The ids of the thread and of all threads that continue it. */
 function tailOf(thread: Thread, chain: readonly Thread[]): string[] {
