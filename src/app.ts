@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify';
 import { catalogRoutes } from './catalog/routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
@@ -8,10 +7,9 @@ import { authenticate, refuseWrites } from './http/authentication.ts';
 import { setCacheControl } from './http/headers.ts';
 import { refuseFloods } from './http/load/admission.ts';
 import { type PressureLimits, refuseUnderPressure } from './http/load/pressure.ts';
-import type { Metrics } from './http/metrics.ts';
 import { type DocumentOptions, documentApi, type Publisher } from './http/openapi/openapi.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
-import { createHttpServer } from './http/server.ts';
+import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import type { KeyCache } from './keys/cache.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
@@ -20,7 +18,7 @@ import { quoteRoutes } from './quotes/routes.ts';
 import { referencePage } from './reference/page.ts';
 import { teamRoutes } from './team/routes.ts';
 
-export type AppOptions = {
+export type AppOptions = HttpServerOptions & {
   db: Database;
   keys: KeyCache;
   rateLimit: RateLimitOptions;
@@ -28,11 +26,6 @@ export type AppOptions = {
   links: FileLinks;
   /** Serves the files of the disk storage; without it, links lead elsewhere. */
   files?: { root: string; secrets: LinkSecrets; now?: () => number };
-  logger: FastifyBaseLogger;
-  trustProxy?: boolean | string;
-  metrics?: Pick<Metrics, 'answered'>;
-  /** Aborted when the service is about to end. */
-  leaving?: AbortSignal;
   /** Past them the process is short of memory or time, and requests are refused. */
   pressure?: PressureLimits;
   publisher?: Publisher;
@@ -73,21 +66,8 @@ Field names that a request should not have are ignored and named in \`X-Ignored-
 
 /** The public API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildApp(options: AppOptions) {
-  const {
-    db,
-    keys,
-    rateLimit,
-    links,
-    files,
-    logger,
-    trustProxy = false,
-    metrics,
-    pressure,
-    leaving,
-    publisher = {},
-    mcp = 'read',
-  } = options;
-  const app = createHttpServer({ logger, trustProxy, metrics, leaving });
+  const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
+  const app = createHttpServer(options);
   if (pressure) await refuseUnderPressure(app, pressure);
   await documentApi(app, DOCUMENT, publisher);
 

@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/run/client.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
@@ -7,7 +6,7 @@ import { type HealthOptions, healthRoutes } from '../http/health.ts';
 import { PATIENCE, type Patience } from '../http/load/connections.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type DocumentOptions, documentApi, type Publisher } from '../http/openapi/openapi.ts';
-import { createHttpServer } from '../http/server.ts';
+import { createHttpServer, type HttpServerOptions } from '../http/server.ts';
 import { referencePage } from '../reference/page.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { authenticateDashboard, openOrganization } from './authentication.ts';
@@ -20,7 +19,7 @@ import { productRoutes } from './products/routes.ts';
 import { dashboardQuoteRoutes } from './quotes/routes.ts';
 import { teamMemberRoutes } from './team-members/routes.ts';
 
-export type DashboardOptions = {
+export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'patience'> & {
   db: Database;
   /** The bearer token of the dashboard's backend. Without it, every request is answered with 503. */
   token: string | undefined;
@@ -28,14 +27,10 @@ export type DashboardOptions = {
   storage: FileStorage;
   /** Signs the links of attachments. */
   links: FileLinks;
-  logger: FastifyBaseLogger;
-  trustProxy?: boolean | string;
   /** The clock: milliseconds since 1970. */
   now?: () => number;
   /** For liveness, readiness and metrics, which need no token. */
   health?: { ready: HealthOptions['ready']; metrics: Metrics };
-  /** Aborted when the service is about to end. */
-  leaving?: AbortSignal;
   /** Whom users of the service ask, for the document. */
   publisher?: Pick<Publisher, 'contact'>;
 };
@@ -69,24 +64,8 @@ twice changes nothing. Errors, pagination, request ids and strictness are as in 
 
 /** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildDashboardApp(options: DashboardOptions) {
-  const {
-    db,
-    token,
-    storage,
-    links,
-    logger,
-    trustProxy = false,
-    now = Date.now,
-    leaving,
-    publisher = {},
-  } = options;
-  const app = createHttpServer({
-    logger,
-    trustProxy,
-    metrics: options.health?.metrics,
-    patience: UPLOAD_PATIENCE,
-    leaving,
-  });
+  const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
+  const app = createHttpServer({ ...options, metrics: health?.metrics, patience: UPLOAD_PATIENCE });
   await documentApi(app, DOCUMENT, publisher);
 
   app.register(
@@ -113,7 +92,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
     },
     { prefix: '/dashboard/v1' },
   );
-  if (options.health) app.register(healthRoutes, { ...options.health, ...(leaving && { leaving }) });
+  if (health) app.register(healthRoutes, { ...health, leaving });
   await app.ready();
   return app;
 }

@@ -7,7 +7,7 @@ export type HealthOptions = {
   ready: () => Promise<void>;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   /** Aborted when the service is about to end: it still answers, and wants no new clients. */
-  leaving?: AbortSignal;
+  leaving?: AbortSignal | undefined;
 };
 
 const UNAVAILABLE = serviceUnavailable();
