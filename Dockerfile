@@ -14,7 +14,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --forc
 COPY LICENSE ./
 COPY src ./src
 COPY migrations ./migrations
-COPY docs/guide ./docs/guide
+COPY openapi ./openapi
 COPY docs/reference ./docs/reference
 
 RUN mkdir /data && chown node:node /data

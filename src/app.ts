@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { catalogRoutes } from './catalog/routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
@@ -7,7 +8,7 @@ import { authenticate, refuseWrites } from './http/authentication.ts';
 import { setCacheControl } from './http/headers.ts';
 import { refuseFloods } from './http/load/admission.ts';
 import { type PressureLimits, refuseUnderPressure } from './http/load/pressure.ts';
-import { type DocumentOptions, documentApi, type Publisher } from './http/openapi/openapi.ts';
+import { type Publisher, publishedDocument, serveDocument } from './http/openapi.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import type { KeyCache } from './keys/cache.ts';
@@ -31,45 +32,20 @@ export type AppOptions = HttpServerOptions & {
   publisher?: Publisher;
   /** What agents may do over /mcp. */
   mcp?: 'off' | 'read' | 'write';
-};
-
-const DOCUMENT: DocumentOptions = {
-  title: 'Travel agency CRM API',
-  description: `The catalog, customers, sales and conversations of one travel agency.
-
-Send the API key as \`Authorization: Bearer <key>\` or as \`x-api-key: <key>\`. A key belongs to one organization;
-everything read or written stays inside it. Lists are live queries: to sync, key on the id and repeat the walk.
-Field names that a request should not have are ignored and named in \`X-Ignored-Parameters\`; with
-\`Prefer: handling=strict\` they are refused.`,
-  tags: [
-    { name: 'Catalog', description: 'Travel products and their variants.' },
-    { name: 'Customers', description: 'People and anonymous leads, with their channel contacts.' },
-    { name: 'Opportunities', description: 'Sales leads in the pipeline. Read only.' },
-    {
-      name: 'Conversations',
-      description: 'Conversations on messaging channels, and their transcripts. Read only.',
-    },
-    { name: 'Quotes', description: 'Quotes of opportunities, and their attachments. Read only.' },
-    { name: 'Team', description: 'Members of the organization. Read only.' },
-  ],
-  securitySchemes: {
-    bearer: { type: 'http', scheme: 'bearer', description: 'The API key as a bearer token.' },
-    apiKey: {
-      type: 'apiKey',
-      in: 'header',
-      name: 'x-api-key',
-      description: 'The API key in a header of its own.',
-    },
-  },
-  page: (app, options) => referencePage(app, { ...options, hasGuide: true }),
+  /** Called before the routes are registered: `npm run docs` makes the document of them. */
+  describe?: (app: FastifyInstance) => Promise<void>;
 };
 
 /** The public API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
+  const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read', describe } = options;
   const app = createHttpServer(options);
   if (pressure) await refuseUnderPressure(app, pressure);
-  await documentApi(app, DOCUMENT, publisher);
+  await describe?.(app);
+
+  const document = publishedDocument('openapi/openapi.json', publisher);
+  serveDocument(app, document);
+  app.register(referencePage, { api: 'public', publisher });
 
   app.register(
     (v1, _options, done) => {
@@ -95,7 +71,7 @@ export async function buildApp(options: AppOptions) {
       limitRate(agents, rateLimit);
       // Whether a message reads or writes is known when it has been read itself; most of them read.
       refuseFloods(agents, db, () => true);
-      agents.register(mcpRoutes, { app, canWrite: mcp === 'write' });
+      agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write' });
       done();
     });
   if (files) app.register(downloadRoutes, { db, ...files });

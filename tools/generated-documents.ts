@@ -7,8 +7,10 @@ import { sqlDocuments } from './sql-documents.ts';
 import '../src/db/copies/recount.ts';
 import '../src/jobs/keep-copies.ts';
 import { createLogger } from '../src/http/logging.ts';
-import { openApiText, type Publisher } from '../src/http/openapi/openapi.ts';
+import type { Publisher } from '../src/http/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
+import { DASHBOARD_API, describeApi, openApiText, PUBLIC_API } from './openapi/describe.ts';
+import { referenceTexts } from './openapi/reference.ts';
 import { tablesDiagram } from './tables-diagram.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
@@ -38,6 +40,7 @@ export const describedApp = (publisher: Publisher = {}) =>
     links: unused('links'),
     logger: createLogger('silent'),
     publisher,
+    describe: (app) => describeApi(app, PUBLIC_API),
   });
 
 /** The dashboard application in the same way. */
@@ -48,6 +51,7 @@ const describedDashboardApp = () =>
     storage: unused('storage'),
     links: unused('links'),
     logger: createLogger('silent'),
+    describe: (app) => describeApi(app, DASHBOARD_API),
   });
 
 /** A generated part of a Markdown file. Each marker stands on its own line. */
@@ -111,7 +115,13 @@ function operationsTable(paths: DocumentedApi['paths']): string {
   return ['| method | path | operation | purpose |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** All but the reference page: see reference-page.ts. */
+const referenceDocuments = (api: 'public' | 'dashboard', text: string): GeneratedDocument[] =>
+  Object.entries(referenceTexts(text, api === 'public')).map(([name, content]) => ({
+    path: `docs/reference/${api}/${name}`,
+    render: () => content,
+  }));
+
+/** All but the HTML and the script of the reference page: see reference-page.ts. */
 export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const app = await describedApp();
   const text = openApiText(app);
@@ -123,6 +133,8 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   return [
     { path: 'openapi/openapi.json', render: () => text },
     { path: 'openapi/dashboard.json', render: () => dashboardText },
+    ...referenceDocuments('public', text),
+    ...referenceDocuments('dashboard', dashboardText),
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
     ...[...sqlDocuments()].map(([file, sql]) => ({ path: `docs/sql/${file}`, render: () => sql })),
     ...markdownDocuments({

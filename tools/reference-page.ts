@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import scalar, { type FastifyApiReferenceOptions } from '@scalar/fastify-api-reference';
 import fastify from 'fastify';
-import { EXAMPLE_ADDRESS } from '../src/reference/guide.ts';
+import { EXAMPLE_ADDRESS } from '../src/reference/page.ts';
 import type { GeneratedDocument } from './generated-documents.ts';
 
 /** The two files of the reference page: Scalar as its package serves it, and the HTML that starts it. */

@@ -16,8 +16,10 @@ import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts
  */
 
 export type McpOptions = {
-  /** The application that has the routes of /v1, and their document. */
+  /** The application that has the routes of /v1. */
   app: FastifyInstance;
+  /** The OpenAPI document of these routes, as JSON. */
+  document: string;
   canWrite: boolean;
 };
 
@@ -82,10 +84,10 @@ type Exchange = {
  * of its own. The server knows a message by a number of ours, so that equal ids of two clients stay apart. It remembers
  * the last `initialize`, and no answer depends on that.
  */
-async function startProtocol({ app, canWrite }: McpOptions) {
+async function startProtocol({ app, document, canWrite }: McpOptions) {
   // It takes memory, so it is loaded at the first message.
   const sdk = await import('@modelcontextprotocol/server');
-  const all = toolsOf(app.swagger() as unknown as ApiDocument);
+  const all = toolsOf(JSON.parse(document) as ApiDocument);
   const reading = toolboxOf(all.filter(({ tool }) => tool.annotations.readOnlyHint));
   const toolboxes = { read: reading, write: canWrite ? toolboxOf(all) : reading };
   const names = all.map(({ tool }) => tool.name);

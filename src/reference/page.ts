@@ -2,75 +2,25 @@ import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../http/conditional.ts';
-import { EXAMPLE_ADDRESS, guideForPage, guideText } from './guide.ts';
-import { clientSample } from './samples.ts';
+import { setCacheControl } from '../http/headers.ts';
+import { type Publisher, publishedDocument } from '../http/openapi.ts';
 
 /**
- * The reference page at /docs/: the document, the guide and samples, shown by Scalar without the outside world. Its HTML
- * and Scalar itself are files that `npm run docs` makes (tools/reference-page.ts).
+ * The reference page at /docs/: the document, the guide and samples, shown by Scalar without the outside world; and the
+ * same as texts for programs. All of it are files of docs/reference/ that `npm run docs` makes (tools/openapi/reference.ts,
+ * tools/reference-page.ts).
  */
 
 export type PageOptions = {
-  title: string;
-  /** The document as it is served. */
-  document: () => string;
-  /** Whether the page has the guide and samples of the client, which are about /v1. */
-  hasGuide: boolean;
-  /** Where clients reach the service. Without it: where they read from. */
-  publicUrl: string | undefined;
+  /** The folder of docs/reference/ with the document of the page and its texts. */
+  api: 'public' | 'dashboard';
+  publisher: Publisher;
 };
 
-type Operation = {
-  operationId: string;
-  parameters?: { in: string; example?: unknown }[];
-  requestBody?: { content: Record<string, { example: unknown }> };
-};
-
-type OpenApi = {
-  info: { title: string; description: string };
-  servers: { url: string }[];
-  paths: Record<string, Record<string, Operation>>;
-};
-
-const DOCUMENT_LINK = 'The [OpenAPI document](../openapi.json) is what clients are made of.';
-const GUIDE_LINK = 'The [guide as one text](guide.md) is for programs and agents.';
-
-/** The document as the page shows it. For the example address, the page puts the one that it was read from. */
-function pageDocument({ document, hasGuide }: PageOptions): string {
-  const shown = JSON.parse(document()) as OpenApi;
-  shown.servers = [{ url: EXAMPLE_ADDRESS }];
-  const operations = Object.values(shown.paths).flatMap((path) => Object.values(path));
-  // The page fills its form with examples, and sends what is there: an If-Match of no record, or always one Idempotency-Key.
-  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters))
-    if (parameter.in === 'header') delete parameter.example;
-  if (!hasGuide) {
-    shown.info.description += `\n\n${DOCUMENT_LINK}`;
-    return JSON.stringify(shown);
-  }
-  // Behind the first heading: Scalar shows each chapter in the sidebar by itself only when the text starts with one.
-  shown.info.description = guideForPage().replace('\n', `\n\n${DOCUMENT_LINK} ${GUIDE_LINK}\n`);
-  for (const operation of operations) {
-    const { example } = operation.requestBody?.content['application/json'] ?? {};
-    const source = clientSample(operation.operationId, example);
-    Object.assign(operation, { 'x-codeSamples': [{ lang: 'JavaScript', label: 'JavaScript', source }] });
-  }
-  return JSON.stringify(shown);
-}
-
-/** The text of /llms.txt: agents look there for what they can read. */
-const llmsText = ({ title, hasGuide }: PageOptions, address: string): string =>
-  [
-    `# ${title}`,
-    '',
-    ...(hasGuide
-      ? [`- [Guide](${address}/docs/guide.md): how to use the API, all chapters as one text`]
-      : []),
-    `- [OpenAPI document](${address}/openapi.json): every operation with its fields, limits and errors`,
-    `- [Reference page](${address}/docs/): the same for people`,
-    '',
-  ].join('\n');
+/** Where examples find the service. The page puts the address that it was read from there. */
+export const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
 const INLINE_SCRIPT = /<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g;
 
@@ -128,15 +78,18 @@ function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
 const fileOf = (name: string): Promise<Buffer> =>
   readFile(new URL(`../../docs/reference/${name}`, import.meta.url));
 
-export function referencePage(app: FastifyInstance, options: PageOptions): void {
+export const referencePage: FastifyPluginCallback<PageOptions> = (app, { api, publisher }, done) => {
+  const { publicUrl, contact } = publisher;
   const page = lazily(async () => {
     const html = await fileOf('page.html');
     return { html: await keep(html), policy: policyOf(html.toString()) };
   });
   const script = lazily(async () => keep(await fileOf('scalar.js')));
-  const document = lazily(() => keep(pageDocument(options)));
-  const addressOf = ({ protocol, host }: FastifyRequest): string =>
-    options.publicUrl ?? (host ? `${protocol}://${host}` : EXAMPLE_ADDRESS);
+  const document = lazily(async () => {
+    const text = publishedDocument(`docs/reference/${api}/document.json`, { contact });
+    return keep(JSON.stringify(JSON.parse(text)));
+  });
+  setCacheControl(app, 'document');
   const schema = { hide: true };
   app.get('/docs', { schema }, (_request, reply) => reply.redirect('docs/', 301));
   app.get('/docs/', { schema }, async (request, reply) => {
@@ -150,11 +103,17 @@ export function referencePage(app: FastifyInstance, options: PageOptions): void 
   app.get('/docs/document.json', { schema }, async (request, reply) =>
     send(request, reply, 'application/json', await document()),
   );
-  app.get('/llms.txt', { schema }, (request, reply) =>
-    reply.type('text/plain; charset=utf-8').send(llmsText(options, addressOf(request))),
-  );
-  if (options.hasGuide)
-    app.get('/docs/guide.md', { schema }, (request, reply) =>
-      reply.type('text/markdown; charset=utf-8').send(guideText(addressOf(request))),
-    );
-}
+  /** A text with the address of the service in its examples and links. */
+  const serveText = (url: string, name: string, type: string): void => {
+    const text = lazily(async () => (await fileOf(`${api}/${name}`)).toString());
+    app.get(url, { schema }, async ({ protocol, host }, reply) => {
+      const address = publicUrl ?? (host ? `${protocol}://${host}` : EXAMPLE_ADDRESS);
+      reply.type(`${type}; charset=utf-8`);
+      return (await text()).replaceAll(EXAMPLE_ADDRESS, address);
+    });
+  };
+  serveText('/llms.txt', 'llms.txt', 'text/plain');
+  // The guide is about /v1.
+  if (api === 'public') serveText('/docs/guide.md', 'guide.txt', 'text/markdown');
+  done();
+};

@@ -49,13 +49,36 @@ describe('what is deployed', () => {
           )
           .map((name) => `src/${path} imports ${name}`);
       });
-    // The demo is not in the image: its command says so. The others are text of an example, and what is loaded beside the
-    // embedded database alone.
+    // The demo is not in the image: its command says so, and it is loaded beside the embedded database alone.
     expect(missing.sort()).toEqual([
       'src/cli/demo.ts imports ../../demo/fill.ts',
-      'src/reference/samples.ts imports travel-agency-crm-client',
       'src/server.ts imports ../demo/load.ts',
     ]);
+  });
+
+  test('has all that the service reads', () => {
+    const copied = [...read('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, from = '']) =>
+      from.split(' '),
+    );
+    const named = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'));
+    expect(copied.map((path) => `!${path}`).sort()).toEqual(named.sort());
+    const files = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => [
+        ...read(`src/${path}`).matchAll(/(?:new URL|publishedDocument)\([`'](?:\.\.\/)*(\w[\w./-]*)/g),
+      ])
+      .map(([, path = '']) => path);
+    expect(files.sort()).toEqual([
+      'docs/reference/',
+      'docs/reference/',
+      'migrations',
+      'openapi/dashboard.json',
+      'openapi/openapi.json',
+      'package.json',
+    ]);
+    expect(files.filter((file) => !copied.some((path) => `${file}/`.startsWith(`${path}/`)))).toEqual([]);
   });
 
   test('is PostgreSQL and one instance, and with the profile scale what many need', () => {

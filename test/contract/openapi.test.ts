@@ -397,7 +397,7 @@ describe('the reference page', () => {
       const [{ lang, source }] = samples;
       expect(
         source,
-        `Write how ${operationId} is called into CALLS of src/reference/samples.ts`,
+        `Write how ${operationId} is called into CALLS of tools/openapi/samples.ts`,
       ).toBeDefined();
       expect(lang).toBe('JavaScript');
       const [, resource, method] = /crm\.(\w+)\.(\w+)\(/.exec(source) ?? [];

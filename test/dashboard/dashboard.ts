@@ -2,9 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard/app.ts';
 import { ownLinks } from '../../src/files/links.ts';
-import { openApiText } from '../../src/http/openapi/openapi.ts';
 import { keepCauses } from '../support/causes.ts';
-import { contractOf } from '../support/contract.ts';
+import { contractOf, readDocument } from '../support/contract.ts';
 import { type Reply, type Service, useService } from '../support/service.ts';
 
 export const TOKEN = 'dashboard-token-of-the-test-service-0001';
@@ -29,23 +28,12 @@ export type Dashboard = Caller & {
   stored: (agency: { id: string }) => Promise<Record<string, unknown[]>>;
 };
 
-const holds = new Map<string, ReturnType<typeof contractOf>>();
-
-/** The same for all applications with this document: to compile it takes longer than to ask. */
-function holdTo(document: string): ReturnType<typeof contractOf> {
-  const hold = holds.get(document) ?? contractOf(JSON.parse(document));
-  holds.set(document, hold);
-  return hold;
-}
+/** The same for all applications: to compile it takes longer than to ask. */
+const hold = contractOf(readDocument('openapi/dashboard.json'));
 
 type Watch = ReturnType<typeof keepCauses>['watch'];
 
-function callerOf(
-  app: FastifyInstance,
-  prefix: string,
-  hold: ReturnType<typeof contractOf>,
-  watch: Watch,
-): Caller {
+function callerOf(app: FastifyInstance, prefix: string, watch: Watch): Caller {
   const request: Caller['request'] = async (method, path, { body: payload, headers, token = TOKEN } = {}) => {
     const url = prefix + path;
     const response = await app.inject({
@@ -89,12 +77,11 @@ export async function buildDashboard(
     logger: causes.logger,
     ...options,
   });
-  const hold = holdTo(openApiText(app));
   const root = '/dashboard/v1';
   return {
     app,
-    ...callerOf(app, root, hold, causes.watch),
-    of: ({ id }) => callerOf(app, `${root}/organizations/${id}`, hold, causes.watch),
+    ...callerOf(app, root, causes.watch),
+    of: ({ id }) => callerOf(app, `${root}/organizations/${id}`, causes.watch),
     stored: async ({ id }) => {
       const found = await service.query<{ name: string }>(
         `select table_name as name from information_schema.columns

@@ -105,7 +105,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
   ],
   [
     'Adding a resource',
-    22,
+    23,
     [
       'test/contract',
       'test/repeats/operations',

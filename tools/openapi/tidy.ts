@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors.ts';
+import type { ErrorCode } from '../../src/errors.ts';
 import { exampleOfError } from './declared-errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { EXAMPLE_ADDRESS } from './guide.ts';
+import { EXAMPLE_ADDRESS } from '../../src/reference/page.ts';
 
 /** How each operation is called with the client of this project, for the reference page. curl and Python come from Scalar. */
 

@@ -9,7 +9,8 @@ import {
   errorCodes,
   statusOf,
   validationFailed,
-} from '../../errors.ts';
+} from '../../src/errors.ts';
+import type { OwnErrors } from '../../src/http/openapi.ts';
 
 /** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
 
@@ -205,15 +206,8 @@ function kindOf(codes: readonly ErrorCode[]): z.ZodType {
   return kind;
 }
 
-/** One response of a route beside its successes: the codes of one status. */
-export type OwnErrors = { codes: ErrorCode[] };
-
 const byStatus = (codes: readonly ErrorCode[]): Map<number, ErrorCode[]> =>
   Map.groupBy(new Set(codes), statusOf);
-
-/** The codes that a route can answer, by their status, as its schema keeps them. */
-export const ownErrors = (codes: readonly ErrorCode[]): Record<string, OwnErrors> =>
-  Object.fromEntries([...byStatus(codes)].map(([status, codes]) => [status, { codes }]));
 
 const json = (description: string, schema: z.ZodType) => ({
   description,

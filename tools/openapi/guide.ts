@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type ErrorCode, errorCodes, statusOf } from '../errors.ts';
+import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
 
 /** The chapters of docs/guide/ as one text: for the reference page, and for programs. */
 
@@ -18,9 +18,6 @@ const CHAPTERS = [
   'agents',
   'tools',
 ];
-
-/** Where the guide's examples find the service. */
-export const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
 /**
  * RATE_LIMIT_EXCEEDED becomes 429 Rate limit exceeded. Readers search for the status, and in headings Scalar takes the
@@ -52,14 +49,10 @@ const chapter = (name: string): string =>
 
 const CHAPTERS_TEXT = CHAPTERS.map(chapter).join('\n\n');
 
-/**
- * @param address where clients reach the service, as the examples then say it
- * @returns Markdown, one text with a heading for each chapter
- */
-export const guideText = (address: string): string =>
-  linked(CHAPTERS_TEXT, (file, heading) => String(heading ?? file)).replaceAll(EXAMPLE_ADDRESS, address);
+/** Markdown, one text with a heading for each chapter. */
+export const guideText = (): string => linked(CHAPTERS_TEXT, (file, heading) => String(heading ?? file));
 
-/** The same with links and headings as Scalar names them, and the example address. It starts with a heading. */
+/** The same with links and headings as Scalar names them. It starts with a heading. */
 export const guideForPage = (): string =>
   linked(
     CHAPTERS_TEXT
