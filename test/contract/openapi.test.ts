@@ -512,7 +512,13 @@ test('the document says where the service is, whom to ask and what its licence i
     ['https://agency.example/help', { url: 'https://agency.example/help' }],
   ] as const) {
     const app = await describedApp({ publicUrl, contact });
-    const { info, servers } = JSON.parse((await app.inject('/openapi.json')).body);
+    const { body } = await app.inject('/openapi.json');
+    const { info, servers } = JSON.parse(body);
+    expect(
+      body === `${JSON.stringify({ ...JSON.parse(read('openapi/openapi.json')), info, servers }, null, 2)}\n`,
+    ).toBe(true);
+    const shown = JSON.parse((await app.inject('/docs/document.json')).body);
+    expect(shown.info.contact).toEqual(info.contact);
     expect(servers).toEqual([{ url: publicUrl, description: 'This service.' }]);
     expect(info.contact).toEqual({ name: 'The operator of this service', ...said });
     expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
