@@ -11,7 +11,7 @@ const QUIET_MS = 100;
 
 const start = (): ChildProcess => spawn(process.execPath, ['src/main.js'], { stdio: 'inherit' });
 
-let service = start();
+let service: ChildProcess;
 const hasEnded = (): boolean => service.exitCode !== null || service.signalCode !== null;
 let timer: NodeJS.Timeout | undefined;
 
@@ -43,6 +43,7 @@ function watchBelow(folder: string): void {
     if (entry.isDirectory()) watchBelow(join(folder, entry.name));
 }
 for (const folder of ['src', 'migrations', 'openapi', 'docs/reference']) watchBelow(folder);
+service = start();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
