@@ -109,7 +109,8 @@ export const referencePage: FastifyPluginCallback<PageOptions> = (app, { api, pu
     app.get(url, { schema }, async ({ protocol, host }, reply) => {
       const address = publicUrl ?? (host ? `${protocol}://${host}` : EXAMPLE_ADDRESS);
       reply.type(`${type}; charset=utf-8`);
-      return (await text()).replaceAll(EXAMPLE_ADDRESS, address);
+      // A function: in a text, `$` would have a meaning.
+      return (await text()).replaceAll(EXAMPLE_ADDRESS, () => address);
     });
   };
   serveText('/llms.txt', 'llms.txt', 'text/plain');

@@ -469,6 +469,9 @@ describe('the reference page', () => {
 
   test('is there without scripts too: the guide as one text, and llms.txt that names it and the document', async () => {
     const host = { host: 'crm.agency.test:8080' };
+    expect((await get('../llms.txt', {}, { host: "$'.test" })).body).toContain(
+      "](http://$'.test/openapi.json): ",
+    );
     const text = (await get('guide.md', {}, host)).body;
     const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
     expect(headings).toEqual(expect.arrayContaining(['Start', 'RATE_LIMIT_EXCEEDED', 'Agents']));
