@@ -14,7 +14,7 @@ import {
   createdAt,
   folded,
   isLive,
-  newestFirst,
+  listOrder,
   organizationId,
   readRowColumns,
   SHORT_PENDING_LIST,
@@ -91,15 +91,15 @@ export const productBodies = pgTable(
     primary('product_bodies_pkey', table),
     toRecord('product_bodies_product_fkey', table, table.id, products).onDelete('cascade'),
     // The list, in its order.
-    index('product_bodies_live_idx').on(...newestFirst(table)),
+    index('product_bodies_live_idx').on(...listOrder(table)),
     // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
     // them the total would be counted in the table.
-    index('product_bodies_status_idx').on(...newestFirst(table, table.status), table.type, table.budgetTier),
-    index('product_bodies_type_idx').on(...newestFirst(table, table.type), table.budgetTier),
-    index('product_bodies_budget_tier_idx').on(...newestFirst(table, table.budgetTier)),
+    index('product_bodies_status_idx').on(...listOrder(table, table.status), table.type, table.budgetTier),
+    index('product_bodies_type_idx').on(...listOrder(table, table.type), table.budgetTier),
+    index('product_bodies_budget_tier_idx').on(...listOrder(table, table.budgetTier)),
     // The list filtered by externalReferenceCode.
     index('product_bodies_external_reference_code_idx')
-      .on(...newestFirst(table, table.externalReferenceCode))
+      .on(...listOrder(table, table.externalReferenceCode))
       .where(sql`external_reference_code is not null`),
   ],
 );

@@ -19,7 +19,7 @@ export const isLive = sql`archived_at is null`;
 type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
 
 /** The columns of a list's index: the organization, what the list is filtered by, and its order. */
-export const newestFirst = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
+export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
   [table.organizationId, ...filters, table.updatedAt.desc(), table.id.desc()] as const;
 
 /** The columns of a read row, beside its copies for filters; see db/define/read-row.ts. */

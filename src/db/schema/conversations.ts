@@ -22,7 +22,7 @@ const isNewest = sql`continued_by is null`;
 type Listed = Record<'organizationId' | 'lastMessageAt' | 'id', ExtraConfigColumn>;
 
 /** The columns of the list's indexes. */
-const newestMessageFirst = (table: Listed, ...filters: ExtraConfigColumn[]) =>
+const threadOrder = (table: Listed, ...filters: ExtraConfigColumn[]) =>
   [table.organizationId, ...filters, table.lastMessageAt.desc().nullsLast(), table.id.desc()] as const;
 
 /**
@@ -64,16 +64,16 @@ export const conversations = pgTable(
     index('conversations_chain_idx').on(table.organizationId, table.chainId),
     // The list, in its order; then filtered by channel, activityState (and channel) or customerId.
     index('conversations_newest_idx')
-      .on(...newestMessageFirst(table))
+      .on(...threadOrder(table))
       .where(isNewest),
     index('conversations_channel_idx')
-      .on(...newestMessageFirst(table, table.channel))
+      .on(...threadOrder(table, table.channel))
       .where(isNewest),
     index('conversations_activity_state_idx')
-      .on(...newestMessageFirst(table, table.activityState), table.channel)
+      .on(...threadOrder(table, table.activityState), table.channel)
       .where(isNewest),
     index('conversations_customer_idx')
-      .on(...newestMessageFirst(table, table.customerId))
+      .on(...threadOrder(table, table.customerId))
       .where(isNewest),
     // The list filtered by query.
     index('conversations_search_idx')

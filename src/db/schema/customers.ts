@@ -5,7 +5,7 @@ import {
   createdAt,
   folded,
   isLive,
-  newestFirst,
+  listOrder,
   organizationId,
   readRowColumns,
   SHORT_PENDING_LIST,
@@ -54,7 +54,7 @@ export const customerBodies = pgTable('customer_bodies', readRowColumns(), (tabl
   primary('customer_bodies_pkey', table),
   toRecord('customer_bodies_customer_fkey', table, table.id, customers).onDelete('cascade'),
   // The list, in its order.
-  index('customer_bodies_live_idx').on(...newestFirst(table)),
+  index('customer_bodies_live_idx').on(...listOrder(table)),
 ]);
 
 /** Customers as a search sees them; see db/define/search-row.ts. */

@@ -5,9 +5,9 @@ import {
   createdAt,
   folded,
   isLive,
+  listOrder,
   moment,
   NO_PENDING_LIST,
-  newestFirst,
   organizationId,
   updatedAt,
 } from './columns.ts';
@@ -61,25 +61,25 @@ export const opportunities = pgTable(
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
     // The list, in its order.
     index('opportunities_live_idx')
-      .on(...newestFirst(table))
+      .on(...listOrder(table))
       .where(isLive),
     // The list filtered by salesStage; with stageId, for both at once.
     index('opportunities_sales_stage_idx')
-      .on(...newestFirst(table, table.salesStage), table.stageId)
+      .on(...listOrder(table, table.salesStage), table.stageId)
       .where(isLive),
     // The list filtered by stageId.
     index('opportunities_stage_idx')
-      .on(...newestFirst(table, table.stageId))
+      .on(...listOrder(table, table.stageId))
       .where(isLive),
     // The list filtered by customerId.
     index('opportunities_customer_idx')
-      .on(...newestFirst(table, table.customerId))
+      .on(...listOrder(table, table.customerId))
       .where(isLive),
     // The list filtered by temperature or by sellerMemberId; each with the columns of the other filters, for several at once.
     // PostgreSQL reads an index alone only where it has the columns of the expression too.
     index('opportunities_temperature_idx')
       .on(
-        ...newestFirst(table, reportedTemperature(table)),
+        ...listOrder(table, reportedTemperature(table)),
         table.temperatureOverride,
         table.temperature,
         table.salesStage,
@@ -89,7 +89,7 @@ export const opportunities = pgTable(
       .where(isLive),
     index('opportunities_seller_idx')
       .on(
-        ...newestFirst(table, table.sellerMemberId),
+        ...listOrder(table, table.sellerMemberId),
         table.salesStage,
         table.stageId,
         table.temperatureOverride,

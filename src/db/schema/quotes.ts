@@ -5,9 +5,9 @@ import {
   createdAt,
   folded,
   isLive,
+  listOrder,
   moment,
   NO_PENDING_LIST,
-  newestFirst,
   organizationId,
   updatedAt,
 } from './columns.ts';
@@ -50,19 +50,19 @@ export const quotes = pgTable(
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
     // The list, in its order.
     index('quotes_live_idx')
-      .on(...newestFirst(table))
+      .on(...listOrder(table))
       .where(isLive),
     // The list filtered by status.
     index('quotes_status_idx')
-      .on(...newestFirst(table, table.status))
+      .on(...listOrder(table, table.status))
       .where(isLive),
     // The list filtered by opportunityId.
     index('quotes_opportunity_idx')
-      .on(...newestFirst(table, table.opportunityId))
+      .on(...listOrder(table, table.opportunityId))
       .where(isLive),
     // The list filtered by customerId.
     index('quotes_customer_idx')
-      .on(...newestFirst(table, table.customerId))
+      .on(...listOrder(table, table.customerId))
       .where(isLive),
     // The list filtered by query.
     index('quotes_search_idx')
