@@ -3,7 +3,7 @@ import { openFiles } from '../files/open.ts';
 import { createLogger } from '../http/logging.ts';
 import { withJobLock } from '../jobs/lock.ts';
 import { JOBS } from '../jobs/schedule.ts';
-import { runCommand, stopSignal } from './database.ts';
+import { runCommand, stopSignal, UsageError } from './database.ts';
 
 /** Runs the job that is named, which the service does at its intervals too. */
 
@@ -12,7 +12,12 @@ const RUNNING_ALREADY = {
   'sweep-files': 'The files are being swept already, by another process.',
   'sweep-idempotency-keys': 'The idempotency keys are being swept already, by another process.',
 };
-const parse = () => process.argv[2] as keyof typeof RUNNING_ALREADY;
+
+function parse(): keyof typeof RUNNING_ALREADY {
+  const name = process.argv[2] ?? '';
+  if (name in RUNNING_ALREADY) return name as keyof typeof RUNNING_ALREADY;
+  throw new UsageError(`Name one of the jobs: ${Object.keys(RUNNING_ALREADY).join(', ')}.`);
+}
 
 await runCommand(parse, async (name, db, url) => {
   const { lock, run } = JOBS[name];

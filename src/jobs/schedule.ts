@@ -32,7 +32,8 @@ export const JOBS = {
 /** Soon after the start: a service that is restarted every day must do its daily work too. */
 const FIRST_RUN_MS = 60_000;
 
-export type JobsOptions = Parameters<Job['run']>[0] & {
+/** Each run has its own moment and its own signal. */
+export type JobsOptions = Omit<Parameters<Job['run']>[0], 'now' | 'signal'> & {
   /** A direct connection to the database, for the locks. */
   url: string;
   onDone?: (counts: Record<string, number>) => void;

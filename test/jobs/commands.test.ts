@@ -55,6 +55,13 @@ test('the runtime of the service loads Drizzle as CommonJS', async () => {
   expect(stdout).toBe('true\n');
 });
 
+test('a job that is not there is refused in one line', async () => {
+  await expect(run('nonsense')).rejects.toMatchObject({
+    code: 1,
+    stderr: 'Name one of the jobs: purge, sweep-files, sweep-idempotency-keys.\n',
+  });
+});
+
 test('npm run keys refuses a bad option in the words of the API', async () => {
   const keys = (...options: string[]) =>
     promisify(execFile)(
