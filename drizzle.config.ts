@@ -5,5 +5,4 @@ export default {
   dialect: 'postgresql',
   schema: './src/db/schema/index.ts',
   out: './migrations',
-  casing: 'snake_case',
 } satisfies Config;

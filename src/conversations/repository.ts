@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
-import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
+import { missing, named, type RecordKey, rowOf } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import {
   channelMessages,
@@ -13,7 +13,7 @@ import {
 } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonRows } from '../db/sql/json.ts';
+import { type Fields, isoTime, type Json, jsonRow } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   Conversation,
@@ -25,9 +25,9 @@ import {
 /** The name comes from the customer itself, also when it is archived. */
 export const conversationView = {
   ...newestThreads,
-  fields: fieldsOf(Conversation, conversations, { customerName }),
-  joins: sql`
-    left join ${customers} on ${customers.organizationId} = ${conversations.organizationId} and ${customers.id} = ${conversations.customerId}`,
+  fields: fieldsOf(Conversation, conversations, {
+    customerName: named(customerName, customers, conversations.customerId),
+  }),
 };
 
 export const listConversations = defineList(conversationView, {
@@ -37,7 +37,7 @@ export const listConversations = defineList(conversationView, {
     activityState: equals('activityState'),
     channel: equals('channel'),
     customerId: equals('customerId'),
-    query: contains('search'),
+    query: contains(),
   },
 });
 
@@ -80,10 +80,7 @@ const transcriptStatement = prepared(
       limit ${$.limit})
     select concat(
       '{"data":[',
-      (select string_agg(rendered.body, ',') from (${jsonRows(
-        messageFields,
-        sql`from newest message order by message.created_at, message.id`,
-      )}) rendered),
+      (select string_agg(${jsonRow(messageFields)}, ',' order by message.created_at, message.id) from newest message),
       '],"total":', sum(threads.message_count), '}') as body
     from threads having count(*) > 0`,
 );

@@ -1,90 +1,98 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { missing, type RecordKey, recordOf } from '../db/define/view.ts';
-import { LostRace, refusalOf } from '../db/run/faults.ts';
+import { LostRace } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
-import { customerContacts, customers, liveCustomers } from '../db/schema/customers.ts';
+import { customerContactKeys, customers, liveCustomers } from '../db/schema/customers.ts';
 import { newId } from '../db/sql/ids.ts';
-import { nextUpdatedAt, placeholdersOf, rowValues } from '../db/sql/row.ts';
-import { builder, named, type Params, prepared, type Step, step } from '../db/sql/statement.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError } from '../errors.ts';
 import { contactKey, type IdentifierType, phoneNumber, searchText } from './contact-key.ts';
-import type { ContactInput } from './schema.ts';
+import type { ContactInput, CustomerContact } from './schema.ts';
 
 /**
- * The contacts of a customer, as steps of the customer's writes. Within an organization a live contact belongs to one customer.
+ * The contacts of a customer: an array in its row, and a row for each in `customer_contact_keys`, which is the promise that within an
+ * organization a live contact belongs to one customer.
  */
 
-const contactColumns = {
-  id: customerContacts.id,
-  position: customerContacts.position,
-  identifierType: customerContacts.identifierType,
-  identifierValue: customerContacts.identifierValue,
-  contactKey: customerContacts.contactKey,
-  phoneNumber: customerContacts.phoneNumber,
-};
+type Contact = { type: IdentifierType; key: string };
 
-type NewContact = ContactInput & {
-  id: string;
-  position: number;
-  contactKey: string;
-  phoneNumber: string | null;
-};
+function keyOfContact({ identifierType, identifierValue }: ContactInput): Contact {
+  const key = contactKey(identifierType, identifierValue);
+  if (key === null) throw new Error('A contact passed validation without having a contact key.');
+  return { type: identifierType, key };
+}
 
-export const newContacts = (inputs: readonly ContactInput[]): NewContact[] =>
-  inputs.map(({ identifierType, identifierValue }, position) => {
-    const key = contactKey(identifierType, identifierValue);
-    if (key === null) throw new Error('A contact passed validation without having a contact key.');
-    const number = phoneNumber(identifierType, identifierValue);
-    return { id: newId(), position, identifierType, identifierValue, contactKey: key, phoneNumber: number };
+const isSame = (one: Contact, other: Contact): boolean => one.type === other.type && one.key === other.key;
+
+/** What the customer's row keeps of these contacts. A contact that it has already, however written now, keeps id and name. */
+export function contactColumns(inputs: readonly ContactInput[], stored: readonly CustomerContact[] = []) {
+  const contacts = inputs.map((input): CustomerContact => {
+    const { identifierType, identifierValue } = input;
+    const known = stored.find((contact) => isSame(keyOfContact(contact), keyOfContact(input)));
+    return {
+      id: known?.id ?? newId(),
+      identifierType,
+      identifierValue,
+      displayName: known?.displayName ?? null,
+      phoneNumber: phoneNumber(identifierType, identifierValue),
+    };
   });
-
-export const searchOf = (contacts: readonly NewContact[]): string => contacts.map(searchText).join('\u001f');
+  const search = contacts.map((contact) => searchText({ ...contact, contactKey: keyOfContact(contact).key }));
+  return { contacts, contactSearch: search.join('\u001f') };
+}
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Always in the same order. Two bodies with the same contacts would otherwise wait for each other for ever. */
-const inOrder = (contacts: readonly NewContact[]): NewContact[] =>
-  contacts.toSorted(
-    (a, b) => compare(a.identifierType, b.identifierType) || compare(a.contactKey, b.contactKey),
-  );
+const inOrder = (contacts: readonly Contact[]): Contact[] =>
+  contacts.toSorted((a, b) => compare(a.type, b.type) || compare(a.key, b.key));
 
-type ContactTypes = { types: readonly IdentifierType[]; keys: readonly string[] };
+type KeyValues = RecordKey & { types: readonly string[]; keys: readonly string[] };
 
-const typesAndKeys = (contacts: readonly NewContact[]): ContactTypes => ({
-  types: contacts.map(({ identifierType }) => identifierType),
-  keys: contacts.map(({ contactKey: key }) => key),
+const valuesOf = (key: RecordKey, contacts: readonly Contact[]): KeyValues => ({
+  ...key,
+  types: contacts.map(({ type }) => type),
+  keys: contacts.map((contact) => contact.key),
 });
 
 /** The contacts of a request, as types and keys. */
-const sentContacts = ($: Params<ContactTypes>) =>
-  sql`unnest(${$.types}::text[], ${$.keys}::text[]) sent(type, key)`;
+const sent = ($: Params<KeyValues>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
 
-const ownersStatement = prepared('customers.contact_owners', ($: Params<RecordKey & ContactTypes>) =>
-  builder
-    .select(
-      named({
-        identifierType: customerContacts.identifierType,
-        contactKey: customerContacts.contactKey,
-        customerId: customerContacts.customerId,
-      }),
-    )
-    .from(customerContacts)
-    .innerJoin(
-      sentContacts($),
-      sql`${customerContacts.identifierType} = sent.type and ${customerContacts.contactKey} = sent.key`,
-    )
-    .where(
-      sql`${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.archivedAt} is null
-          and ${customerContacts.customerId} <> ${$.id}`,
-    ),
+/**
+ * Takes the contacts that no customer has. It makes no row for one that is taken: a violation of the primary key would write the
+ * contact into PostgreSQL's log.
+ */
+const claimStatement = prepared(
+  'customers.claim_contacts',
+  ($: Params<KeyValues>): SQL<{ key: string }> => sql`
+    insert into ${customerContactKeys} (organization_id, customer_id, identifier_type, contact_key)
+    select ${$.organizationId}::uuid, ${$.id}::uuid, type, key from ${sent($)} as sent(type, key)
+    on conflict do nothing returning contact_key as key`,
+);
+
+const releaseStatement = prepared(
+  'customers.release_contacts',
+  ($: Params<KeyValues>) => sql`
+    delete from ${customerContactKeys} using ${sent($)} as sent(type, key)
+    where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} = ${$.id}
+      and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key`,
+);
+
+const ownersStatement = prepared(
+  'customers.contact_owners',
+  ($: Params<KeyValues>): SQL<Contact & { customerId: string }> => sql`
+    select type, key, ${customerContactKeys.customerId} as "customerId"
+    from ${customerContactKeys} join ${sent($)} as sent(type, key)
+      on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
+    where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} <> ${$.id}`,
 );
 
 function contactConflict(
-  contacts: readonly NewContact[],
-  owners: readonly { identifierType: string; contactKey: string; customerId: string }[],
+  contacts: readonly Contact[],
+  owners: readonly (Contact & { customerId: string })[],
 ): ApiError {
-  const details = contacts.flatMap(({ identifierType, contactKey: key }, index) => {
-    const owner = owners.find((taken) => taken.identifierType === identifierType && taken.contactKey === key);
+  const details = contacts.flatMap((contact, index) => {
+    const owner = owners.find((taken) => isSame(taken, contact));
     return owner ? [{ path: `body.contacts[${index}]`, customerId: owner.customerId }] : [];
   });
   const list = details.map(({ path, customerId }) => `${path} belongs to customer ${customerId}`).join('; ');
@@ -93,131 +101,51 @@ function contactConflict(
   });
 }
 
-const contactsOfCustomer = ($: Params<RecordKey>) =>
-  sql`${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.customerId} = ${$.id}`;
-
-type ContactValues = { organizationId: string; customerId: string } & Record<
-  keyof typeof contactColumns,
-  unknown
->;
-
 /**
- * Adds one contact. It makes no row where a customer has the contact already; `refuseTakenStatement` then refuses. A
- * violation of the unique index would write the contact into PostgreSQL's log.
+ * Claims contacts for a customer, in the transaction that writes its row.
+ * @param inputs all contacts of the request
+ * @param added those that the customer does not have yet
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
  */
-const addContactStatement = prepared('customers.add_contact', ($: Params<ContactValues>) =>
-  builder
-    .insert(customerContacts)
-    .values({
-      ...placeholdersOf($, contactColumns),
-      organizationId: $.organizationId,
-      customerId: $.customerId,
-    } as never)
-    .onConflictDoNothing(),
-);
-
-/** Ends the write unless the customer has all contacts that were sent: another customer has one. */
-const refuseTakenStatement = prepared(
-  'customers.refuse_taken_contacts',
-  ($: Params<RecordKey & { contacts: number }>) => sql`
-    select refuse_unless(count(*) = ${$.contacts}::integer, 'CUSTOMER_CONTACT_CONFLICT')
-    from ${customerContacts} where ${contactsOfCustomer($)}`,
-);
-
-export const addSteps = (key: RecordKey, contacts: readonly NewContact[]): Step[] => [
-  ...inOrder(contacts).map((contact) =>
-    step(addContactStatement, {
-      ...rowValues(contactColumns, contact),
-      organizationId: key.organizationId,
-      customerId: key.id,
-    }),
-  ),
-  step(refuseTakenStatement, { ...key, contacts: contacts.length }),
-];
-
-/** A contact can be taken at the first attempt and free at the second. */
-const ATTEMPTS = 3;
-
-/**
- * Runs a write that claims contacts.
- * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them, CUSTOMER_NOT_FOUND
- */
-export async function claimingContacts<Result>(
-  scope: OrganizationScope,
+export async function claimContacts(
+  { db, organizationId }: OrganizationScope,
   id: string,
-  contacts: readonly NewContact[],
-  write: () => Promise<Result>,
-): Promise<Result> {
-  const { db, organizationId } = scope;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    try {
-      return await write();
-    } catch (error) {
-      const refusal = refusalOf(error);
-      if (refusal === 'CUSTOMER_NOT_FOUND') throw missing(liveCustomers, id);
-      if (refusal !== 'CUSTOMER_CONTACT_CONFLICT') throw error;
-      const owners = await db.read(ownersStatement, { organizationId, id, ...typesAndKeys(contacts) });
-      if (owners.length > 0) throw contactConflict(contacts, owners);
-    }
-  }
-  throw new LostRace('The contacts kept changing hands.');
+  inputs: readonly ContactInput[],
+  added = inputs,
+): Promise<void> {
+  const values = valuesOf({ organizationId, id }, inOrder(added.map(keyOfContact)));
+  const claimed = await db.write(claimStatement, values);
+  if (claimed.length === added.length) return;
+  const owners = await db.read(ownersStatement, values);
+  if (owners.length > 0) throw contactConflict(inputs.map(keyOfContact), owners);
+  throw new LostRace('A contact was taken and is free again.');
 }
 
-/** Ends the write unless there is such a customer: the contacts of an archived one stay as they are. */
-const refuseMissingStatement = prepared(
-  'customers.refuse_missing',
-  ($: Params<RecordKey>) => sql`
-    select refuse_unless(count(*) = 1, 'CUSTOMER_NOT_FOUND') from ${customers} where ${recordOf(liveCustomers, $)}`,
+const lockContactsStatement = prepared(
+  'customers.lock_contacts',
+  ($: Params<RecordKey>): SQL<{ contacts: CustomerContact[] }> => sql`
+    select ${customers.contacts} as contacts from ${customers} where ${recordOf(liveCustomers, $)} for update`,
 );
 
-/** A change of the contacts is a change of their customer. */
-const contactsChangeStatement = prepared(
-  'customers.contacts_change',
-  ($: Params<RecordKey & { contacts: readonly string[] }>) => sql`
-    update ${customers} set updated_at = ${nextUpdatedAt(customers.updatedAt)}
-    where ${recordOf(liveCustomers, $)} and array(
-      select concat_ws(' ', ${customerContacts.identifierType}, ${customerContacts.identifierValue})
-      from ${customerContacts} where ${contactsOfCustomer($)} order by ${customerContacts.position}) <> ${$.contacts}::text[]`,
-);
-
-const removeContactsStatement = prepared('customers.remove_contacts', ($: Params<RecordKey & ContactTypes>) =>
-  builder.delete(customerContacts).where(
-    sql`${contactsOfCustomer($)} and (${customerContacts.identifierType}, ${customerContacts.contactKey}) not in (
-          select sent.type, sent.key from ${sentContacts($)})`,
-  ),
-);
-
-/** The stored contact of the same account gets the place and the spelling that were sent. Its id stays. */
-const keepContactStatement = prepared(
-  'customers.keep_contact',
-  ($: Params<ContactValues>) => sql`
-    update ${customerContacts} set position = ${$.position}, identifier_value = ${$.identifierValue}, phone_number = ${$.phoneNumber}
-    where ${customerContacts.organizationId} = ${$.organizationId} and ${customerContacts.customerId} = ${$.customerId}
-      and ${customerContacts.identifierType} = ${$.identifierType} and ${customerContacts.contactKey} = ${$.contactKey}
-      and (${customerContacts.position}, ${customerContacts.identifierValue}) is distinct from (${$.position}, ${$.identifierValue})`,
-);
-
-/** Makes these the customer's contacts. The customer is locked: two lists at once do not mix. */
-export const replaceSteps = (key: RecordKey, contacts: readonly NewContact[]): Step[] => [
-  step(refuseMissingStatement, key),
-  step(contactsChangeStatement, {
-    ...key,
-    contacts: contacts.map(({ identifierType, identifierValue }) => `${identifierType} ${identifierValue}`),
-  }),
-  step(removeContactsStatement, { ...key, ...typesAndKeys(contacts) }),
-  ...inOrder(contacts).map((contact) =>
-    step(keepContactStatement, {
-      ...rowValues(contactColumns, contact),
-      organizationId: key.organizationId,
-      customerId: key.id,
-    }),
-  ),
-  ...addSteps(key, contacts),
-];
-
-/** An archived customer releases its contacts. */
-export const releaseContactsStatement = prepared(
-  'customers.release_contacts',
-  ($: Params<RecordKey>) => sql`
-    update ${customerContacts} set archived_at = now() where ${contactsOfCustomer($)} and ${customerContacts.archivedAt} is null`,
-);
+/**
+ * Makes these the contacts of a customer, under its lock: two lists at once do not mix.
+ * @returns what its row is to keep of them
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT
+ */
+export async function replaceContacts(
+  scope: OrganizationScope,
+  id: string,
+  inputs: readonly ContactInput[],
+): Promise<ReturnType<typeof contactColumns>> {
+  const { db, organizationId } = scope;
+  const [locked] = await db.write(lockContactsStatement, { organizationId, id });
+  if (!locked) throw missing(liveCustomers, id);
+  const { contacts: stored } = locked;
+  const without = (all: readonly ContactInput[], others: readonly ContactInput[]): ContactInput[] =>
+    all.filter((one) => !others.some((other) => isSame(keyOfContact(one), keyOfContact(other))));
+  const [gone, added] = [without(stored, inputs), without(inputs, stored)];
+  if (gone.length > 0)
+    await db.write(releaseStatement, valuesOf({ organizationId, id }, gone.map(keyOfContact)));
+  if (added.length > 0) await claimContacts(scope, id, inputs, added);
+  return contactColumns(inputs, stored);
+}

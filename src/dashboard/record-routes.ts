@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import type { Archived } from '../db/define/archive.ts';
 import type { Put } from '../db/define/put.ts';
+import type { Archived } from '../db/define/write.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import type { Json } from '../db/sql/json.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';

@@ -1,8 +1,8 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { LostRace } from '../db/run/faults.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { idempotencyKeys } from '../db/schema/index.ts';
-import { builder, named, type Params, prepared, unprepared } from '../db/sql/statement.ts';
+import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
 
 /** The first answers of requests with an Idempotency-Key, written in the transaction of the request. */
 
@@ -26,21 +26,13 @@ const lockStatement = prepared(
 
 const isKept = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(KEPT_HOURS))} hours'`;
 
-const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) =>
-  builder
-    .select(
-      named({
-        status: idempotencyKeys.status,
-        headers: idempotencyKeys.headers,
-        body: idempotencyKeys.body,
-        bodyHash: idempotencyKeys.bodyHash,
-      }),
-    )
-    .from(idempotencyKeys)
-    .where(
-      sql`${idempotencyKeys.organizationId} = ${$.organizationId} and ${idempotencyKeys.fingerprint} = ${$.fingerprint}
-        and ${isKept}`,
-    ),
+const findStatement = prepared(
+  'idempotency_keys.find',
+  ($: Params<Key>): SQL<KeptAnswer> => sql`
+    select ${idempotencyKeys.status}, ${idempotencyKeys.headers}, ${idempotencyKeys.body}, ${idempotencyKeys.bodyHash} as "bodyHash"
+    from ${idempotencyKeys}
+    where ${idempotencyKeys.organizationId} = ${$.organizationId} and ${idempotencyKeys.fingerprint} = ${$.fingerprint}
+      and ${isKept}`,
 );
 
 /** One that is past its day, and not swept yet, gives way. */
@@ -51,7 +43,7 @@ const keepStatement = prepared(
     values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body})
     on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash,
       status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at
-    where ${idempotencyKeys.createdAt} at time zone 'UTC' <= excluded.created_at at time zone 'UTC' - interval '${sql.raw(String(KEPT_HOURS))} hours'
+    where ${idempotencyKeys.createdAt} <= excluded.created_at - interval '${sql.raw(String(KEPT_HOURS))} hours'
     returning true as kept`,
 );
 
@@ -84,18 +76,11 @@ export async function keepAnswer(
   if (!row) throw new LostRace('The idempotency key was used at the same moment.');
 }
 
-const dueStatement = unprepared('idempotency_keys.due_for_sweep', ($: Params<{ limit: number }>) =>
-  builder
-    .select(
-      named({
-        organizationId: idempotencyKeys.organizationId,
-        fingerprint: idempotencyKeys.fingerprint,
-      }),
-    )
-    .from(idempotencyKeys)
-    .where(sql`not (${isKept})`)
-    .orderBy(idempotencyKeys.createdAt)
-    .limit($.limit),
+const dueStatement = unprepared(
+  'idempotency_keys.due_for_sweep',
+  ($: Params<{ limit: number }>): SQL<Key> => sql`
+    select ${idempotencyKeys.organizationId} as "organizationId", ${idempotencyKeys.fingerprint} from ${idempotencyKeys}
+    where not (${isKept}) order by ${idempotencyKeys.createdAt} limit ${$.limit}`,
 );
 
 const sweepStatement = prepared(

@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FileStorage } from '../files/storage.ts';
 import type { JobContext } from './context.ts';
-import { keepCopies } from './keep-copies.ts';
 import { withJobLock } from './lock.ts';
 import { purgeProducts } from './purge.ts';
 import { sweepFiles } from './sweep-files.ts';
@@ -13,8 +12,6 @@ export type Job = {
   lock: number;
   /** Milliseconds from the end of one run to the start of the next. */
   every: number;
-  /** The first runs after a start, so many, are an hour apart at most. */
-  hourly?: number;
   /** Answers how many records of each kind it dealt with. */
   run: (context: JobContext & { storage: FileStorage }) => Promise<Record<string, number>>;
 };
@@ -25,8 +22,6 @@ export const JOBS = {
   purge: { lock: 7_210_455_318, every: HOUR_MS, run: purgeProducts },
   'sweep-files': { lock: 7_210_455_319, every: 24 * HOUR_MS, run: sweepFiles },
   'sweep-idempotency-keys': { lock: 7_210_455_321, every: HOUR_MS, run: sweepIdempotencyKeys },
-  // A release begins with a start. For some time an older one writes beside it, and knows nothing of its copies.
-  'keep-copies': { lock: 7_210_455_322, every: 24 * HOUR_MS, hourly: 24, run: keepCopies },
 } satisfies Record<string, Job>;
 
 /** Soon after the start: a service that is restarted every day must do its daily work too. */
@@ -49,11 +44,10 @@ export type JobsOptions = Omit<Parameters<Job['run']>[0], 'now' | 'signal'> & {
 export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
   const { url, onDone, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
   const stopping = new AbortController();
-  const loops = Object.entries(jobs).map(async ([name, { lock, every, hourly = 0, run }]) => {
+  const loops = Object.entries(jobs).map(async ([name, { lock, every, run }]) => {
     const work = (signal: AbortSignal): ReturnType<Job['run']> => run({ ...context, signal });
-    let runs = 0;
-    for (let wait = firstRun; await pause(wait, stopping.signal); runs += 1) {
-      wait = runs < hourly ? Math.min(every, hour) : every;
+    for (let wait = firstRun; await pause(wait, stopping.signal); ) {
+      wait = every;
       try {
         const counts = await withJobLock(url, lock, work, stopping.signal);
         if (counts) onDone?.(counts);

@@ -1,13 +1,13 @@
-import { sql } from 'drizzle-orm';
-import { defineGet, defineLockedGet, getRecord } from '../db/define/get.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { defineList, newestFirst } from '../db/define/list.ts';
-import { type RecordKey, rowOf } from '../db/define/view.ts';
+import { bodyOf, type RecordKey, rowOf } from '../db/define/view.ts';
 import { inTransaction, type OrganizationId, type OrganizationScope, type Queries } from '../db/run/scope.ts';
 import { apiKeys, issuedKeys } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { newId } from '../db/sql/ids.ts';
-import { type Json, parseJson } from '../db/sql/json.ts';
-import { builder, named, type Params, prepared, step } from '../db/sql/statement.ts';
+import { type Json, parseJson, selectList } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
@@ -27,24 +27,19 @@ export const usageName = ({ organizationId, id }: KnownKey): string => `${organi
 
 const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 
-const hashOf = { hash: sql<string>`encode(${apiKeys.hash}, 'hex')`.as('hash') };
+type FoundKey = Omit<KnownKey, 'access'> & { access: string; hash: string; lifetime: number | null };
 
-const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly string[] }>) =>
-  builder
-    .select({
-      ...hashOf,
-      ...named({
-        id: apiKeys.id,
-        organizationId: apiKeys.organizationId,
-        access: apiKeys.access,
-        requestsPerMinute: apiKeys.requestsPerMinute,
-      }),
-      lifetime: sql<number | null>`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`.as(
-        'lifetime',
-      ),
-    })
-    .from(apiKeys)
-    .where(sql`${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive}`),
+const findStatement = prepared(
+  'api_keys.find',
+  ($: Params<{ hashes: readonly string[] }>): SQL<FoundKey> => sql`
+    select ${selectList({
+      hash: sql`encode(${apiKeys.hash}, 'hex')`,
+      id: apiKeys.id,
+      organizationId: apiKeys.organizationId,
+      access: apiKeys.access,
+      requestsPerMinute: apiKeys.requestsPerMinute,
+      lifetime: sql`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
+    })} from ${apiKeys} where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive}`,
 );
 
 /** The live keys with these hashes, by hash, each with the milliseconds that it has left by the clock of the database. */
@@ -78,7 +73,7 @@ export const listApiKeys = defineList(keyView, {
 const getApiKey = defineGet(keyView);
 
 /** @throws API_KEY_NOT_FOUND */
-export const lockApiKey = defineLockedGet(keyView, getApiKey);
+export const lockApiKey = defineLockedGet(keyView);
 
 type NewKey = { id: string; key: string; hash: string; start: string; last4: string };
 
@@ -102,23 +97,19 @@ type IssueValues = Omit<NewKey, 'key'> & {
 
 const issueStatement = prepared(
   'api_keys.issue',
-  ($: Params<IssueValues>) => sql`
+  ($: Params<IssueValues>): SQL<{ body: Json<ApiKey> }> => sql`
     insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
     values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
-      ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt})`,
+      ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt})
+    returning ${bodyOf(keyView)} as body`,
 );
-
-const issuedStatement = getRecord(keyView);
 
 async function insertKey(
   { db, organizationId }: OrganizationScope,
   settings: Pick<IssueValues, 'name' | 'access' | 'requestsPerMinute' | 'expiresAt'>,
   { key, ...stored }: NewKey,
 ): Promise<Json<ApiKey & { key: string }>> {
-  const [, [row]] = await db.writeTogether([
-    step(issueStatement, { ...settings, ...stored, organizationId }),
-    step(issuedStatement, { organizationId, id: stored.id }),
-  ]);
+  const [row] = await db.write(issueStatement, { ...settings, ...stored, organizationId });
   if (!row) throw new Error('Issuing a key returned no row.');
   return withSecret(row.body, key);
 }
@@ -140,18 +131,10 @@ export async function issueApiKey(
   return insertKey(scope, { name, access, requestsPerMinute, expiresAt }, newKey());
 }
 
-/** Instances of the release before remember a key for a minute, unless they hear this. It goes with the next release. */
-const notifyStatement = prepared(
-  'api_keys.notify',
-  ($: Params<{ hash: string }>) => sql`select pg_notify('api_keys_changed', ${$.hash})`,
-);
-
-const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
-  builder
-    .update(apiKeys)
-    .set({ revokedAt: sql`now()` })
-    .where(sql`${rowOf(issuedKeys, $)} and ${apiKeys.revokedAt} is null`)
-    .returning(hashOf),
+const revokeStatement = prepared(
+  'api_keys.revoke',
+  ($: Params<RecordKey>) => sql`
+    update ${apiKeys} set revoked_at = now() where ${rowOf(issuedKeys, $)} and ${apiKeys.revokedAt} is null`,
 );
 
 /**
@@ -162,22 +145,17 @@ export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json
   inTransaction(scope, async (within) => {
     await lockApiKey(within, id);
     const { db, organizationId } = within;
-    const [revoked] = await db.write(revokeStatement, { organizationId, id });
-    if (revoked) await db.write(notifyStatement, revoked);
+    await db.write(revokeStatement, { organizationId, id });
     return getApiKey(within, id);
   });
 
 const replaceStatement = prepared(
   'api_keys.replace',
-  ($: Params<RecordKey & { replacedBy: string; overlapSeconds: number }>) =>
-    builder
-      .update(apiKeys)
-      .set({
-        replacedBy: sql`${$.replacedBy}`,
-        expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))`,
-      })
-      .where(sql`${rowOf(issuedKeys, $)} and ${isAlive} and ${apiKeys.replacedBy} is null`)
-      .returning(hashOf),
+  ($: Params<RecordKey & { replacedBy: string; overlapSeconds: number }>): SQL<{ id: string }> => sql`
+    update ${apiKeys} set replaced_by = ${$.replacedBy},
+      expires_at = least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))
+    where ${rowOf(issuedKeys, $)} and ${isAlive} and ${apiKeys.replacedBy} is null
+    returning ${apiKeys.id}`,
 );
 
 /** Why a key that is not alive, or replaced, cannot be rotated. */
@@ -205,7 +183,6 @@ export const rotateApiKey = (
     const values = { organizationId, id, replacedBy: key.id, overlapSeconds };
     const [replaced] = await db.write(replaceStatement, values);
     if (!replaced) throw new ApiError('API_KEY_INACTIVE', inactivity(old));
-    await db.write(notifyStatement, replaced);
     return insertKey(within, old, key);
   });
 

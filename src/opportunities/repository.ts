@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import { defineGet } from '../db/define/get.ts';
 import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { named } from '../db/define/view.ts';
 import {
   customers,
   liveOpportunities,
@@ -17,15 +18,11 @@ import { Opportunity, OpportunityListQuery } from './schema.ts';
 export const opportunityView = {
   ...liveOpportunities,
   fields: fieldsOf(Opportunity, opportunities, {
-    customerName,
-    sellerName: teamMembers.name,
-    stage: pipelineStages.key,
+    customerName: named(customerName, customers, opportunities.customerId),
+    sellerName: named(teamMembers.name, teamMembers, opportunities.sellerMemberId),
+    stage: named(pipelineStages.key, pipelineStages, opportunities.stageId),
     temperature: reportedTemperature(opportunities),
   }),
-  joins: sql`
-    left join ${customers} on ${customers.organizationId} = ${opportunities.organizationId} and ${customers.id} = ${opportunities.customerId}
-    left join ${teamMembers} on ${teamMembers.organizationId} = ${opportunities.organizationId} and ${teamMembers.id} = ${opportunities.sellerMemberId}
-    left join ${pipelineStages} on ${pipelineStages.organizationId} = ${opportunities.organizationId} and ${pipelineStages.id} = ${opportunities.stageId}`,
 };
 
 export const listOpportunities = defineList(opportunityView, {
@@ -33,7 +30,7 @@ export const listOpportunities = defineList(opportunityView, {
   order: newestFirst('updatedAt'),
   filters: {
     customerId: equals('customerId'),
-    query: contains('search'),
+    query: contains(),
     salesStage: equals('salesStage'),
     sellerMemberId: equals('sellerMemberId'),
     stageId: equals('stageId'),

@@ -1,11 +1,10 @@
-import { eq, getTableName, sql } from 'drizzle-orm';
+import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { Page } from '../db/define/list.ts';
 import type { Database } from '../db/run/client.ts';
 import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/run/scope.ts';
 import {
   channelMessages,
   conversations,
-  customerContacts,
   customers,
   idempotencyKeys,
   liveCounts,
@@ -13,7 +12,6 @@ import {
   organizations,
   pipelineStages,
   products,
-  productVariants,
   quoteAttachments,
   quotes,
   teamMembers,
@@ -21,24 +19,27 @@ import {
 } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
-import { type Json, jsonRows, parseJson } from '../db/sql/json.ts';
-import { builder, named, type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
+import { type Json, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
+import { type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
 import { notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
 
 const fields = fieldsOf(Organization, organizations);
-const columns = named({ id: organizations.id, name: organizations.name, createdAt: organizations.createdAt });
 
-const createStatement = prepared('organizations.create', ($: Params<{ id: string; name: string }>) =>
-  builder.insert(organizations).values({ id: $.id, name: $.name }),
+const createStatement = prepared(
+  'organizations.create',
+  ($: Params<{ id: string; name: string }>): SQL<{ body: Json<Organization> }> => sql`
+    insert into ${organizations} (id, name) values (${$.id}, ${$.name}) returning ${jsonRow(fields)} as body`,
 );
 
-const getStatement = prepared('organizations.get', ($: Params<{ id: string }>) =>
-  jsonRows(fields, sql`from ${organizations} where ${eq(organizations.id, $.id)}`),
+const getStatement = prepared(
+  'organizations.get',
+  ($: Params<{ id: string }>): SQL<{ body: Json<Organization> }> => sql`
+    select ${jsonRow(fields)} as body from ${organizations} where ${organizations.id} = ${$.id}`,
 );
 
 export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
-  const [, [row]] = await db.writeTogether([step(createStatement, { id, name }), step(getStatement, { id })]);
+  const [row] = await db.write(createStatement, { id, name });
   if (!row) throw new Error('Creating an organization returned no row.');
   return parseJson(row.body);
 }
@@ -65,8 +66,10 @@ const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 /** The scope of the dashboard's requests outside of any organization. */
 export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ORGANIZATION);
 
-const allStatement = prepared('organizations.all', (_: Params<Record<never, never>>) =>
-  builder.select(columns).from(organizations).orderBy(organizations.createdAt, organizations.id),
+const allStatement = prepared(
+  'organizations.all',
+  (_: Params<Record<never, never>>): SQL<Organization> => sql`
+    select ${selectList(fields)} from ${organizations} order by ${organizations.createdAt}, ${organizations.id}`,
 );
 
 /** Oldest first. */
@@ -74,13 +77,13 @@ export const allOrganizations = (db: Queries): Promise<Organization[]> => db.rea
 
 const listStatement = prepared(
   'organizations.list',
-  ($: Params<{ limit: number; offset: number }>) => sql<{ body: Json<Page<Organization>> }>`select concat(
+  (
+    $: Params<{ limit: number; offset: number }>,
+  ): SQL<{ body: Json<Page<Organization>> }> => sql`select concat(
     '{"data":[',
-    (select string_agg(organization.body, ',') from (${jsonRows(
-      fields,
-      sql`from ${organizations} order by ${organizations.createdAt}, ${organizations.id}
-        limit ${$.limit} offset ${$.offset}`,
-    )}) organization),
+    (select string_agg(page.body, ',') from (
+      select ${jsonRow(fields)} as body from ${organizations} order by ${organizations.createdAt}, ${organizations.id}
+      limit ${$.limit} offset ${$.offset}) page),
     '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,
     ',"total":', (select count(*) from ${organizations}), '}}') as body`,
 );
@@ -95,7 +98,7 @@ export async function listOrganizations(
   return row.body;
 }
 
-/** The tables of an organization's records, each before those that it refers to. What goes with its record is not here. */
+/** The tables of an organization's records, each before those that it refers to. Triggers and keys take what follows from a record. */
 const RECORDS = [
   quoteAttachments,
   quotes,
@@ -103,9 +106,7 @@ const RECORDS = [
   channelMessages,
   conversations,
   opportunities,
-  customerContacts,
   customers,
-  productVariants,
   products,
   pipelineStages,
   teamMembers,
@@ -115,7 +116,7 @@ const hasRecordsStatement = unprepared(
   'organizations.has_records',
   ($: Params<{ organizationId: string }>) => {
     const parts = RECORDS.map(
-      (table) => sql`exists (select from ${table} where ${eq(table.organizationId, $.organizationId)})`,
+      (table) => sql`exists (select from ${table} where ${table.organizationId} = ${$.organizationId})`,
     );
     return sql<{ found: boolean }>`select ${sql.join(parts, sql` or `)} as found`;
   },
@@ -131,7 +132,7 @@ const clearStatements = [...RECORDS, liveCounts, idempotencyKeys].map((table) =>
   unprepared(
     `organizations.clear_${getTableName(table)}`,
     ($: Params<{ organizationId: string }>) =>
-      sql`delete from ${table} where ${eq(table.organizationId, $.organizationId)}`,
+      sql`delete from ${table} where ${table.organizationId} = ${$.organizationId}`,
     { isVariant: true },
   ),
 );

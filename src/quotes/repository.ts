@@ -1,21 +1,20 @@
 import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
-import { missing, type RecordKey, recordOf } from '../db/define/view.ts';
+import { keyOf, missing, named, type RecordKey, recordOf } from '../db/define/view.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { customers, liveQuotes, organizations, quoteAttachments, quotes } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { builder, named, type Params, prepared } from '../db/sql/statement.ts';
+import { selectList } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import type { LinkedFile } from '../files/links.ts';
 import { Quote, type QuoteAttachment, QuoteListQuery } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
 export const quoteView = {
   ...liveQuotes,
-  fields: fieldsOf(Quote, quotes, { customerName }),
-  joins: sql`
-    left join ${customers} on ${customers.organizationId} = ${quotes.organizationId} and ${customers.id} = ${quotes.customerId}`,
+  fields: fieldsOf(Quote, quotes, { customerName: named(customerName, customers, quotes.customerId) }),
 };
 
 export const listQuotes = defineList(quoteView, {
@@ -24,7 +23,7 @@ export const listQuotes = defineList(quoteView, {
   filters: {
     customerId: equals('customerId'),
     opportunityId: equals('opportunityId'),
-    query: contains('search'),
+    query: contains(),
     status: equals('status'),
   },
 });
@@ -32,27 +31,21 @@ export const listQuotes = defineList(quoteView, {
 /** An attachment as it is stored. Its URL is signed anew for each answer. */
 export type StoredAttachment = Omit<QuoteAttachment, 'url'>;
 
-const attachmentFields = {
-  ...named({
-    id: quoteAttachments.id,
-    fileName: quoteAttachments.fileName,
-    kind: quoteAttachments.kind,
-    mimeType: quoteAttachments.mimeType,
-  }),
-  sizeBytes: sql<number>`${quoteAttachments.sizeBytes}::float8`.as('sizeBytes'),
-};
+const attachmentFields = selectList({
+  id: quoteAttachments.id,
+  fileName: quoteAttachments.fileName,
+  kind: quoteAttachments.kind,
+  mimeType: quoteAttachments.mimeType,
+  sizeBytes: sql`${quoteAttachments.sizeBytes}::float8`,
+});
 
 const attachmentsStatement = prepared(
   'quotes.list_attachments',
   ($: Params<RecordKey>) => sql<{ attachments: StoredAttachment[] }>`select coalesce((
-      select json_agg(attachment) from (${builder
-        .select(attachmentFields)
-        .from(quoteAttachments)
-        .where(
-          sql`${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = ${quotes.id}`,
-        )
-        .orderBy(quoteAttachments.createdAt, quoteAttachments.id)
-        .getSQL()}) attachment), '[]') as attachments
+      select json_agg(attachment) from (
+        select ${attachmentFields} from ${quoteAttachments}
+        where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = ${quotes.id}
+        order by ${quoteAttachments.createdAt}, ${quoteAttachments.id}) attachment), '[]') as attachments
     from ${quotes} where ${recordOf(liveQuotes, $)}`,
 );
 
@@ -69,17 +62,12 @@ export async function listAttachments(
   return row.attachments;
 }
 
-const findAttachmentStatement = prepared('quotes.find_attachment', ($: Params<RecordKey>) =>
-  builder
-    .select(attachmentFields)
-    .from(quoteAttachments)
-    .innerJoin(
-      quotes,
-      sql`${quotes.organizationId} = ${quoteAttachments.organizationId} and ${quotes.id} = ${quoteAttachments.quoteId}`,
-    )
-    .where(
-      sql`${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = ${$.id} and ${liveQuotes.visible}`,
-    ),
+const findAttachmentStatement = prepared(
+  'quotes.find_attachment',
+  ($: Params<RecordKey>) => sql<StoredAttachment>`
+    select ${attachmentFields} from ${quoteAttachments} join ${quotes}
+      on ${quotes.organizationId} = ${quoteAttachments.organizationId} and ${quotes.id} = ${quoteAttachments.quoteId}
+    where ${keyOf(quoteAttachments, $)} and ${liveQuotes.visible}`,
 );
 
 /** An attachment of a live quote. */
@@ -93,22 +81,15 @@ export async function findAttachment(
 
 const knownOrganizationsStatement = prepared(
   'quotes.organizations_of_files',
-  ($: Params<{ ids: string[] }>) =>
-    builder
-      .select(named({ id: organizations.id }))
-      .from(organizations)
-      .where(sql`${organizations.id} = any(${$.ids}::uuid[])`),
+  ($: Params<{ ids: string[] }>) => sql<{ id: string }>`
+    select ${organizations.id} from ${organizations} where ${organizations.id} = any(${$.ids}::uuid[])`,
 );
 
 const attachmentsOfFilesStatement = prepared(
   'quotes.attachments_of_files',
-  ($: Params<{ organizationId: string; ids: string[] }>) =>
-    builder
-      .select(named({ id: quoteAttachments.id }))
-      .from(quoteAttachments)
-      .where(
-        sql`${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = any(${$.ids}::uuid[])`,
-      ),
+  ($: Params<{ organizationId: string; ids: string[] }>) => sql<{ id: string }>`
+    select ${quoteAttachments.id} from ${quoteAttachments}
+    where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = any(${$.ids}::uuid[])`,
 );
 
 /**

@@ -1,17 +1,15 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { conversationView } from '../../conversations/repository.ts';
 import type { Conversation } from '../../conversations/schema.ts';
 import { defineGet, defineLockedGet } from '../../db/define/get.ts';
-import { addToLiveCount } from '../../db/define/live-count.ts';
 import { type Put, putSteps, referenceRefused } from '../../db/define/put.ts';
 import { type RecordKey, rowOf } from '../../db/define/view.ts';
 import { LostRace, violatedConstraint } from '../../db/run/faults.ts';
 import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
-import { conversations, liveCustomers, newestThreads, threads } from '../../db/schema/index.ts';
+import { conversations, liveCustomers, threads } from '../../db/schema/index.ts';
 import { columnsOf } from '../../db/sql/field-columns.ts';
-import type { Json } from '../../db/sql/json.ts';
-import { nextUpdatedAt } from '../../db/sql/row.ts';
-import { builder, named, type Params, prepared } from '../../db/sql/statement.ts';
+import { type Json, selectList } from '../../db/sql/json.ts';
+import { type Params, prepared } from '../../db/sql/statement.ts';
 import { type ApiError, validationFailed } from '../../errors.ts';
 import { ConversationPut } from './schema.ts';
 
@@ -43,7 +41,7 @@ const lockChainsStatement = prepared(
     select pg_advisory_xact_lock(hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0))`,
 );
 
-const lockThread = defineLockedGet(threadView, getConversation);
+const lockThread = defineLockedGet(threadView);
 
 /**
  * The chains are locked before any thread, as for a PUT.
@@ -54,7 +52,16 @@ export async function lockConversation(scope: OrganizationScope, id: string): Pr
   return lockThread(scope, id);
 }
 
-const threadColumns = named({
+type Thread = {
+  id: string;
+  channel: string;
+  messageCount: number;
+  rotatedFrom: string | null;
+  continuedBy: string | null;
+  chainId: string;
+};
+
+const threadColumns = selectList({
   id: conversations.id,
   channel: conversations.channel,
   messageCount: conversations.messageCount,
@@ -63,55 +70,40 @@ const threadColumns = named({
   chainId: conversations.chainId,
 });
 
-const threadStatement = prepared('conversations.thread', ($: Params<RecordKey>) =>
-  builder.select(threadColumns).from(conversations).where(rowOf(threads, $)),
+const threadStatement = prepared(
+  'conversations.thread',
+  ($: Params<RecordKey>): SQL<Thread> =>
+    sql`select ${threadColumns} from ${conversations} where ${rowOf(threads, $)}`,
 );
 
 const chainStatement = prepared(
   'conversations.chain',
-  ($: Params<{ organizationId: string; chainId: string }>) =>
-    builder
-      .select(threadColumns)
-      .from(conversations)
-      .where(and(eq(conversations.organizationId, $.organizationId), eq(conversations.chainId, $.chainId))),
+  ($: Params<{ organizationId: string; chainId: string }>): SQL<Thread> => sql`
+    select ${threadColumns} from ${conversations}
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = ${$.chainId}`,
 );
 
 const continueStatement = prepared(
   'conversations.set_continued_by',
-  ($: Params<RecordKey & { continuedBy: string | null }>) =>
-    builder
-      .update(conversations)
-      .set({ continuedBy: sql`${$.continuedBy}` })
-      .where(rowOf(threads, $)),
+  ($: Params<RecordKey & { continuedBy: string | null }>) => sql`
+    update ${conversations} set continued_by = ${$.continuedBy} where ${rowOf(threads, $)}`,
 );
 
 const rotateStatement = prepared(
   'conversations.set_rotated_from',
-  ($: Params<RecordKey & { rotatedFrom: string | null }>) =>
-    builder
-      .update(conversations)
-      .set({ rotatedFrom: sql`${$.rotatedFrom}`, updatedAt: nextUpdatedAt(conversations.updatedAt) })
-      .where(rowOf(threads, $)),
+  ($: Params<RecordKey & { rotatedFrom: string | null }>) => sql`
+    update ${conversations} set rotated_from = ${$.rotatedFrom} where ${rowOf(threads, $)}`,
 );
 
 const relabelStatement = prepared(
   'conversations.set_chain',
-  ($: Params<{ organizationId: string; ids: string[]; chainId: string }>) =>
-    builder
-      .update(conversations)
-      .set({ chainId: sql`${$.chainId}` })
-      .where(
-        and(
-          eq(conversations.organizationId, $.organizationId),
-          sql`${conversations.id} = any(${$.ids}::uuid[])`,
-        ),
-      ),
+  ($: Params<{ organizationId: string; ids: string[]; chainId: string }>) => sql`
+    update ${conversations} set chain_id = ${$.chainId}
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(${$.ids}::uuid[])`,
 );
 
 const findThread = async ({ db, organizationId }: OrganizationScope, id: string) =>
   (await db.read(threadStatement, { organizationId, id }))[0];
-
-type Thread = NonNullable<Awaited<ReturnType<typeof findThread>>>;
 
 /** The ids of the thread and of all threads that continue it. */
 function tailOf(thread: Thread, chain: readonly Thread[]): string[] {
@@ -149,9 +141,6 @@ async function link(scope: OrganizationScope, id: string, rotatedFrom: string | 
   if (target) await db.write(continueStatement, { organizationId, id: target.id, continuedBy: id });
   await db.write(rotateStatement, { organizationId, id, rotatedFrom });
   await db.write(relabelStatement, { organizationId, ids: tail, chainId: target?.chainId ?? id });
-  // Lists do not show a thread that is continued. They show the thread again that it continued before.
-  const change = (thread.rotatedFrom === null ? 0 : 1) - (target ? 1 : 0);
-  await addToLiveCount(scope, newestThreads, change);
 }
 
 /**
@@ -185,7 +174,6 @@ async function putThread(
     await steps.replace(scope, id, input);
   } else {
     await steps.insert(scope, id, { ...input, chainId: id });
-    await addToLiveCount(scope, newestThreads, 1);
   }
   return !stored;
 }

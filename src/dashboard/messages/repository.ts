@@ -1,15 +1,15 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ConversationMessage } from '../../conversations/schema.ts';
 import type { Put } from '../../db/define/put.ts';
-import { missing, type RecordKey, rowOf, tableName } from '../../db/define/view.ts';
+import { bodyOf, missing, type RecordKey, rowOf, tableName } from '../../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
 import { channelMessages, conversations, threads, whatsappMessages } from '../../db/schema/index.ts';
 import { type Columns, columnsOf, fieldsOf } from '../../db/sql/field-columns.ts';
 import { isId } from '../../db/sql/ids.ts';
-import { type Json, jsonRows } from '../../db/sql/json.ts';
-import { columnList, columnsFrom, placeholdersOf, rowValues } from '../../db/sql/row.ts';
-import { builder, named, type Params, prepared, step } from '../../db/sql/statement.ts';
+import type { Json } from '../../db/sql/json.ts';
+import { columnList, rowValues, valueList } from '../../db/sql/row.ts';
+import { type Params, prepared, step } from '../../db/sql/statement.ts';
 import { validationFailed } from '../../errors.ts';
 import { ConversationMessageImport, type ConversationMessagePut, type ImportedMessages } from './schema.ts';
 
@@ -38,8 +38,7 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
   const name = tableName({ table });
   const ofConversation = ($: Params<{ organizationId: string; conversationId: string }>): SQL =>
     sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
-  const sent = ($: Params<MessageValues>): SQL =>
-    sql.join(Object.values(placeholdersOf($, replaced)), sql`, `);
+  const sent = valueList(replaced);
 
   return {
     columns,
@@ -48,10 +47,9 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
     stored: prepared(
       `${name}.stored`,
       ($: Params<{ organizationId: string; conversationId: string; ids: string[] }>) =>
-        builder
-          .select(named({ id: table.id }))
-          .from(table)
-          .where(sql`${ofConversation($)} and ${table.id} = any(${$.ids}::uuid[])`),
+        sql<{
+          id: string;
+        }>`select ${table.id} from ${table} where ${ofConversation($)} and ${table.id} = any(${$.ids}::uuid[])`,
     ),
 
     /** A message without `createdAt` gets the present moment. */
@@ -59,7 +57,7 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
       `${name}.insert`,
       ($: Params<MessageValues>) => sql<{ createdAt: number }>`
         insert into ${table} (organization_id, conversation_id, ${columnList(replaced)}, created_at)
-        values (${$.organizationId}, ${$.conversationId}, ${sent($)}, coalesce(${$.createdAt}::timestamptz, now()))
+        values (${$.organizationId}, ${$.conversationId}, ${sent}, coalesce(${$.createdAt}::timestamptz, now()))
         returning ${inMilliseconds(sql`created_at`)} as "createdAt"`,
     ),
 
@@ -68,18 +66,18 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
       `${name}.update`,
       ($: Params<MessageValues>) => sql<{ createdAt: number }>`
         update ${table} set (${columnList(replaced)}, created_at)
-          = row(${sent($)}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
+          = row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
         where ${ofConversation($)} and ${table.id} = ${$.id}
-          and row(${columnsFrom(name, replaced)}, ${createdAt})
-            is distinct from row(${sent($)}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
+          and row(${sql.join(Object.values(replaced), sql`, `)}, ${createdAt})
+            is distinct from row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
         returning ${inMilliseconds(createdAt)} as "createdAt"`,
     ),
 
-    get: prepared(`${name}.get`, ($: Params<RecordKey & { conversationId: string }>) =>
-      jsonRows(
-        fieldsOf(ConversationMessage, table),
-        sql`from ${table} where ${ofConversation($)} and ${table.id} = ${$.id}`,
-      ),
+    get: prepared(
+      `${name}.get`,
+      ($: Params<RecordKey & { conversationId: string }>): SQL<{ body: Json<ConversationMessage> }> => sql`
+        select ${bodyOf({ fields: fieldsOf(ConversationMessage, table) })} as body from ${table}
+        where ${ofConversation($)} and ${table.id} = ${$.id}`,
     ),
   };
 }
@@ -108,24 +106,18 @@ const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: str
       message: "is not kept for this conversation's channel",
     }));
 
-const lockStatement = prepared('conversations.lock_channel', ($: Params<RecordKey>) =>
-  builder
-    .select(named({ channel: conversations.channel }))
-    .from(conversations)
-    .where(rowOf(threads, $))
-    .for('no key update'),
+const lockStatement = prepared(
+  'conversations.lock_channel',
+  ($: Params<RecordKey>): SQL<{ channel: string }> => sql`
+    select ${conversations.channel} from ${conversations} where ${rowOf(threads, $)} for no key update`,
 );
 
 const countStatement = prepared(
   'conversations.add_messages',
-  ($: Params<RecordKey & { inserted: number; latest: string }>) =>
-    builder
-      .update(conversations)
-      .set({
-        messageCount: sql`${conversations.messageCount} + ${$.inserted}::integer`,
-        lastMessageAt: sql`greatest(${conversations.lastMessageAt}, ${$.latest}::timestamptz)`,
-      })
-      .where(and(eq(conversations.organizationId, $.organizationId), eq(conversations.id, $.id))),
+  ($: Params<RecordKey & { inserted: number; latest: string }>) => sql`
+    update ${conversations} set message_count = ${conversations.messageCount} + ${$.inserted}::integer,
+      last_message_at = greatest(${conversations.lastMessageAt}, ${$.latest}::timestamptz)
+    where ${rowOf(threads, $)}`,
 );
 
 /** Inserts the new messages, and updates the stored ones. */

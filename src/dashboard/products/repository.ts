@@ -1,17 +1,16 @@
-import { sql } from 'drizzle-orm';
-import { productFilters, productView } from '../../catalog/repository.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { getCatalogProduct, productFilters, productView } from '../../catalog/repository.ts';
 import { RETENTION_DAYS, retainedSince } from '../../catalog/retention.ts';
 import { type CatalogProduct, CatalogProductListQuery } from '../../catalog/schema.ts';
 import { defineList, newestFirst, type Page } from '../../db/define/list.ts';
-import { addLive } from '../../db/define/live-count.ts';
-import { defineEnd, definePatch, writeRecord } from '../../db/define/patch.ts';
-import { missing, type RecordKey, rowOf } from '../../db/define/view.ts';
-import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
+import { bodyOf, missing, type RecordKey, rowOf } from '../../db/define/view.ts';
+import { defineUpdate } from '../../db/define/write.ts';
+import type { OrganizationScope } from '../../db/run/scope.ts';
 import { liveProducts, products } from '../../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../../db/sql/field-columns.ts';
 import { isId } from '../../db/sql/ids.ts';
 import { isoTime, type Json } from '../../db/sql/json.ts';
-import { builder, type Params, prepared, step } from '../../db/sql/statement.ts';
+import { type Params, prepared } from '../../db/sql/statement.ts';
 import { ApiError } from '../../errors.ts';
 import { text } from '../../fields.ts';
 import { CatalogProductMediaUpdate, RestorableCatalogProduct } from './schema.ts';
@@ -21,17 +20,19 @@ const purgeAt = isoTime(
   sql`(${products.archivedAt} + interval '${sql.raw(String(RETENTION_DAYS * 24))} hours')`,
 );
 
+/** As the search rows have it, which only products of the catalog have. */
+const searchedText = sql`fold_text(concat_ws(chr(31), ${products.title}, ${products.shortDescription}, ${products.description}))`;
+
 const listArchived = defineList(
   {
     ...liveProducts,
     fields: fieldsOf(RestorableCatalogProduct, products, {
-      variants: productView.fields.variants,
+      variants: products.variants,
       archivedAt: products.archivedAt,
       purgeAt,
     }),
     visible: sql`${products.archivedAt} is not null`,
     isCounted: false,
-    readRow: undefined,
     searchRow: undefined,
   },
   {
@@ -44,6 +45,10 @@ const listArchived = defineList(
         where: (archivedAt, since) => sql`${archivedAt} >= ${since}::timestamptz`,
       },
       ...productFilters,
+      query: {
+        field: 'title',
+        where: (_column, text) => sql`${searchedText} like contains_pattern(${text})`,
+      },
     },
   },
 );
@@ -65,52 +70,34 @@ export const listArchivedCatalogProducts = (
  * Changes the media fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
  * @throws CATALOG_PRODUCT_NOT_FOUND
  */
-export const updateCatalogProductMedia = definePatch(
+export const updateCatalogProductMedia = defineUpdate(
   productView,
   columnsOf(CatalogProductMediaUpdate, products),
   'products.update_media',
 );
 
-const lockArchivedStatement = prepared('products.restore_lock', ($: Params<RecordKey & { since: string }>) =>
-  builder
-    .select({
-      isLive: sql<boolean>`${liveProducts.visible}`.as('isLive'),
-      isRetained: sql<boolean>`${products.archivedAt} >= ${$.since}::timestamptz`.as('isRetained'),
-    })
-    .from(products)
-    .where(rowOf(liveProducts, $))
-    .for('update'),
+const restoreStatement = prepared(
+  'products.restore',
+  ($: Params<RecordKey & { since: string }>): SQL<{ body: Json<CatalogProduct> }> => sql`
+    update ${products} set archived_at = null
+    where ${rowOf(liveProducts, $)} and ${products.archivedAt} >= ${$.since}::timestamptz
+    returning ${bodyOf(productView)} as body`,
 );
-
-const restoreStatement = prepared('products.restore', ($: Params<RecordKey>) =>
-  builder.update(products).set({ archivedAt: sql`null` }).where(rowOf(liveProducts, $)),
-);
-
-const endOfWrite = defineEnd(productView);
 
 /**
- * Brings an archived product back as it was, with its `updatedAt`, as long as it is retained.
+ * Brings an archived product back, as long as it is retained. Its `updatedAt` moves.
  * @param now milliseconds since 1970
  * @throws CATALOG_PRODUCT_NOT_FOUND also past the retention, CATALOG_PRODUCT_NOT_ARCHIVED
  */
-export const restoreCatalogProduct = (
+export async function restoreCatalogProduct(
   scope: OrganizationScope,
   id: string,
   now: number,
-): Promise<Json<CatalogProduct>> =>
-  inTransaction(scope, async (within) => {
-    const key = { organizationId: within.organizationId, id };
-    const [stored] = isId(id)
-      ? await within.db.write(lockArchivedStatement, { ...key, since: retainedSince(now) })
-      : [];
-    if (stored?.isLive)
-      throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED', 'The catalog product is not archived.');
-    if (!stored?.isRetained) throw missing(liveProducts, id);
-    const body = await writeRecord<CatalogProduct>(within, [
-      step(restoreStatement, key),
-      addLive(within.organizationId, liveProducts, 1),
-      ...endOfWrite(key),
-    ]);
-    if (body === undefined) throw new Error('Restoring a product returned no row.');
-    return body;
-  });
+): Promise<Json<CatalogProduct>> {
+  const { db, organizationId } = scope;
+  if (!isId(id)) throw missing(liveProducts, id);
+  const [restored] = await db.write(restoreStatement, { organizationId, id, since: retainedSince(now) });
+  if (restored) return restored.body;
+  await getCatalogProduct(scope, id);
+  throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED', 'The catalog product is not archived.');
+}

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { defineRecord } from '../../db/define/put.ts';
-import { keyOf, missing, type RecordKey, recordOf, rowOf } from '../../db/define/view.ts';
+import { bodyOf, keyOf, missing, type RecordKey, recordOf, rowOf } from '../../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
 import {
   liveCustomers,
@@ -13,7 +13,7 @@ import {
 import { columnsOf } from '../../db/sql/field-columns.ts';
 import { isId } from '../../db/sql/ids.ts';
 import { type Json, toJson } from '../../db/sql/json.ts';
-import { builder, named, type Params, prepared } from '../../db/sql/statement.ts';
+import { type Params, prepared } from '../../db/sql/statement.ts';
 import { notFound } from '../../errors.ts';
 import type { AttachmentDescription } from '../../files/multipart.ts';
 import type { StoredFile } from '../../files/upload.ts';
@@ -22,11 +22,10 @@ import { quoteView, type StoredAttachment } from '../../quotes/repository.ts';
 import type { Quote } from '../../quotes/schema.ts';
 import { type DeletedQuoteAttachment, QuotePut } from './schema.ts';
 
-const customerOfStatement = prepared('opportunities.customer', ($: Params<RecordKey>) =>
-  builder
-    .select(named({ customerId: opportunities.customerId }))
-    .from(opportunities)
-    .where(rowOf(liveOpportunities, $)),
+const customerOfStatement = prepared(
+  'opportunities.customer',
+  ($: Params<RecordKey>): SQL<{ customerId: string | null }> => sql`
+    select ${opportunities.customerId} as "customerId" from ${opportunities} where ${rowOf(liveOpportunities, $)}`,
 );
 
 /** The opportunity's customer. It is a stored reference, and stays good when that customer is archived. */
@@ -52,28 +51,29 @@ export const quoteRecord = defineRecord(quoteView, {
   }),
 });
 
-const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
-  builder
-    .update(quotes)
-    .set({
-      openCount: sql`${quotes.openCount} + 1`,
-      firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
-      lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
-    })
-    .where(recordOf(liveQuotes, $)),
+const openStatement = prepared(
+  'quotes.open',
+  ($: Params<RecordKey & { openedAt: string }>): SQL<{ body: Json<Quote> }> => sql`
+    update ${quotes} set open_count = ${quotes.openCount} + 1,
+      first_opened_at = least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz),
+      last_opened_at = greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)
+    where ${recordOf(liveQuotes, $)} returning ${bodyOf(quoteView)} as body`,
 );
 
 /**
- * Counts that the customer opened the quote once more. This is no change of the quote: `updatedAt` stays.
+ * Counts that the customer opened the quote once more.
  * @param openedAt ISO 8601
  * @throws QUOTE_NOT_FOUND
  */
-export const openQuote = (scope: OrganizationScope, id: string, openedAt: string): Promise<Json<Quote>> =>
-  inTransaction(scope, async (within) => {
-    if (isId(id))
-      await within.db.write(openStatement, { organizationId: within.organizationId, id, openedAt });
-    return quoteRecord.get(within, id);
-  });
+export async function openQuote(
+  { db, organizationId }: OrganizationScope,
+  id: string,
+  openedAt: string,
+): Promise<Json<Quote>> {
+  const [row] = isId(id) ? await db.write(openStatement, { organizationId, id, openedAt }) : [];
+  if (!row) throw missing(liveQuotes, id);
+  return row.body;
+}
 
 type AttachmentValues = AttachmentDescription &
   Pick<StoredFile, 'id' | 'sizeBytes'> & { organizationId: string; quoteId: string };
@@ -106,12 +106,9 @@ export async function recordAttachment(
 
 const lockAttachmentStatement = prepared(
   'quotes.lock_attachment',
-  ($: Params<RecordKey & { quoteId: string }>) =>
-    builder
-      .select(named({ id: quoteAttachments.id, sizeBytes: quoteAttachments.sizeBytes }))
-      .from(quoteAttachments)
-      .where(sql`${keyOf(quoteAttachments, $)} and ${quoteAttachments.quoteId} = ${$.quoteId}`)
-      .for('update'),
+  ($: Params<RecordKey & { quoteId: string }>): SQL<{ id: string; sizeBytes: number }> => sql`
+    select ${quoteAttachments.id}, ${quoteAttachments.sizeBytes}::float8 as "sizeBytes" from ${quoteAttachments}
+    where ${keyOf(quoteAttachments, $)} and ${quoteAttachments.quoteId} = ${$.quoteId} for update`,
 );
 
 /**
@@ -128,8 +125,9 @@ export const lockAttachment =
     return toJson(row);
   };
 
-const deleteAttachmentStatement = prepared('quotes.delete_attachment', ($: Params<RecordKey>) =>
-  builder.delete(quoteAttachments).where(keyOf(quoteAttachments, $)),
+const deleteAttachmentStatement = prepared(
+  'quotes.delete_attachment',
+  ($: Params<RecordKey>) => sql`delete from ${quoteAttachments} where ${keyOf(quoteAttachments, $)}`,
 );
 
 /**

@@ -1,23 +1,22 @@
-import { and, eq, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type ApiError, validationFailed } from '../../errors.ts';
 import { LostRace } from '../run/faults.ts';
 import { inTransaction, type OrganizationScope } from '../run/scope.ts';
 import type { Resource, TenantTable } from '../schema/resource.ts';
 import type { Columns } from '../sql/field-columns.ts';
-import type { Json } from '../sql/json.ts';
-import { nextUpdatedAt, placeholdersOf, rowValues } from '../sql/row.ts';
-import { builder, named, type Params, prepared } from '../sql/statement.ts';
-import { defineArchive } from './archive.ts';
+import { type Json, selectList } from '../sql/json.ts';
+import { assignments, columnList, rowValues, valueList } from '../sql/row.ts';
+import { type Params, prepared } from '../sql/statement.ts';
 import { defineGet, defineLockedGet } from './get.ts';
-import { addToLiveCount } from './live-count.ts';
-import { type RecordKey, rowOf, tableName, type View } from './view.ts';
+import { keyOf, type RecordKey, rowOf, tableName, type View } from './view.ts';
+import { defineArchive } from './write.ts';
 
 /** Records whose owner makes their ids, and writes all of their fields at once. */
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
-type PutTable = TenantTable & { updatedAt: PgColumn; archivedAt?: PgColumn };
+type PutTable = TenantTable & { archivedAt?: PgColumn };
 
 type PutOptions<Name extends string> = {
   /** The columns that a PUT replaces. */
@@ -32,8 +31,8 @@ type PutOptions<Name extends string> = {
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** A record when it was locked: whether it is archived, and the ids that its references hold. */
-type Stored = { isArchived: boolean } & Record<string, unknown>;
+/** The ids that the references of a record held when it was locked. */
+type Stored = Record<string, unknown>;
 
 export const referenceRefused = (fields: readonly string[]): ApiError =>
   validationFailed(
@@ -47,74 +46,54 @@ export const referenceRefused = (fields: readonly string[]): ApiError =>
 export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
   const { insertOnly = {} } = options;
   const columns: Columns = options.columns;
+  const inserted = { ...columns, ...insertOnly };
   const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
   const { table } = view;
   const name = tableName(view);
-  const isArchived = table.archivedAt ? sql<boolean>`${table.archivedAt} is not null` : sql<boolean>`false`;
   const referenceColumns = Object.fromEntries(
     Object.keys(references).map((field) => [field, columns[field] as PgColumn]),
   );
 
-  const lockStatement = prepared(`${name}.put_lock`, ($: Params<RecordKey>) =>
-    builder
-      .select({ isArchived: isArchived.as('isArchived'), ...named(referenceColumns) })
-      .from(table)
-      .where(rowOf(view, $))
-      .for('update'),
+  const lockStatement = prepared(
+    `${name}.put_lock`,
+    ($: Params<RecordKey>) => sql<Stored>`
+      select ${selectList({ id: table.id, ...referenceColumns })} from ${table} where ${rowOf(view, $)} for update`,
   );
 
-  const found = (resource: Resource, id: Placeholder): SQL =>
-    sql`exists (select from ${resource.table} where ${eq(resource.table.organizationId, sql.placeholder('organizationId'))}
-      and ${eq(resource.table.id, id)} and ${resource.visible})`;
+  const found = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
+    const key = { organizationId: $.organizationId as Placeholder, id: $[field] as Placeholder };
+    return sql`exists (select from ${other} where ${keyOf(other, key)} and ${visible}) as ${sql.identifier(field)}`;
+  };
 
   const referencesStatement = prepared(
     `${name}.put_references`,
-    ($: Params<Record<string, unknown>>) =>
+    ($: Params<Stored>) =>
       sql<Record<string, boolean>>`select ${sql.join(
-        Object.entries(references).map(
-          ([field, resource]) => sql`${found(resource, $[field] as Placeholder)} as ${sql.identifier(field)}`,
-        ),
+        Object.entries(references).map((reference) => found(reference, $)),
         sql`, `,
       )}`,
   );
 
-  const insertStatement = prepared(`${name}.put_insert`, ($: Params<Record<string, unknown>>) =>
-    builder
-      .insert(table)
-      .values({
-        organizationId: $.organizationId,
-        id: $.id,
-        ...placeholdersOf($, { ...columns, ...insertOnly }),
-      } as never)
-      .onConflictDoNothing()
-      .returning(named({ id: table.id })),
+  const insertStatement = prepared(
+    `${name}.put_insert`,
+    ($: Params<RecordKey>) => sql<{ id: string }>`
+      insert into ${table} (organization_id, id, ${columnList(inserted)})
+      values (${$.organizationId}, ${$.id}, ${valueList(inserted)})
+      on conflict do nothing returning ${table.id}`,
   );
 
-  const replaceStatement = prepared(`${name}.put_replace`, ($: Params<Record<string, unknown>>) => {
-    const values = placeholdersOf($, columns);
-    return builder
-      .update(table)
-      .set({
-        ...values,
-        ...(table.archivedAt && { archivedAt: sql`null` }),
-        updatedAt: nextUpdatedAt(table.updatedAt),
-      } as never)
-      .where(
-        and(
-          rowOf(view, $ as unknown as Params<RecordKey>),
-          or(
-            isArchived,
-            sql`row(${sql.join(Object.values(columns), sql`, `)}) is distinct from row(${sql.join(Object.values(values), sql`, `)})`,
-          ),
-        ),
-      );
-  });
+  const replaceStatement = prepared(
+    `${name}.put_replace`,
+    ($: Params<RecordKey>) => sql`
+      update ${table} set ${assignments(columns)} ${table.archivedAt ? sql`, archived_at = null` : sql``}
+      where ${rowOf(view, $)}`,
+  );
 
   return {
     /** Locks the record until the transaction ends. Undefined when it does not exist. */
     async lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
       const [stored] = await db.write(lockStatement, { organizationId, id });
-      return stored as Stored | undefined;
+      return stored;
     },
 
     /**
@@ -139,12 +118,12 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
 
     /** @throws LostRace when somebody else has just created the record; the next attempt finds it */
     async insert({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
-      const values = rowValues({ ...columns, ...insertOnly }, input);
+      const values = rowValues(inserted, input);
       const [created] = await db.write(insertStatement, { organizationId, id, ...values });
       if (!created) throw new LostRace('The record was created by somebody else.');
     },
 
-    /** Writes the record only when it differs or was archived. */
+    /** Writes the record, and brings it back where it was archived. Nothing changes where nothing differs. */
     async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
       await db.write(replaceStatement, { organizationId, id, ...rowValues(columns, input) });
     },
@@ -168,7 +147,7 @@ export function defineRecord<T, Name extends string>(
   return {
     missing: view.missing.code,
     get,
-    lock: defineLockedGet(view, get),
+    lock: defineLockedGet(view),
     archive: defineArchive(view),
     put: (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Put<T>> =>
       inTransaction(scope, async (within) => {
@@ -177,7 +156,6 @@ export function defineRecord<T, Name extends string>(
         const record = (await options.complete?.(within, input)) ?? input;
         if (stored) await steps.replace(within, id, record);
         else await steps.insert(within, id, record);
-        await addToLiveCount(within, view, !stored || stored.isArchived ? 1 : 0);
         return { created: !stored, body: await get(within, id) };
       }),
   };

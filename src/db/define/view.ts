@@ -1,16 +1,13 @@
-import { getTableColumns, getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type ApiError, notFound } from '../../errors.ts';
 import type { Resource, TenantTable } from '../schema/resource.ts';
-import type { Columns } from '../sql/field-columns.ts';
-import type { Fields } from '../sql/json.ts';
+import { type Fields, type Json, jsonRow } from '../sql/json.ts';
 import type { Params } from '../sql/statement.ts';
 
-/** A resource as a response shows it. */
+/** A resource as a response shows it. Its fields read columns of the table, and names of other records by subselects. */
 export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> & {
   readonly fields: Fields<T>;
-  /** Tables that only `fields` need. */
-  readonly joins?: SQL;
 };
 
 /** Names one record. */
@@ -20,10 +17,6 @@ export type RecordKey = { organizationId: string; id: string };
 export const organizationParam = sql.placeholder('organizationId');
 
 export const tableName = ({ table }: Pick<Resource, 'table'>): string => getTableName(table);
-
-/** The columns of a table beside those of these names. */
-export const columnsBeside = (table: PgTable, names: readonly string[]): Columns =>
-  Object.fromEntries(Object.entries(getTableColumns(table)).filter(([name]) => !names.includes(name)));
 
 /** The row of this key in a table. */
 export const keyOf = (
@@ -37,6 +30,13 @@ export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>):
 /** The visible row of this key. */
 export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
   sql`${rowOf(resource, $)} and ${resource.visible}`;
+
+/** The body of a row of the view's table, for select lists and `returning`. */
+export const bodyOf = <T>({ fields }: Pick<View<T>, 'fields'>): SQL<Json<T>> => jsonRow(fields);
+
+/** A column of another record, which a column of this table refers to; null without it. The other may be archived. */
+export const named = (value: PgColumn | SQL, other: TenantTable, reference: PgColumn): SQL =>
+  sql`(select ${value} from ${other} where ${other.organizationId} = ${organizationParam} and ${other.id} = ${reference})`;
 
 /** 404 for a record that is archived, belongs to another organization, or never existed. */
 export const missing = ({ missing: { code, noun } }: Pick<Resource, 'missing'>, id: string): ApiError =>

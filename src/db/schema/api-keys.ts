@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { bytea, createdAt, moment, organizationId } from './columns.ts';
+import { bytea, createdAt, id, moment, organizationId } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -9,20 +9,20 @@ export const apiKeys = pgTable(
   'api_keys',
   {
     organizationId: organizationId(),
-    id: uuid().notNull(),
-    name: text().notNull(),
-    hash: bytea().notNull(),
-    start: text().notNull(),
-    last4: text().notNull(),
-    /** `write` or `read`. Instances of the release before issue keys without it. */
-    access: text().notNull().default('write'),
+    id: id(),
+    name: text('name').notNull(),
+    hash: bytea('hash').notNull(),
+    start: text('start').notNull(),
+    last4: text('last4').notNull(),
+    /** `write` or `read`. */
+    access: text('access').notNull(),
     /** null: the default of the environment. 0: no limit. */
-    requestsPerMinute: integer(),
+    requestsPerMinute: integer('requests_per_minute'),
     createdAt: createdAt(),
-    lastUsedAt: moment(),
-    expiresAt: moment(),
-    revokedAt: moment(),
-    replacedBy: uuid(),
+    lastUsedAt: moment('last_used_at'),
+    expiresAt: moment('expires_at'),
+    revokedAt: moment('revoked_at'),
+    replacedBy: uuid('replaced_by'),
   },
   (table) => [
     primary('api_keys_pkey', table),

@@ -1,17 +1,23 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { toSnakeCase } from 'drizzle-orm/casing';
-import { customType, type ExtraConfigColumn, integer, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import { customType, type ExtraConfigColumn, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /** A moment, to the millisecond. The API shows milliseconds, and lists must be ordered by what it shows. */
-export const moment = () => timestamp({ withTimezone: true, precision: 3, mode: 'date' });
+export const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 
-export const organizationId = () => uuid().notNull();
+export const organizationId = () => uuid('organization_id').notNull();
+export const id = () => uuid('id').notNull();
 
-export const createdAt = () => moment().notNull().default(sql`now()`);
-export const updatedAt = () => moment().notNull().default(sql`now()`);
+export const createdAt = () => moment('created_at').notNull().default(sql`now()`);
+/** A trigger moves it at each change of the row. */
+export const updatedAt = () => moment('updated_at').notNull().default(sql`now()`);
 
 /** Set when the record leaves lists and lookups; null on live records. */
-export const archivedAt = () => moment();
+export const archivedAt = () => moment('archived_at');
+
+/** A list of texts. It is never null. */
+export const texts = (name: string) => text(name).array().notNull().default(sql`'{}'::text[]`);
+
+export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /** For indexes of lists: the rows that lists show. */
 export const isLive = sql`archived_at is null`;
@@ -22,36 +28,17 @@ type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
 export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
   [table.organizationId, ...filters, table.updatedAt.desc(), table.id.desc()] as const;
 
-/** The columns of a read row, beside its copies for filters; see db/define/read-row.ts. */
-export const readRowColumns = () => ({
+/**
+ * A search row: the folded text that `query` looks at, beside one visible record, in a narrow table with the trigram index. Triggers
+ * keep it. So a change of a field that nobody searches does not write that index.
+ */
+export const searchRow = () => ({
   organizationId: organizationId(),
-  id: uuid().notNull(),
-  updatedAt: moment().notNull(),
-  /** Which list of fields made the body. */
-  rendering: integer().notNull(),
-  body: text().notNull(),
+  id: id(),
+  search: text('search').notNull(),
 });
 
-export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
-
-/** U+001F between the parts keeps a substring search from matching across two fields. */
-const SEPARATOR = sql.raw(`chr(31)`);
-
 /**
- * The text that `query` searches: its parts folded (lower case, no accents) into one generated column.
- * @param parts fields of the table, or SQL over its columns
+ * For trigram indexes: new entries wait in a list of so many kB, which every search reads. See jobs/empty-pending-lists.ts.
  */
-export const folded = (parts: readonly (string | SQL)[]): SQL =>
-  sql`public.fold_text(${sql.join(
-    parts.map((part) => sql`coalesce(${typeof part === 'string' ? sql.raw(toSnakeCase(part)) : part}, '')`),
-    sql` || ${SEPARATOR} || `,
-  )})`;
-
-/** For GIN indexes: each write goes into the index at once. A pending list would have to be read by every search. */
-export const NO_PENDING_LIST = { fastupdate: false };
-
-/**
- * For the GIN indexes of tables that clients write: new entries wait in a list of 64 kB, which every search reads. Measured over none:
- * a create takes 0.6 of PostgreSQL's time, a PATCH of a text 0.65, the search of a rare term 1.3 times.
- */
-export const SHORT_PENDING_LIST = { fastupdate: true, gin_pending_list_limit: 64 };
+export const PENDING_LIST = { fastupdate: true, gin_pending_list_limit: 512 };

@@ -9,13 +9,10 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { createdAt, folded, moment, NO_PENDING_LIST, organizationId, updatedAt } from './columns.ts';
+import { createdAt, id, moment, organizationId, PENDING_LIST, searchRow, updatedAt } from './columns.ts';
 import { customers } from './customers.ts';
 import { primary, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
-
-/** The fields of a conversation that `query` searches. */
-export const searchedConversationFields = ['contactName', 'contact'];
 
 const isNewest = sql`continued_by is null`;
 
@@ -33,23 +30,22 @@ export const conversations = pgTable(
   'conversations',
   {
     organizationId: organizationId(),
-    id: uuid().notNull(),
-    channel: text().notNull(),
-    contact: text().notNull(),
-    contactName: text(),
-    customerId: uuid(),
-    activityState: text(),
-    controlledBy: text(),
-    language: text(),
-    rotatedFrom: uuid(),
-    continuedBy: uuid(),
-    chainId: uuid().notNull(),
+    id: id(),
+    channel: text('channel').notNull(),
+    contact: text('contact').notNull(),
+    contactName: text('contact_name'),
+    customerId: uuid('customer_id'),
+    activityState: text('activity_state'),
+    controlledBy: text('controlled_by'),
+    language: text('language'),
+    rotatedFrom: uuid('rotated_from'),
+    continuedBy: uuid('continued_by'),
+    chainId: uuid('chain_id').notNull(),
     /** Messages of this thread, in both stores. A transcript's total is the sum over its chain. */
-    messageCount: integer().notNull().default(0),
-    lastMessageAt: moment(),
+    messageCount: integer('message_count').notNull().default(0),
+    lastMessageAt: moment('last_message_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
-    search: text().notNull().generatedAlwaysAs(folded(searchedConversationFields)),
   },
   (table) => [
     primary('conversations_pkey', table),
@@ -75,13 +71,16 @@ export const conversations = pgTable(
     index('conversations_customer_idx')
       .on(...threadOrder(table, table.customerId))
       .where(isNewest),
-    // The list filtered by query.
-    index('conversations_search_idx')
-      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-      .with(NO_PENDING_LIST)
-      .where(isNewest),
   ],
 );
+
+/** The newest threads of chains as a search sees them: contact name and contact. */
+export const searchableConversations = pgTable('searchable_conversations', searchRow(), (table) => [
+  primary('searchable_conversations_pkey', table),
+  index('searchable_conversations_search_idx')
+    .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+    .with(PENDING_LIST),
+]);
 
 /** Lists show the newest thread of each chain. */
 export const newestThreads = {
@@ -89,19 +88,25 @@ export const newestThreads = {
   visible: isNull(conversations.continuedBy),
   missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation' },
   isCounted: true,
+  searchRow: searchableConversations,
 } satisfies Resource;
 
 /** Every thread: an id in a path may be that of any thread of a chain. */
-export const threads = { ...newestThreads, visible: sql`true`, isCounted: false } satisfies Resource;
+export const threads = {
+  ...newestThreads,
+  visible: sql`true`,
+  isCounted: false,
+  searchRow: undefined,
+} satisfies Resource;
 
 const messageColumns = () => ({
   organizationId: organizationId(),
-  conversationId: uuid().notNull(),
-  id: uuid().notNull(),
-  content: text().notNull(),
-  direction: text().notNull(),
-  messageType: text().notNull(),
-  senderName: text(),
+  conversationId: uuid('conversation_id').notNull(),
+  id: id(),
+  content: text('content').notNull(),
+  direction: text('direction').notNull(),
+  messageType: text('message_type').notNull(),
+  senderName: text('sender_name'),
   createdAt: createdAt(),
 });
 
@@ -124,10 +129,10 @@ export const whatsappMessages = pgTable(
   'whatsapp_messages',
   {
     ...messageColumns(),
-    providerMessageId: text(),
-    deliveryStatus: text(),
-    deliveryStatusAt: moment(),
-    templateName: text(),
+    providerMessageId: text('provider_message_id'),
+    deliveryStatus: text('delivery_status'),
+    deliveryStatusAt: moment('delivery_status_at'),
+    templateName: text('template_name'),
   },
   (table) => messageKeys('whatsapp_messages', table),
 );
@@ -137,9 +142,9 @@ export const channelMessages = pgTable(
   'channel_messages',
   {
     ...messageColumns(),
-    providerName: text(),
-    externalId: text(),
-    subject: text(),
+    providerName: text('provider_name'),
+    externalId: text('external_id'),
+    subject: text('subject'),
   },
   (table) => messageKeys('channel_messages', table),
 );

@@ -10,12 +10,12 @@ export const idempotencyKeys = pgTable(
   {
     organizationId: organizationId(),
     /** SHA-256 of method, path and key: the key itself is nobody's business here. */
-    fingerprint: bytea().notNull(),
+    fingerprint: bytea('fingerprint').notNull(),
     /** SHA-256 of the body: another body under the same key is refused. */
-    bodyHash: bytea().notNull(),
-    status: smallint().notNull(),
-    headers: jsonb().$type<Record<string, string>>().notNull(),
-    body: bytea().notNull(),
+    bodyHash: bytea('body_hash').notNull(),
+    status: smallint('status').notNull(),
+    headers: jsonb('headers').$type<Record<string, string>>().notNull(),
+    body: bytea('body').notNull(),
     createdAt: createdAt(),
   },
   (table) => [

@@ -10,9 +10,9 @@ export const liveCounts = pgTable(
   'live_counts',
   {
     organizationId: organizationId(),
-    resource: text().notNull(),
-    slot: smallint().notNull(),
-    live: bigint({ mode: 'number' }).notNull(),
+    resource: text('resource').notNull(),
+    slot: smallint('slot').notNull(),
+    live: bigint('live', { mode: 'number' }).notNull(),
   },
   (table) => [
     primaryKey({ name: 'live_counts_pkey', columns: [table.organizationId, table.resource, table.slot] }),

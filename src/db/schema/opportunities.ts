@@ -3,12 +3,13 @@ import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'dri
 import {
   archivedAt,
   createdAt,
-  folded,
+  id,
   isLive,
   listOrder,
   moment,
-  NO_PENDING_LIST,
   organizationId,
+  PENDING_LIST,
+  searchRow,
   updatedAt,
 } from './columns.ts';
 import { customers } from './customers.ts';
@@ -16,9 +17,6 @@ import { primary, toOrganization, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
 import type { Resource } from './resource.ts';
 import { teamMembers } from './team.ts';
-
-/** The fields of an opportunity that `query` searches. */
-export const searchedOpportunityFields = ['title', 'shortRef', 'destination'];
 
 /** The temperature that answers show. */
 export const reportedTemperature = (table: { temperatureOverride: PgColumn; temperature: PgColumn }): SQL =>
@@ -28,30 +26,29 @@ export const opportunities = pgTable(
   'opportunities',
   {
     organizationId: organizationId(),
-    id: uuid().notNull(),
-    title: text(),
-    shortRef: text(),
-    destination: text(),
-    customerId: uuid(),
-    sellerMemberId: uuid(),
-    budgetMin: numeric({ mode: 'number' }),
-    budgetMax: numeric({ mode: 'number' }),
-    budgetCurrency: text(),
-    checkInDate: text(),
-    nights: integer(),
-    passengerCount: integer(),
-    salesStage: text().notNull(),
-    stageId: uuid(),
+    id: id(),
+    title: text('title'),
+    shortRef: text('short_ref'),
+    destination: text('destination'),
+    customerId: uuid('customer_id'),
+    sellerMemberId: uuid('seller_member_id'),
+    budgetMin: numeric('budget_min', { mode: 'number' }),
+    budgetMax: numeric('budget_max', { mode: 'number' }),
+    budgetCurrency: text('budget_currency'),
+    checkInDate: text('check_in_date'),
+    nights: integer('nights'),
+    passengerCount: integer('passenger_count'),
+    salesStage: text('sales_stage').notNull(),
+    stageId: uuid('stage_id'),
     /** As the agent set it. */
-    temperature: text(),
+    temperature: text('temperature'),
     /** Set by a team member. Where it is not null, answers show it in place of the agent's. */
-    temperatureOverride: text(),
-    qualifiedAt: moment(),
-    lastActivityAt: moment(),
+    temperatureOverride: text('temperature_override'),
+    qualifiedAt: moment('qualified_at'),
+    lastActivityAt: moment('last_activity_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     archivedAt: archivedAt(),
-    search: text().notNull().generatedAlwaysAs(folded(searchedOpportunityFields)),
   },
   (table) => [
     primary('opportunities_pkey', table),
@@ -96,13 +93,16 @@ export const opportunities = pgTable(
         table.temperature,
       )
       .where(isLive),
-    // The list filtered by query.
-    index('opportunities_search_idx')
-      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-      .with(NO_PENDING_LIST)
-      .where(isLive),
   ],
 );
+
+/** Opportunities as a search sees them: title, short reference and destination. */
+export const searchableOpportunities = pgTable('searchable_opportunities', searchRow(), (table) => [
+  primary('searchable_opportunities_pkey', table),
+  index('searchable_opportunities_search_idx')
+    .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+    .with(PENDING_LIST),
+]);
 
 /** The sales pipeline. */
 export const liveOpportunities = {
@@ -110,4 +110,5 @@ export const liveOpportunities = {
   visible: isNull(opportunities.archivedAt),
   missing: { code: 'OPPORTUNITY_NOT_FOUND', noun: 'opportunity' },
   isCounted: true,
+  searchRow: searchableOpportunities,
 } satisfies Resource;

@@ -3,8 +3,8 @@ import { createdAt } from './columns.ts';
 
 /** Travel agencies; every other record belongs to one. */
 export const organizations = pgTable('organizations', {
-  id: uuid().primaryKey(),
-  name: text().notNull(),
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
   createdAt: createdAt(),
 });
 

@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
 import { integer, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, organizationId, updatedAt } from './columns.ts';
+import { archivedAt, createdAt, id, organizationId, updatedAt } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -9,10 +9,10 @@ export const pipelineStages = pgTable(
   'pipeline_stages',
   {
     organizationId: organizationId(),
-    id: uuid().notNull(),
-    key: text().notNull(),
-    name: text().notNull(),
-    position: integer().notNull().default(0),
+    id: id(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    position: integer('position').notNull().default(0),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     archivedAt: archivedAt(),

@@ -3,12 +3,13 @@ import { bigint, index, integer, numeric, pgTable, text, uniqueIndex, uuid } fro
 import {
   archivedAt,
   createdAt,
-  folded,
+  id,
   isLive,
   listOrder,
   moment,
-  NO_PENDING_LIST,
   organizationId,
+  PENDING_LIST,
+  searchRow,
   updatedAt,
 } from './columns.ts';
 import { customers } from './customers.ts';
@@ -16,31 +17,27 @@ import { opportunities } from './opportunities.ts';
 import { primary, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** The fields of a quote that `query` searches. */
-export const searchedQuoteFields = ['title', 'destination'];
-
 export const quotes = pgTable(
   'quotes',
   {
     organizationId: organizationId(),
-    id: uuid().notNull(),
-    opportunityId: uuid().notNull(),
-    title: text().notNull(),
-    status: text().notNull(),
-    destination: text(),
-    customerId: uuid(),
-    price: numeric({ mode: 'number' }),
-    currency: text(),
+    id: id(),
+    opportunityId: uuid('opportunity_id').notNull(),
+    title: text('title').notNull(),
+    status: text('status').notNull(),
+    destination: text('destination'),
+    customerId: uuid('customer_id'),
+    price: numeric('price', { mode: 'number' }),
+    currency: text('currency'),
     /** Part of the public quote link. It is random, made once, and never changes. */
-    token: text().notNull(),
-    openCount: integer().notNull().default(0),
-    firstOpenedAt: moment(),
-    lastOpenedAt: moment(),
-    publishedAt: moment(),
+    token: text('token').notNull(),
+    openCount: integer('open_count').notNull().default(0),
+    firstOpenedAt: moment('first_opened_at'),
+    lastOpenedAt: moment('last_opened_at'),
+    publishedAt: moment('published_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     archivedAt: archivedAt(),
-    search: text().notNull().generatedAlwaysAs(folded(searchedQuoteFields)),
   },
   (table) => [
     primary('quotes_pkey', table),
@@ -64,13 +61,16 @@ export const quotes = pgTable(
     index('quotes_customer_idx')
       .on(...listOrder(table, table.customerId))
       .where(isLive),
-    // The list filtered by query.
-    index('quotes_search_idx')
-      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-      .with(NO_PENDING_LIST)
-      .where(isLive),
   ],
 );
+
+/** Quotes as a search sees them: title and destination. */
+export const searchableQuotes = pgTable('searchable_quotes', searchRow(), (table) => [
+  primary('searchable_quotes_pkey', table),
+  index('searchable_quotes_search_idx')
+    .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+    .with(PENDING_LIST),
+]);
 
 /** Quotes that were not archived. */
 export const liveQuotes = {
@@ -78,18 +78,19 @@ export const liveQuotes = {
   visible: isNull(quotes.archivedAt),
   missing: { code: 'QUOTE_NOT_FOUND', noun: 'quote' },
   isCounted: true,
+  searchRow: searchableQuotes,
 } satisfies Resource;
 
 export const quoteAttachments = pgTable(
   'quote_attachments',
   {
     organizationId: organizationId(),
-    id: uuid().notNull(),
-    quoteId: uuid().notNull(),
-    fileName: text().notNull(),
-    kind: text().notNull(),
-    mimeType: text().notNull(),
-    sizeBytes: bigint({ mode: 'number' }).notNull(),
+    id: id(),
+    quoteId: uuid('quote_id').notNull(),
+    fileName: text('file_name').notNull(),
+    kind: text('kind').notNull(),
+    mimeType: text('mime_type').notNull(),
+    sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
     createdAt: createdAt(),
   },
   (table) => [

@@ -1,6 +1,6 @@
-import { isNull, sql } from 'drizzle-orm';
+import { isNull } from 'drizzle-orm';
 import { boolean, index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, isLive, organizationId, updatedAt } from './columns.ts';
+import { archivedAt, createdAt, id, isLive, organizationId, texts, updatedAt } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -8,12 +8,12 @@ export const teamMembers = pgTable(
   'team_members',
   {
     organizationId: organizationId(),
-    id: uuid().notNull(),
-    userId: text().notNull(),
-    name: text().notNull(),
-    email: text().notNull(),
-    roles: text().array().notNull().default(sql`'{}'::text[]`),
-    isAssignable: boolean().notNull().default(true),
+    id: id(),
+    userId: text('user_id').notNull(),
+    name: text('name').notNull(),
+    email: text('email').notNull(),
+    roles: texts('roles'),
+    isAssignable: boolean('is_assignable').notNull().default(true),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     archivedAt: archivedAt(),

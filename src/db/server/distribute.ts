@@ -1,7 +1,6 @@
 import { getTableColumns, getTableName, is, Table } from 'drizzle-orm';
 import pg from 'pg';
 import * as schema from '../schema/index.ts';
-import { columnName } from '../sql/statement.ts';
 import { BY, distributeTable, FIRST, STAYS } from './distributed-table.ts';
 import { MigrationError, readMigrations, withMigrationLock } from './migrate.ts';
 
@@ -15,7 +14,7 @@ const REFERENCE = 'organizations';
 /** The tables that are distributed, the first one first. */
 export const distributedTables: readonly string[] = Object.values(schema)
   .filter((table) => is(table, Table))
-  .filter((table) => Object.values(getTableColumns(table)).some((column) => columnName(column) === BY))
+  .filter((table) => Object.values(getTableColumns(table)).some((column) => column.name === BY))
   .map((table) => getTableName(table))
   .filter((name) => !STAYS.has(name))
   .sort((a, b) => Number(b === FIRST) - Number(a === FIRST) || a.localeCompare(b));

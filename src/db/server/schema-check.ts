@@ -2,7 +2,6 @@ import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import * as schema from '../schema/index.ts';
-import { columnName } from '../sql/statement.ts';
 import { MigrationError } from './migrate.ts';
 
 /**
@@ -22,7 +21,7 @@ export async function checkSchema(url: string): Promise<void> {
     const missing = Object.values(schema)
       .filter((value) => is(value, PgTable))
       .flatMap((table) =>
-        Object.values(getTableColumns(table)).map((column) => `${getTableName(table)}.${columnName(column)}`),
+        Object.values(getTableColumns(table)).map((column) => `${getTableName(table)}.${column.name}`),
       )
       .filter((name) => !present.has(name));
     if (missing.length > 0)

@@ -19,7 +19,8 @@ export type Fields<T> = { readonly [Name in keyof T]-?: PgColumn | SQL };
 export const isoTime = (moment: PgColumn | SQL): SQL<string> =>
   sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const selectList = (fields: Record<string, PgColumn | SQL>): SQL =>
+/** For select lists and `returning`: each column under the name of its field; a moment is ISO 8601 text. */
+export const selectList = (fields: Readonly<Record<string, PgColumn | SQL>>): SQL =>
   sql.join(
     Object.entries(fields).map(([name, source]) => {
       const value = is(source, PgTimestamp) ? isoTime(source) : source;
@@ -28,16 +29,6 @@ const selectList = (fields: Record<string, PgColumn | SQL>): SQL =>
     sql`, `,
   );
 
-/**
- * A query of one column, `body`, with a JSON object per row.
- * @param from what follows the select list, from `from` on
- */
-export const jsonRows = <T>(fields: Fields<T>, from: SQL): SQL<{ body: Json<T> }> =>
-  sql`select row_to_json(item)::text as body from (select ${selectList(fields)} ${from}) item`;
-
-/**
- * A field that is an array of objects, one per row; without rows it is empty. string_agg is faster than json_agg, and
- * adds no spaces.
- */
-export const jsonArray = <T>(fields: Fields<T>, from: SQL): SQL<T[]> =>
-  sql`(select concat('[', string_agg(row_to_json(item)::text, ','), ']')::json from (select ${selectList(fields)} ${from}) item)`;
+/** One JSON object of the fields, as text: a value of a select list. */
+export const jsonRow = <T>(fields: Fields<T>): SQL<Json<T>> =>
+  sql`(select row_to_json(item)::text from (select ${selectList(fields)}) item)`;

@@ -1,42 +1,42 @@
-import { is, type Placeholder, type SQL, sql } from 'drizzle-orm';
-import { PgArray, type PgColumn } from 'drizzle-orm/pg-core';
+import { is, type SQL, sql } from 'drizzle-orm';
+import { PgArray, type PgColumn, PgJson } from 'drizzle-orm/pg-core';
 import type { Columns } from './field-columns.ts';
-import { columnName, type Params } from './statement.ts';
 
-/** A row as values of a statement: each field has a placeholder of its name, and is sent as its column takes it. */
+/** A row as values of a statement: each field has a placeholder of its name. */
 
-/** The columns' names, for INSERT and SET: `"title", "type", …`. */
+const names = Object.keys as <Name extends string>(columns: Columns<Name>) => Name[];
+
+/** The columns' names, for INSERT: `"title", "type", …`. */
 export const columnList = (columns: Columns): SQL =>
   sql.join(
-    Object.values(columns).map((column) => sql.identifier(columnName(column))),
+    Object.values(columns).map(({ name }) => sql.identifier(name)),
     sql`, `,
   );
 
-/** The columns read from another relation: `kept."title", kept."type", …`. */
-export const columnsFrom = (relation: string, columns: Columns): SQL =>
+/** The placeholders of the columns, in the same order: `$3, $4, …`. */
+export const valueList = (columns: Columns): SQL =>
   sql.join(
-    Object.values(columns).map((column) => sql`${sql.raw(relation)}.${sql.identifier(columnName(column))}`),
+    names(columns).map((field) => sql.placeholder(field)),
+    sql`, `,
+  );
+
+/** For UPDATE: `"title" = $3, "type" = $4, …`. */
+export const assignments = (columns: Columns): SQL =>
+  sql.join(
+    Object.entries(columns).map(
+      ([field, { name }]) => sql`${sql.identifier(name)} = ${sql.placeholder(field)}`,
+    ),
     sql`, `,
   );
 
 /** A body whose every field has a column. */
 export type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;
 
-/** The placeholders of the columns, under the names of their fields. */
-export const placeholdersOf = <Name extends string>(
-  $: NoInfer<Params<Record<Name, unknown>>>,
-  columns: Columns<Name>,
-): Record<Name, SQL> =>
-  Object.fromEntries(
-    (Object.entries(columns) as [Name, PgColumn][]).map(([field, column]) => [
-      field,
-      sql`${sql.param($[field] as Placeholder, column)}`,
-    ]),
-  ) as Record<Name, SQL>;
-
-/** A list is never null in the database: null empties it. */
-const stored = (column: PgColumn, value: unknown): unknown =>
-  value ?? (is(column, PgArray) && column.notNull ? [] : null);
+/** A list is never null in the database: null empties it. JSON is sent as text. */
+function stored(column: PgColumn, value: unknown): unknown {
+  if (is(column, PgJson)) return JSON.stringify(value);
+  return value ?? (is(column, PgArray) && column.notNull ? [] : null);
+}
 
 /** The values of a whole row. An absent field is null, or an empty list. A field without a column does not compile. */
 export const rowValues = <Name extends string, Body extends object>(
@@ -49,10 +49,3 @@ export const rowValues = <Name extends string, Body extends object>(
       stored(column, (body as Partial<Record<Name, unknown>>)[field]),
     ]),
   ) as Record<Name, unknown>;
-
-/**
- * `updated_at` of a row that changes. It always grows, also within one millisecond and after a clock was set back. It
- * goes through UTC: Citus refuses an expression that depends on the time zone.
- */
-export const nextUpdatedAt = (updatedAt: PgColumn): SQL =>
-  sql`greatest(now(), (${updatedAt} at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')`;

@@ -1,25 +1,20 @@
 import { hash } from 'node:crypto';
-import { is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import { CasingCache } from 'drizzle-orm/casing';
-import { drizzle } from 'drizzle-orm/node-postgres';
-import { type PgColumn, PgDialect, PgTimestamp } from 'drizzle-orm/pg-core';
+import { fillPlaceholders, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
-import { isoTime } from './json.ts';
 
 /** SQL that is composed once, when its module is loaded. Each of its values has a named placeholder. */
 export type Statement<Row, Values> = {
-  /** `resource.operation`, unique. It names the prepared statement in PostgreSQL, and the section in docs/sql. */
+  /** `resource.operation`, unique. It names the prepared statement in PostgreSQL, and the statement for `npm run sql`. */
   readonly name: string;
   readonly text: string;
-  /** The names of `$1`, `$2`, …, each once. */
-  readonly parameters: readonly string[];
   /** Turns values into those of `$1`, `$2`, … */
   readonly bind: (values: Values) => unknown[];
   /** True: each connection prepares it once. False: PostgreSQL plans it at each run, and knows the values then. */
   readonly isPrepared: boolean;
   /** It takes next to no time: not worth hearing whether its client has gone, which costs a get a tenth. */
   readonly isShort?: boolean | undefined;
-  /** It differs from another statement in columns or conditions only. It is composed when first needed, and docs/sql leaves it out. */
+  /** It differs from another statement in columns or conditions only. It is composed when first needed. */
   readonly isVariant?: boolean | undefined;
   /** For types only. */
   readonly _?: { row: Row };
@@ -28,12 +23,8 @@ export type Statement<Row, Values> = {
 /** The placeholders of a statement: `$.id` stands where the value of `id` goes. A name that `Values` lacks does not compile. */
 export type Params<Values> = { readonly [Name in keyof Values]-?: Placeholder<Name & string, Values[Name]> };
 
-/** The type of the query's rows, from Drizzle's builder or from `SQL<Row>`. */
-type RowOf<Query> = Query extends { _: { result: (infer Row)[] } }
-  ? Row
-  : Query extends SQL<infer Row>
-    ? Row
-    : never;
+/** The type of the query's rows, from `SQL<Row>`. */
+type RowOf<Query> = Query extends SQL<infer Row> ? Row : never;
 
 const placeholders = new Proxy({}, { get: (_target, name) => sql.placeholder(String(name)) });
 
@@ -66,61 +57,19 @@ function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row
   return statement;
 }
 
-const dialect = new PgDialect({ casing: 'snake_case' });
-const casing = new CasingCache('snake_case');
-
-type Parameter = { name: string; encode: (value: unknown) => unknown };
-
-/** Where the placeholder stands for a column, the column's encoder makes the driver's value. */
-function parameterOf(placeholder: unknown): Parameter {
-  if (is(placeholder, Param) && is(placeholder.value, Placeholder)) {
-    const { encoder, value } = placeholder;
-    // Text needs no encoder. The encoder of moments takes Dates only.
-    const isPlain = (given: unknown): boolean => given === null || typeof given === 'string';
-    return {
-      name: value.name,
-      encode: (given) => (isPlain(given) ? given : encoder.mapToDriverValue(given)),
-    };
-  }
-  return { name: (placeholder as Placeholder).name, encode: (given) => given };
-}
-
-/** The text, with one `$n` for all placeholders of one name. Constants stand in the text. */
-function toText(query: SQL): { text: string; parameters: Parameter[] } {
-  const parameters: Parameter[] = [];
-  const { sql: text } = query.toQuery({
-    casing,
-    escapeName: dialect.escapeName,
-    escapeString: dialect.escapeString,
-    inlineParams: true,
-    escapeParam: (_index, placeholder) => {
-      const parameter = parameterOf(placeholder);
-      const known = parameters.findIndex(({ name }) => name === parameter.name);
-      return `$${known >= 0 ? known + 1 : parameters.push(parameter)}`;
-    },
-  });
-  return { text, parameters };
-}
-
-/** The text of a part of a statement. */
-export const textOf = (part: SQL): string => toText(part).text;
+const dialect = new PgDialect();
 
 function compose<Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
   options: Pick<Statement<unknown, Values>, 'isPrepared' | 'isShort' | 'isVariant'>,
 ): Statement<RowOf<Query>, Values> {
-  const { text, parameters } = toText(query(placeholders as Params<Values>).getSQL());
+  const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
   return register({
     name,
     text,
-    parameters: parameters.map((parameter) => parameter.name),
-    bind: (values) =>
-      parameters.map((parameter) => {
-        const value = (values as Record<string, unknown>)[parameter.name];
-        if (value === undefined) throw new Error(`${name} was run without a value for ${parameter.name}.`);
-        return parameter.encode(value);
-      }),
+    // Throws where a value is missing.
+    bind: (values) => fillPlaceholders(params, values as Record<string, unknown>),
     ...options,
   });
 }
@@ -161,28 +110,3 @@ export function bind<Row, Values>(statement: Statement<Row, Values>, values: Val
   const { name, text, isPrepared } = statement;
   return { text, values: statement.bind(values), ...(isPrepared && { name }) };
 }
-
-/** The column's name in the database. */
-export const columnName = (column: PgColumn): string => casing.getColumnCasing(column);
-
-/** The column's name without the table, for column lists and SET. */
-export const unqualified = (column: PgColumn): SQL => sql`${sql.identifier(columnName(column))}`;
-
-/** Drizzle's query builder, for composing statements only: it has no connection. `Queries` runs them. */
-export const builder = drizzle.mock({ casing: 'snake_case' });
-
-/** Columns for `select` and `returning`. Each is named as in the result; a moment becomes ISO 8601 text. */
-export const named = <Source extends Record<string, PgColumn>>(
-  columns: Source,
-): { [Name in keyof Source]: SQL.Aliased<JsonOf<Source[Name]['_']['data']> | NullOf<Source[Name]>> } =>
-  Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [
-      name,
-      (is(column, PgTimestamp) ? isoTime(column) : sql`${column}`).as(name),
-    ]),
-  ) as never;
-
-/** A moment becomes text. */
-type JsonOf<Data> = Data extends Date ? string : Data;
-
-type NullOf<Column extends PgColumn> = Column['_']['notNull'] extends true ? never : null;

@@ -1,0 +1,654 @@
+-- The schema, in the order of docs/tables.md: extensions and functions, then each table with its indexes and triggers.
+-- The organization leads every key: no row can point into another organization.
+--
+-- Search looks without regard to case and accents, by trigram indexes that start with the organization. All three extensions are
+-- trusted: the owner of the database may create them.
+create extension if not exists pg_trgm with schema public;
+--> statement-breakpoint
+create extension if not exists unaccent with schema public;
+--> statement-breakpoint
+create extension if not exists btree_gin with schema public;
+--> statement-breakpoint
+-- unaccent() alone is stable, because its dictionary is found by search_path; naming the dictionary makes an immutable wrapper
+-- true. NFKC first: an accent sent as a combining mark folds like the precomposed letter. The check costs less than
+-- normalizing what is normal already, as nearly all text is.
+create function public.fold_text(value text) returns text
+  language sql immutable strict parallel safe
+  return lower(public.unaccent('public.unaccent'::regdictionary,
+    case when value is nfkc normalized then value else normalize(value, nfkc) end));
+--> statement-breakpoint
+-- The LIKE pattern that finds the folded text anywhere. Escaped after folding, which can itself make a % or _.
+create function public.contains_pattern(value text) returns text
+  language sql immutable strict parallel safe
+  return '%' || replace(replace(replace(public.fold_text(value), '\', '\\'), '%', '\%'), '_', '\_') || '%';
+--> statement-breakpoint
+-- Before an update of a record. An update that changes nothing is dropped; any other moves updated_at. It always grows,
+-- also within one millisecond and after a clock was set back: tags and the order of lists depend on it.
+-- The comparison is of bytes, because json has no equality. It ends at the first column that differs.
+create function public.touch_record() returns trigger language plpgsql as $$
+begin
+  if new *= old then
+    return null;
+  end if;
+  new.updated_at := greatest(date_trunc('milliseconds', now()), old.updated_at + interval '1 millisecond');
+  return new;
+end $$;
+--> statement-breakpoint
+-- Adds to the number of visible records of a resource. Arguments: the table, and 1 or -1. The table's name is an argument
+-- because on a cluster tg_table_name is that of a shard. Each connection writes a slot of its own: with one row for all,
+-- simultaneous creates would wait for each other's commit.
+create function public.add_to_live_count() returns trigger language plpgsql as $$
+begin
+  insert into public.live_counts (organization_id, resource, slot, live)
+  values (coalesce(new.organization_id, old.organization_id), tg_argv[0], pg_backend_pid() % 16, tg_argv[1]::integer)
+  on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live;
+  return null;
+end $$;
+--> statement-breakpoint
+-- Travel agencies; every other record belongs to one.
+create table organizations (
+  id uuid primary key not null,
+  name text not null,
+  created_at timestamptz(3) default now() not null
+);
+--> statement-breakpoint
+-- A key is stored only as its SHA-256. The index on the hash is the only lookup that does not know the organization yet.
+create table api_keys (
+  organization_id uuid not null,
+  id uuid not null,
+  name text not null,
+  hash bytea not null,
+  start text not null,
+  last4 text not null,
+  access text not null,
+  requests_per_minute integer,
+  created_at timestamptz(3) default now() not null,
+  last_used_at timestamptz(3),
+  expires_at timestamptz(3),
+  revoked_at timestamptz(3),
+  replaced_by uuid,
+  constraint api_keys_pkey primary key (organization_id, id),
+  constraint api_keys_organization_fkey foreign key (organization_id) references organizations (id)
+);
+--> statement-breakpoint
+create unique index api_keys_hash_key on api_keys (hash);
+--> statement-breakpoint
+-- The team.
+create table team_members (
+  organization_id uuid not null,
+  id uuid not null,
+  user_id text not null,
+  name text not null,
+  email text not null,
+  roles text[] default '{}'::text[] not null,
+  is_assignable boolean default true not null,
+  created_at timestamptz(3) default now() not null,
+  updated_at timestamptz(3) default now() not null,
+  archived_at timestamptz(3),
+  constraint team_members_pkey primary key (organization_id, id),
+  constraint team_members_organization_fkey foreign key (organization_id) references organizations (id)
+);
+--> statement-breakpoint
+create index team_members_live_idx on team_members (organization_id, created_at, id) where archived_at is null;
+--> statement-breakpoint
+create trigger team_members_touch before update on team_members
+  for each row execute function public.touch_record();
+--> statement-breakpoint
+-- Columns of the sales pipeline. Agencies rename them; integrations rely on the key, which stays.
+create table pipeline_stages (
+  organization_id uuid not null,
+  id uuid not null,
+  key text not null,
+  name text not null,
+  position integer default 0 not null,
+  created_at timestamptz(3) default now() not null,
+  updated_at timestamptz(3) default now() not null,
+  archived_at timestamptz(3),
+  constraint pipeline_stages_pkey primary key (organization_id, id),
+  constraint pipeline_stages_organization_fkey foreign key (organization_id) references organizations (id)
+);
+--> statement-breakpoint
+create trigger pipeline_stages_touch before update on pipeline_stages
+  for each row execute function public.touch_record();
+--> statement-breakpoint
+-- Products with their variants.
+create table products (
+  organization_id uuid not null,
+  id uuid not null,
+  created_at timestamptz(3) default now() not null,
+  updated_at timestamptz(3) default now() not null,
+  archived_at timestamptz(3),
+  type text not null,
+  status text not null,
+  pricing_mode text not null,
+  budget_tier text,
+  capacity_min integer,
+  capacity_max integer,
+  currency text,
+  duration_days integer,
+  duration_hours double precision,
+  from_price numeric,
+  price_max numeric,
+  price_basis text,
+  valid_from text,
+  valid_until text,
+  external_reference_code text,
+  operator text,
+  cover_image text,
+  title text not null,
+  destinations text[] default '{}'::text[] not null,
+  includes text[] default '{}'::text[] not null,
+  excludes text[] default '{}'::text[] not null,
+  gallery text[] default '{}'::text[] not null,
+  variants json default '[]'::json not null,
+  short_description text,
+  special_conditions text,
+  description text,
+  constraint products_pkey primary key (organization_id, id),
+  constraint products_organization_fkey foreign key (organization_id) references organizations (id)
+);
+--> statement-breakpoint
+create index products_live_idx on products (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index products_status_idx on products (organization_id, status, updated_at desc nulls last, id desc nulls last, type, budget_tier) where archived_at is null;
+--> statement-breakpoint
+create index products_type_idx on products (organization_id, type, updated_at desc nulls last, id desc nulls last, budget_tier) where archived_at is null;
+--> statement-breakpoint
+create index products_budget_tier_idx on products (organization_id, budget_tier, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index products_external_reference_code_idx on products (organization_id, external_reference_code, updated_at desc nulls last, id desc nulls last) where archived_at is null and external_reference_code is not null;
+--> statement-breakpoint
+create index products_archived_idx on products (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
+--> statement-breakpoint
+create index products_due_idx on products (archived_at, organization_id, id) where archived_at is not null;
+--> statement-breakpoint
+create trigger products_touch before update on products
+  for each row execute function public.touch_record();
+--> statement-breakpoint
+create trigger products_count_insert after insert on products
+  for each row when (new.archived_at is null) execute function public.add_to_live_count('products', '1');
+--> statement-breakpoint
+create trigger products_count_delete after delete on products
+  for each row when (old.archived_at is null) execute function public.add_to_live_count('products', '-1');
+--> statement-breakpoint
+create trigger products_count_hide after update of archived_at on products
+  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.add_to_live_count('products', '-1');
+--> statement-breakpoint
+create trigger products_count_show after update of archived_at on products
+  for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('products', '1');
+--> statement-breakpoint
+-- Products as a search sees them.
+create table searchable_products (
+  organization_id uuid not null,
+  id uuid not null,
+  search text not null,
+  type text not null,
+  status text not null,
+  budget_tier text,
+  external_reference_code text,
+  constraint searchable_products_pkey primary key (organization_id, id)
+);
+--> statement-breakpoint
+create index searchable_products_search_idx on searchable_products using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
+--> statement-breakpoint
+-- U+001F between the texts keeps a search from matching across two of them.
+create function public.keep_searchable_product() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' or new.archived_at is not null then
+    delete from public.searchable_products where organization_id = old.organization_id and id = old.id;
+  else
+    insert into public.searchable_products (organization_id, id, search, type, status, budget_tier, external_reference_code)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_description, new.description)), new.type, new.status, new.budget_tier, new.external_reference_code)
+    on conflict (organization_id, id) do update set search = excluded.search, type = excluded.type, status = excluded.status, budget_tier = excluded.budget_tier, external_reference_code = excluded.external_reference_code;
+  end if;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger products_search_insert after insert on products
+  for each row when (new.archived_at is null) execute function public.keep_searchable_product();
+--> statement-breakpoint
+create trigger products_search_update after update of title, short_description, description, type, status, budget_tier, external_reference_code,
+    archived_at on products
+  for each row when (row(old.title, old.short_description, old.description, old.type, old.status, old.budget_tier,
+      old.external_reference_code, old.archived_at)
+    is distinct from row(new.title, new.short_description, new.description, new.type, new.status, new.budget_tier,
+      new.external_reference_code, new.archived_at))
+  execute function public.keep_searchable_product();
+--> statement-breakpoint
+create trigger products_search_delete after delete on products
+  for each row execute function public.keep_searchable_product();
+--> statement-breakpoint
+-- Customers with their contacts.
+create table customers (
+  organization_id uuid not null,
+  id uuid not null,
+  created_at timestamptz(3) default now() not null,
+  updated_at timestamptz(3) default now() not null,
+  archived_at timestamptz(3),
+  preferred_language text,
+  first_name text,
+  last_name text,
+  city text,
+  country text,
+  tags text[] default '{}'::text[] not null,
+  contacts json default '[]'::json not null,
+  contact_search text default '' not null,
+  summary text,
+  constraint customers_pkey primary key (organization_id, id),
+  constraint customers_organization_fkey foreign key (organization_id) references organizations (id)
+);
+--> statement-breakpoint
+create index customers_live_idx on customers (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create trigger customers_touch before update on customers
+  for each row execute function public.touch_record();
+--> statement-breakpoint
+create trigger customers_count_insert after insert on customers
+  for each row when (new.archived_at is null) execute function public.add_to_live_count('customers', '1');
+--> statement-breakpoint
+create trigger customers_count_delete after delete on customers
+  for each row when (old.archived_at is null) execute function public.add_to_live_count('customers', '-1');
+--> statement-breakpoint
+create trigger customers_count_hide after update of archived_at on customers
+  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.add_to_live_count('customers', '-1');
+--> statement-breakpoint
+create trigger customers_count_show after update of archived_at on customers
+  for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('customers', '1');
+--> statement-breakpoint
+-- The contacts of live customers. The primary key is the promise that one person is one record.
+create table customer_contact_keys (
+  organization_id uuid not null,
+  identifier_type text not null,
+  contact_key text not null,
+  customer_id uuid not null,
+  constraint customer_contact_keys_pkey primary key (organization_id, contact_key, identifier_type),
+  constraint customer_contact_keys_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
+);
+--> statement-breakpoint
+create index customer_contact_keys_customer_idx on customer_contact_keys (organization_id, customer_id);
+--> statement-breakpoint
+-- An archived customer releases its contacts.
+create function public.release_contact_keys() returns trigger language plpgsql as $$
+begin
+  delete from public.customer_contact_keys where organization_id = new.organization_id and customer_id = new.id;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger customers_release_contact_keys after update of archived_at on customers
+  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.release_contact_keys();
+--> statement-breakpoint
+-- Customers as a search sees them.
+create table searchable_customers (
+  organization_id uuid not null,
+  id uuid not null,
+  search text not null,
+  tags text[] default '{}'::text[] not null,
+  constraint searchable_customers_pkey primary key (organization_id, id)
+);
+--> statement-breakpoint
+create index searchable_customers_search_idx on searchable_customers using gin (organization_id, tags, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
+--> statement-breakpoint
+-- First and last name stand together, as they are shown: a search for both finds the customer.
+create function public.keep_searchable_customer() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' or new.archived_at is not null then
+    delete from public.searchable_customers where organization_id = old.organization_id and id = old.id;
+  else
+    insert into public.searchable_customers (organization_id, id, search, tags)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), concat_ws(' ', nullif(new.first_name, ''), nullif(new.last_name, '')), new.summary,
+      new.contact_search)), new.tags)
+    on conflict (organization_id, id) do update set search = excluded.search, tags = excluded.tags;
+  end if;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger customers_search_insert after insert on customers
+  for each row when (new.archived_at is null) execute function public.keep_searchable_customer();
+--> statement-breakpoint
+create trigger customers_search_update after update of first_name, last_name, contact_search, summary, tags, archived_at on customers
+  for each row when (row(old.first_name, old.last_name, old.contact_search, old.summary, old.tags, old.archived_at)
+    is distinct from row(new.first_name, new.last_name, new.contact_search, new.summary, new.tags, new.archived_at))
+  execute function public.keep_searchable_customer();
+--> statement-breakpoint
+create trigger customers_search_delete after delete on customers
+  for each row execute function public.keep_searchable_customer();
+--> statement-breakpoint
+-- The sales pipeline.
+create table opportunities (
+  organization_id uuid not null,
+  id uuid not null,
+  title text,
+  short_ref text,
+  destination text,
+  customer_id uuid,
+  seller_member_id uuid,
+  budget_min numeric,
+  budget_max numeric,
+  budget_currency text,
+  check_in_date text,
+  nights integer,
+  passenger_count integer,
+  sales_stage text not null,
+  stage_id uuid,
+  temperature text,
+  temperature_override text,
+  qualified_at timestamptz(3),
+  last_activity_at timestamptz(3),
+  created_at timestamptz(3) default now() not null,
+  updated_at timestamptz(3) default now() not null,
+  archived_at timestamptz(3),
+  constraint opportunities_pkey primary key (organization_id, id),
+  constraint opportunities_organization_fkey foreign key (organization_id) references organizations (id),
+  constraint opportunities_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id),
+  constraint opportunities_seller_member_fkey foreign key (organization_id, seller_member_id) references team_members (organization_id, id),
+  constraint opportunities_stage_fkey foreign key (organization_id, stage_id) references pipeline_stages (organization_id, id)
+);
+--> statement-breakpoint
+create index opportunities_live_idx on opportunities (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index opportunities_sales_stage_idx on opportunities (organization_id, sales_stage, updated_at desc nulls last, id desc nulls last, stage_id) where archived_at is null;
+--> statement-breakpoint
+create index opportunities_stage_idx on opportunities (organization_id, stage_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index opportunities_customer_idx on opportunities (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index opportunities_temperature_idx on opportunities (organization_id, coalesce(temperature_override, temperature), updated_at desc nulls last, id desc nulls last, temperature_override, temperature, sales_stage, stage_id, seller_member_id) where archived_at is null;
+--> statement-breakpoint
+create index opportunities_seller_idx on opportunities (organization_id, seller_member_id, updated_at desc nulls last, id desc nulls last, sales_stage, stage_id, temperature_override, temperature) where archived_at is null;
+--> statement-breakpoint
+create trigger opportunities_touch before update on opportunities
+  for each row execute function public.touch_record();
+--> statement-breakpoint
+create trigger opportunities_count_insert after insert on opportunities
+  for each row when (new.archived_at is null) execute function public.add_to_live_count('opportunities', '1');
+--> statement-breakpoint
+create trigger opportunities_count_delete after delete on opportunities
+  for each row when (old.archived_at is null) execute function public.add_to_live_count('opportunities', '-1');
+--> statement-breakpoint
+create trigger opportunities_count_hide after update of archived_at on opportunities
+  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.add_to_live_count('opportunities', '-1');
+--> statement-breakpoint
+create trigger opportunities_count_show after update of archived_at on opportunities
+  for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('opportunities', '1');
+--> statement-breakpoint
+-- Opportunities as a search sees them.
+create table searchable_opportunities (
+  organization_id uuid not null,
+  id uuid not null,
+  search text not null,
+  constraint searchable_opportunities_pkey primary key (organization_id, id)
+);
+--> statement-breakpoint
+create index searchable_opportunities_search_idx on searchable_opportunities using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
+--> statement-breakpoint
+-- Title, short reference and destination.
+create function public.keep_searchable_opportunity() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' or new.archived_at is not null then
+    delete from public.searchable_opportunities where organization_id = old.organization_id and id = old.id;
+  else
+    insert into public.searchable_opportunities (organization_id, id, search)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_ref, new.destination)))
+    on conflict (organization_id, id) do update set search = excluded.search;
+  end if;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger opportunities_search_insert after insert on opportunities
+  for each row when (new.archived_at is null) execute function public.keep_searchable_opportunity();
+--> statement-breakpoint
+create trigger opportunities_search_update after update of title, short_ref, destination, archived_at on opportunities
+  for each row when (row(old.title, old.short_ref, old.destination, old.archived_at)
+    is distinct from row(new.title, new.short_ref, new.destination, new.archived_at))
+  execute function public.keep_searchable_opportunity();
+--> statement-breakpoint
+create trigger opportunities_search_delete after delete on opportunities
+  for each row execute function public.keep_searchable_opportunity();
+--> statement-breakpoint
+-- Threads. Those of a chain have one chain_id; lists show its newest, which no other continues.
+create table conversations (
+  organization_id uuid not null,
+  id uuid not null,
+  channel text not null,
+  contact text not null,
+  contact_name text,
+  customer_id uuid,
+  activity_state text,
+  controlled_by text,
+  language text,
+  rotated_from uuid,
+  continued_by uuid,
+  chain_id uuid not null,
+  message_count integer default 0 not null,
+  last_message_at timestamptz(3),
+  created_at timestamptz(3) default now() not null,
+  updated_at timestamptz(3) default now() not null,
+  constraint conversations_pkey primary key (organization_id, id),
+  constraint conversations_organization_fkey foreign key (organization_id) references organizations (id),
+  constraint conversations_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id),
+  constraint conversations_rotated_from_fkey foreign key (organization_id, rotated_from) references conversations (organization_id, id)
+);
+--> statement-breakpoint
+create unique index conversations_rotated_from_key on conversations (organization_id, rotated_from) where rotated_from is not null;
+--> statement-breakpoint
+create index conversations_chain_idx on conversations (organization_id, chain_id);
+--> statement-breakpoint
+create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
+--> statement-breakpoint
+create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
+--> statement-breakpoint
+create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
+--> statement-breakpoint
+create index conversations_customer_idx on conversations (organization_id, customer_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
+--> statement-breakpoint
+create trigger conversations_touch before update on conversations
+  for each row execute function public.touch_record();
+--> statement-breakpoint
+create trigger conversations_count_insert after insert on conversations
+  for each row when (new.continued_by is null) execute function public.add_to_live_count('conversations', '1');
+--> statement-breakpoint
+create trigger conversations_count_delete after delete on conversations
+  for each row when (old.continued_by is null) execute function public.add_to_live_count('conversations', '-1');
+--> statement-breakpoint
+create trigger conversations_count_hide after update of continued_by on conversations
+  for each row when (old.continued_by is null and new.continued_by is not null) execute function public.add_to_live_count('conversations', '-1');
+--> statement-breakpoint
+create trigger conversations_count_show after update of continued_by on conversations
+  for each row when (old.continued_by is not null and new.continued_by is null) execute function public.add_to_live_count('conversations', '1');
+--> statement-breakpoint
+-- The newest threads as a search sees them.
+create table searchable_conversations (
+  organization_id uuid not null,
+  id uuid not null,
+  search text not null,
+  constraint searchable_conversations_pkey primary key (organization_id, id)
+);
+--> statement-breakpoint
+create index searchable_conversations_search_idx on searchable_conversations using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
+--> statement-breakpoint
+-- Contact name and contact.
+create function public.keep_searchable_conversation() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' or new.continued_by is not null then
+    delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
+  else
+    insert into public.searchable_conversations (organization_id, id, search)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact)))
+    on conflict (organization_id, id) do update set search = excluded.search;
+  end if;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger conversations_search_insert after insert on conversations
+  for each row when (new.continued_by is null) execute function public.keep_searchable_conversation();
+--> statement-breakpoint
+create trigger conversations_search_update after update of contact_name, contact, continued_by on conversations
+  for each row when (row(old.contact_name, old.contact, old.continued_by)
+    is distinct from row(new.contact_name, new.contact, new.continued_by))
+  execute function public.keep_searchable_conversation();
+--> statement-breakpoint
+create trigger conversations_search_delete after delete on conversations
+  for each row execute function public.keep_searchable_conversation();
+--> statement-breakpoint
+-- Messages of whatsapp conversations, with what that provider reports of their delivery.
+create table whatsapp_messages (
+  organization_id uuid not null,
+  conversation_id uuid not null,
+  id uuid not null,
+  content text not null,
+  direction text not null,
+  message_type text not null,
+  sender_name text,
+  created_at timestamptz(3) default now() not null,
+  provider_message_id text,
+  delivery_status text,
+  delivery_status_at timestamptz(3),
+  template_name text,
+  constraint whatsapp_messages_pkey primary key (organization_id, conversation_id, id),
+  constraint whatsapp_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
+);
+--> statement-breakpoint
+create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, id desc nulls last);
+--> statement-breakpoint
+-- Messages of conversations on every other channel.
+create table channel_messages (
+  organization_id uuid not null,
+  conversation_id uuid not null,
+  id uuid not null,
+  content text not null,
+  direction text not null,
+  message_type text not null,
+  sender_name text,
+  created_at timestamptz(3) default now() not null,
+  provider_name text,
+  external_id text,
+  subject text,
+  constraint channel_messages_pkey primary key (organization_id, conversation_id, id),
+  constraint channel_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
+);
+--> statement-breakpoint
+create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, id desc nulls last);
+--> statement-breakpoint
+-- Quotes; the token is part of the public link.
+create table quotes (
+  organization_id uuid not null,
+  id uuid not null,
+  opportunity_id uuid not null,
+  title text not null,
+  status text not null,
+  destination text,
+  customer_id uuid,
+  price numeric,
+  currency text,
+  token text not null,
+  open_count integer default 0 not null,
+  first_opened_at timestamptz(3),
+  last_opened_at timestamptz(3),
+  published_at timestamptz(3),
+  created_at timestamptz(3) default now() not null,
+  updated_at timestamptz(3) default now() not null,
+  archived_at timestamptz(3),
+  constraint quotes_pkey primary key (organization_id, id),
+  constraint quotes_organization_fkey foreign key (organization_id) references organizations (id),
+  constraint quotes_opportunity_fkey foreign key (organization_id, opportunity_id) references opportunities (organization_id, id),
+  constraint quotes_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id)
+);
+--> statement-breakpoint
+create unique index quotes_token_key on quotes (organization_id, token);
+--> statement-breakpoint
+create index quotes_live_idx on quotes (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index quotes_status_idx on quotes (organization_id, status, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create trigger quotes_touch before update on quotes
+  for each row execute function public.touch_record();
+--> statement-breakpoint
+create trigger quotes_count_insert after insert on quotes
+  for each row when (new.archived_at is null) execute function public.add_to_live_count('quotes', '1');
+--> statement-breakpoint
+create trigger quotes_count_delete after delete on quotes
+  for each row when (old.archived_at is null) execute function public.add_to_live_count('quotes', '-1');
+--> statement-breakpoint
+create trigger quotes_count_hide after update of archived_at on quotes
+  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.add_to_live_count('quotes', '-1');
+--> statement-breakpoint
+create trigger quotes_count_show after update of archived_at on quotes
+  for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('quotes', '1');
+--> statement-breakpoint
+-- Quotes as a search sees them.
+create table searchable_quotes (
+  organization_id uuid not null,
+  id uuid not null,
+  search text not null,
+  constraint searchable_quotes_pkey primary key (organization_id, id)
+);
+--> statement-breakpoint
+create index searchable_quotes_search_idx on searchable_quotes using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
+--> statement-breakpoint
+-- Title and destination.
+create function public.keep_searchable_quote() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' or new.archived_at is not null then
+    delete from public.searchable_quotes where organization_id = old.organization_id and id = old.id;
+  else
+    insert into public.searchable_quotes (organization_id, id, search)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.destination)))
+    on conflict (organization_id, id) do update set search = excluded.search;
+  end if;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger quotes_search_insert after insert on quotes
+  for each row when (new.archived_at is null) execute function public.keep_searchable_quote();
+--> statement-breakpoint
+create trigger quotes_search_update after update of title, destination, archived_at on quotes
+  for each row when (row(old.title, old.destination, old.archived_at)
+    is distinct from row(new.title, new.destination, new.archived_at))
+  execute function public.keep_searchable_quote();
+--> statement-breakpoint
+create trigger quotes_search_delete after delete on quotes
+  for each row execute function public.keep_searchable_quote();
+--> statement-breakpoint
+-- The files of a quote; their bytes are in the storage.
+create table quote_attachments (
+  organization_id uuid not null,
+  id uuid not null,
+  quote_id uuid not null,
+  file_name text not null,
+  kind text not null,
+  mime_type text not null,
+  size_bytes bigint not null,
+  created_at timestamptz(3) default now() not null,
+  constraint quote_attachments_pkey primary key (organization_id, id),
+  constraint quote_attachments_quote_fkey foreign key (organization_id, quote_id) references quotes (organization_id, id)
+);
+--> statement-breakpoint
+create index quote_attachments_quote_idx on quote_attachments (organization_id, quote_id, created_at, id);
+--> statement-breakpoint
+-- How many visible records an organization has: the sum of the slots.
+create table live_counts (
+  organization_id uuid not null,
+  resource text not null,
+  slot smallint not null,
+  live bigint not null,
+  constraint live_counts_pkey primary key (organization_id, resource, slot),
+  constraint live_counts_organization_fkey foreign key (organization_id) references organizations (id)
+);
+--> statement-breakpoint
+-- The first answers of requests with an Idempotency-Key, kept for a day.
+create table idempotency_keys (
+  organization_id uuid not null,
+  fingerprint bytea not null,
+  body_hash bytea not null,
+  status smallint not null,
+  headers jsonb not null,
+  body bytea not null,
+  created_at timestamptz(3) default now() not null,
+  constraint idempotency_keys_pkey primary key (organization_id, fingerprint)
+);
+--> statement-breakpoint
+create index idempotency_keys_created_at_idx on idempotency_keys (created_at);
