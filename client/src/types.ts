@@ -591,10 +591,14 @@ export type ListCustomersQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** The customer that has exactly this contact, however it is written: a telephone number, address or handle. At most 320 characters. */
+  contact?: string;
   /** Text in the name, the summary or any contact, whatever its case and accents. At most 200 characters. */
   query?: string;
   /** Customers that have exactly this tag. At most 200 characters. */
   tag?: string;
+  /** The channel of `contact`; any, unless it is named. */
+  contactType?: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
 };
 
 /** What listOpportunities can be asked for. */

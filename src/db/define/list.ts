@@ -20,10 +20,11 @@ export type Filter = {
   field: string;
   where: (column: PgColumn, value: Placeholder) => SQL;
   /**
-   * Only an index without an order has the rows that match. Such a list looks in the search rows, and is planned at each run,
-   * because the value decides which plan is good.
+   * How the rows that match are found, where no index has them in the order of the list.
+   * `keys`: by their keys, so few that a page mostly holds them all, and so tells the total.
+   * `search`: in the search rows. The value decides which plan is good, so such a list is planned at each run.
    */
-  isSearch?: boolean;
+  by?: 'keys' | 'search';
 };
 
 /** The field has exactly this value. Text that is no id matches no id. */
@@ -36,14 +37,14 @@ export const equals = (field: string): Filter => ({
 export const contains = (): Filter => ({
   field: 'search',
   where: (column, text) => sql`${column} like contains_pattern(${text})`,
-  isSearch: true,
+  by: 'search',
 });
 
 /** The array has exactly this entry. */
 export const hasEntry = (field: string): Filter => ({
   field,
   where: (column, entry) => sql`${column} @> array[${entry}]::text[]`,
-  isSearch: true,
+  by: 'search',
 });
 
 /** The fields that a list is ordered by. */
@@ -86,6 +87,8 @@ function columnOf(table: TenantTable, field: string): PgColumn {
   return column;
 }
 
+const isSearch = ({ by }: Filter): boolean => by === 'search';
+
 const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` and `);
 
 const ofOrganization = (table: TenantTable): SQL => sql`${table.organizationId} = ${organizationParam}`;
@@ -117,9 +120,10 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   /** What follows `from` for the rows that match: for the page, and for counting them. */
   function matching(sent: Sent): { where: SQL; counted: SQL } {
-    const isSearch = sent.some(([, filter]) => filter.isSearch);
     const inSearchRow =
-      searchRow && isSearch ? sent.filter(([, { field }]) => field in columnsOf(searchRow)) : [];
+      searchRow && sent.some(([, filter]) => isSearch(filter))
+        ? sent.filter(([, { field }]) => field in columnsOf(searchRow))
+        : [];
     const others = sent.filter((filter) => !inSearchRow.includes(filter));
     const where = [ofOrganization(table), visible, ...others.map(condition(table))];
     if (!searchRow || inSearchRow.length === 0)
@@ -132,12 +136,12 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   // The limit stands there twice. With only a parameter PostgreSQL would expect a tenth of the table, reject its generic
   // plan and plan at each run, which takes up to as long as the query. A first page has no offset for the same reason.
-  function pageOf(where: SQL, skips: boolean, isSearch: boolean): SQL<{ body: Json<T> }> {
+  function pageOf(where: SQL, skips: boolean, searches: boolean): SQL<{ body: Json<T> }> {
     const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
     const cut = (value: SQL): SQL => sql`select * from (
         select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
       ) page limit ${sql.placeholder('limit')}`;
-    if (!skips && !isSearch) return sql`select ${bodyOf(view)} as body from (${cut(sql`*`)}) ${table}`;
+    if (!skips && !searches) return sql`select ${bodyOf(view)} as body from (${cut(sql`*`)}) ${table}`;
     // Rows that are skipped, or that a search does not find, are read in the index alone.
     return sql`select ${bodyOf(view)} as body from ${table}
       where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)})) order by ${orderBy}`;
@@ -147,8 +151,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   function compose(sent: Sent, skips: boolean): Statements<T> {
     const { where, counted } = matching(sent);
-    const isSearch = sent.some(([, filter]) => filter.isSearch);
-    const make = isSearch ? unprepared : prepared;
+    const searches = sent.some(([, filter]) => isSearch(filter));
+    const make = searches ? unprepared : prepared;
     const names = sent.map(([filter]) => filter);
     const count =
       sent.length === 0 && view.isCounted
@@ -157,7 +161,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     return {
       page: make(
         nameOfParts([name, ...names, ...(skips ? ['offset'] : [])]),
-        (_: Params<Values>) => pageOf(where, skips, isSearch),
+        (_: Params<Values>) => pageOf(where, skips, searches),
         { isVariant: isLoaded },
       ),
       total: make(
@@ -181,7 +185,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   for (const filter of filters) statementsFor([filter], false);
   isLoaded = true;
 
-  const isIdField = ({ field, isSearch }: Filter): boolean => !isSearch && is(columnOf(table, field), PgUUID);
+  const isIdField = ({ field, by }: Filter): boolean =>
+    by === undefined && is(columnOf(table, field), PgUUID);
 
   /** A page of `limit` rows, MAX_LIMIT at most. */
   return async (
@@ -199,9 +204,9 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
     let rows: { body: Json<T> }[];
     let count: string | number | undefined;
-    if (sent.some(([, { isSearch }]) => isSearch)) {
+    if (sent.some(([, { by }]) => by)) {
       rows = await db.read(page, values);
-      // A search costs the same again to count. The last page tells the total itself.
+      // A search costs the same again to count, keys find few. The last page tells the total itself.
       const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
       count = isLast ? query.offset + rows.length : (await db.read(total, values))[0]?.total;
     } else {
