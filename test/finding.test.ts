@@ -1,5 +1,7 @@
+import { getTableName } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
-import { customer } from './support/records.ts';
+import { filterValues, LISTS, pathOf } from './support/operations.ts';
+import { conversation, customer, message } from './support/records.ts';
 import { type Agency, useService } from './support/service.ts';
 
 /** Finding the one record that is meant, and those that changed. */
@@ -92,4 +94,174 @@ describe('the customer with a contact', () => {
       [{ path: 'query.contactType', message: 'goes with contact, which is missing' }],
     ]);
   });
+});
+
+describe.each(Object.entries(LISTS))('%s', (name, list) => {
+  const path = pathOf(name);
+  const table = getTableName(list.resource.table);
+
+  const ask = async (agency: Agency, query: Record<string, string>) => {
+    const { status, body } = await agency.get(`${path}?${new URLSearchParams(query)}`);
+    expect(status, JSON.stringify(query)).toBe(200);
+    return { ids: idsOf(body), total: body.pagination.total as number };
+  };
+
+  const MOMENT = Date.parse('2026-03-01T10:00:00.500Z');
+  const at = (milliseconds: number): string => new Date(MOMENT + milliseconds).toISOString();
+  /** As no writer can: the triggers would set the moment of the change. */
+  const setMoment = (column: string, id: string, moment: string) =>
+    service.query(
+      `begin; set local session_replication_role = replica;
+      update ${table} set ${column} = '${moment}' where id = '${id}'; commit`,
+    );
+
+  const sinces = {
+    createdSince: 'created_at',
+    ...(table !== 'team_members' && { updatedSince: 'updated_at' }),
+  };
+
+  test.each(Object.entries(sinces))(
+    '%s finds what is of this moment or later, to the millisecond, in the order of the list',
+    async (since, column) => {
+      const [agency, neighbour] = [await service.agency(), await service.agency()];
+      const [filter] = await filterValues(agency, list);
+      const made: Record<number, string> = {};
+      for (const difference of [-1, 0, 1, 60_000]) {
+        made[difference] = (
+          await list.make(agency, filter && { [filter.field]: filter.written[difference === 1 ? 1 : 0] })
+        ).id;
+        await setMoment(column, made[difference], at(difference));
+      }
+      await list.make(neighbour);
+      const order = (await ask(agency, {})).ids;
+      const from = (...differences: number[]) => {
+        const ids = differences.map((difference) => made[difference] ?? '');
+        return { ids: order.filter((id) => ids.includes(id)), total: ids.length };
+      };
+      expect(await ask(agency, { [since]: at(0) })).toEqual(from(0, 1, 60_000));
+      expect(await ask(agency, { [since]: at(-1) })).toEqual(from(-1, 0, 1, 60_000));
+      expect(await ask(agency, { [since]: at(1) })).toEqual(from(1, 60_000));
+      expect(await ask(agency, { [since]: at(60_001) })).toEqual(from());
+      const two = from(0, 1, 60_000);
+      expect(await ask(agency, { [since]: at(0), limit: '1' })).toEqual({
+        ids: two.ids.slice(0, 1),
+        total: 3,
+      });
+      expect(await ask(agency, { [since]: at(0), limit: '1', offset: '1' })).toEqual({
+        ids: two.ids.slice(1, 2),
+        total: 3,
+      });
+      if (filter)
+        expect(await ask(agency, { [since]: at(0), [filter.name]: filter.sent })).toEqual(from(0, 60_000));
+      const text = Object.keys(list.searched)[0];
+      if (text) {
+        await list.make(agency, { [text]: text === 'contacts' ? [] : 'Zanahoria' }, made[0]);
+        await setMoment(column, made[0] ?? '', at(0));
+        expect(await ask(agency, { [since]: at(0), query: 'zanahoria' })).toEqual(from(0));
+        expect(await ask(agency, { [since]: at(1), query: 'zanahoria' })).toEqual(from());
+      }
+    },
+  );
+
+  test.each(Object.keys(sinces))(
+    '%s takes any offset, also with a + that was not encoded, and nothing but a date-time',
+    async (since) => {
+      const agency = await service.agency();
+      const { id } = await list.make(agency);
+      const totalOf = async (moment: string) =>
+        (await agency.get(`${path}?${since}=${moment}`)).body.pagination.total;
+      for (const [column, moment] of Object.entries(sinces))
+        if (column === since) await setMoment(moment, id, at(0));
+      for (const moment of [
+        '2026-03-01T11:00:00.500+01:00',
+        '2026-03-01T11:00:00.500%2B01:00',
+        '2026-03-01T04:00:00.500-06:00',
+      ])
+        expect(await totalOf(moment), moment).toBe(1);
+      expect(await totalOf('2026-03-01T11:00:00.501+01:00')).toBe(0);
+      for (const moment of ['2026-03-01', '2026-03-01T10:00:00', 'yesterday', '', '1772359200']) {
+        const { status, body } = await agency.get(`${path}?${since}=${moment}`);
+        expect([status, body.error.details], moment).toEqual([
+          400,
+          [{ path: `query.${since}`, message: expect.stringContaining('such as 2026-11-21T08:25:00Z') }],
+        ]);
+      }
+    },
+  );
+
+  test("ids finds these records and counts them; other organizations' ids, and text that is no id, find nothing", async () => {
+    const [agency, neighbour] = [await service.agency(), await service.agency()];
+    const [filter] = await filterValues(agency, list);
+    const make = async (index: number) =>
+      (await list.make(agency, filter && { [filter.field]: filter.written[index] })).id as string;
+    const [one, two, three] = [await make(0), await make(0), await make(1)];
+    const theirs = (await list.make(neighbour)).id;
+    const order = (await ask(agency, {})).ids;
+    const inOrder = (...ids: string[]) => ({
+      ids: order.filter((id) => ids.includes(id)),
+      total: ids.length,
+    });
+    expect(await ask(agency, { ids: one })).toEqual(inOrder(one));
+    expect(await ask(agency, { ids: [three, theirs, 'x', one.toUpperCase(), one, ''].join() })).toEqual(
+      inOrder(one, three),
+    );
+    expect(await ask(agency, { ids: `${two}, ${one}`, limit: '1' })).toEqual({
+      ids: inOrder(one, two).ids.slice(0, 1),
+      total: 2,
+    });
+    expect(await ask(agency, { ids: `${two},${one}`, offset: '1' })).toEqual({
+      ids: inOrder(one, two).ids.slice(1),
+      total: 2,
+    });
+    expect(await ask(agency, { ids: 'x' })).toEqual({ ids: [], total: 0 });
+    expect(await ask(agency, { ids: ',' })).toEqual({ ids: [], total: 0 });
+    if (filter)
+      expect(await ask(agency, { ids: [one, two, three].join(), [filter.name]: filter.sent })).toEqual(
+        inOrder(one, two),
+      );
+  });
+
+  test('ids takes a hundred of them, and no more', async () => {
+    const agency = await service.agency();
+    const { id } = await list.make(agency);
+    const many = (count: number) => Array.from({ length: count }, () => id).join();
+    expect(await ask(agency, { ids: many(100) })).toEqual({ ids: [id], total: 1 });
+    const { status, body } = await agency.get(`${path}?ids=${many(101)}`);
+    expect([status, body.error.details]).toEqual([
+      400,
+      [{ path: 'query.ids', message: 'must have at most 100 ids' }],
+    ]);
+  });
+});
+
+test.each([
+  ['activityState', 'closed'],
+  ['controlledBy', 'agent'],
+  ['contactName', 'Ana'],
+  ['language', 'pt'],
+])(
+  'a conversation whose %s changes is found by updatedSince, and its place in the list stays',
+  async (field, value) => {
+    const agency = await service.agency();
+    const [older, newer] = [await conversation(agency), await conversation(agency)];
+    await message(agency, older.id, { createdAt: '2026-01-01T00:00:00Z' });
+    await message(agency, newer.id, { createdAt: '2026-01-02T00:00:00Z' });
+    await service.query('select pg_sleep(0.01)');
+    const now = new Date().toISOString();
+    expect(idsOf((await agency.get(`/v1/conversations?updatedSince=${now}`)).body)).toEqual([]);
+    await conversation(agency, { [field]: value }, older.id);
+    expect(idsOf((await agency.get(`/v1/conversations?updatedSince=${now}`)).body)).toEqual([older.id]);
+    expect(idsOf((await agency.get('/v1/conversations')).body)).toEqual([newer.id, older.id]);
+    await conversation(agency, { [field]: value }, older.id);
+    expect((await agency.get(`/v1/conversations?updatedSince=${now}`)).body.pagination.total).toBe(1);
+  },
+);
+
+test('a message is a change of its conversation', async () => {
+  const agency = await service.agency();
+  const { id } = await conversation(agency);
+  await service.query('select pg_sleep(0.01)');
+  const now = new Date().toISOString();
+  await message(agency, id);
+  expect(idsOf((await agency.get(`/v1/conversations?updatedSince=${now}`)).body)).toEqual([id]);
 });

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { changeFilters, contains, defineList, equals, newestFirst } from '../db/define/list.ts';
 import { defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { liveProducts, products } from '../db/schema/catalog.ts';
@@ -25,6 +25,7 @@ const productColumns = columnsOf(CatalogProductUpdate, products);
 
 /** The filters of the catalog. */
 export const productFilters = {
+  ...changeFilters,
   budgetTier: equals('budgetTier'),
   externalReferenceCode: equals('externalReferenceCode'),
   query: contains(),

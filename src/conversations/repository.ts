@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { contains, defineList, equals, newestFirst, recordFilters, since } from '../db/define/list.ts';
 import { missing, named, type RecordKey, rowOf } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import {
@@ -34,10 +34,12 @@ export const listConversations = defineList(conversationView, {
   query: ConversationListQuery,
   order: newestFirst('lastMessageAt'),
   filters: {
+    ...recordFilters,
     activityState: equals('activityState'),
     channel: equals('channel'),
     customerId: equals('customerId'),
     query: contains(),
+    updatedSince: since('updatedAt', 'value'),
   },
 });
 

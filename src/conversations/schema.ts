@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, limit, page, pageQuery, shown, textFilter } from '../fields.ts';
+import { changeQuery, dateTime, id, limit, page, shown, textFilter } from '../fields.ts';
 
 export const Conversation = z
   .object({
@@ -36,7 +36,7 @@ export type Conversation = z.infer<typeof Conversation>;
 export const ConversationList = page(Conversation).meta({ id: 'ConversationList' });
 
 export const ConversationListQuery = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   activityState: textFilter('Conversations in exactly this state.'),
   channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
   customerId: textFilter('Conversations of this customer.'),

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
+import { changeFilters, contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
 import { missing } from '../db/define/view.ts';
 import { defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
@@ -38,7 +38,7 @@ const customerColumns = {
 const list = defineList(customerView, {
   query: CustomerFilters,
   order: newestFirst('updatedAt'),
-  filters: { contact: ofContacts, query: contains(), tag: hasEntry('tags') },
+  filters: { ...changeFilters, contact: ofContacts, query: contains(), tag: hasEntry('tags') },
 });
 
 /** A page of customers. Text that can be no contact is nobody's. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  changeQuery,
   dateTime,
   id,
   longText,
@@ -7,7 +8,6 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   shown,
   text,
   textFilter,
@@ -163,7 +163,7 @@ export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 
 /** What the list itself is filtered by. */
 export const CustomerFilters = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   contact: textFilter(
     'The customer that has exactly this contact, however it is written: a telephone number, address or handle.',
     320,

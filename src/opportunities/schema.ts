@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, oneOf, page, pageQuery, shown, textFilter } from '../fields.ts';
+import { changeQuery, dateTime, id, oneOf, page, shown, textFilter } from '../fields.ts';
 import { refusals } from '../http/ignored-parameters.ts';
 
 export const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
@@ -64,7 +64,7 @@ export const OpportunityList = page(Opportunity).meta({ id: 'OpportunityList' })
 
 export const OpportunityListQuery = z
   .object({
-    ...pageQuery(),
+    ...changeQuery(),
     customerId: textFilter('Opportunities of exactly this customer.'),
     query: textFilter('Text in the title, short reference or destination, whatever its case and accents.'),
     salesStage: textFilter('Opportunities of exactly this sales stage.'),

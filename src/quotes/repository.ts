@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { changeFilters, contains, defineList, equals, newestFirst } from '../db/define/list.ts';
 import { keyOf, missing, named, type RecordKey, recordOf } from '../db/define/view.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { customers, liveQuotes, organizations, quoteAttachments, quotes } from '../db/schema/index.ts';
@@ -21,6 +21,7 @@ export const listQuotes = defineList(quoteView, {
   query: QuoteListQuery,
   order: newestFirst('updatedAt'),
   filters: {
+    ...changeFilters,
     customerId: equals('customerId'),
     opportunityId: equals('opportunityId'),
     query: contains(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, oneOf, page, pageQuery, shown, textFilter } from '../fields.ts';
+import { changeQuery, dateTime, id, oneOf, page, shown, textFilter } from '../fields.ts';
 
 export const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
 
@@ -39,7 +39,7 @@ export type Quote = z.infer<typeof Quote>;
 export const QuoteList = page(Quote).meta({ id: 'QuoteList' });
 
 export const QuoteListQuery = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   customerId: textFilter('Quotes of exactly this customer.'),
   opportunityId: textFilter('Quotes of this opportunity.'),
   query: textFilter('Text in the title or destination, whatever its case and accents.'),

@@ -1,4 +1,4 @@
-import { defineList, oldestFirst } from '../db/define/list.ts';
+import { defineList, oldestFirst, recordFilters } from '../db/define/list.ts';
 import { activeMembers, teamMembers } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { TeamMember, TeamMemberListQuery } from './schema.ts';
@@ -8,5 +8,5 @@ export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamM
 export const listTeamMembers = defineList(memberView, {
   query: TeamMemberListQuery,
   order: oldestFirst('createdAt'),
-  filters: {},
+  filters: recordFilters,
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, page, pageQuery, shown } from '../fields.ts';
+import { dateTime, id, page, recordQuery, shown } from '../fields.ts';
 
 export const TeamMember = z
   .object({
@@ -19,4 +19,4 @@ export type TeamMember = z.infer<typeof TeamMember>;
 
 export const TeamMemberList = page(TeamMember).meta({ id: 'TeamMemberList' });
 
-export const TeamMemberListQuery = z.object(pageQuery());
+export const TeamMemberListQuery = z.object(recordQuery());
