@@ -154,7 +154,8 @@ export const textFilter = (description: string, max = 200) =>
   text({ min: 1, max }).optional().describe(description);
 
 /** The + of an offset is a space where it was not encoded: no moment has a space for itself. */
-const withPlus = (value: unknown): unknown => (typeof value === 'string' ? value.replace(' ', '+') : value);
+export const withPlus = (value: unknown): unknown =>
+  typeof value === 'string' ? value.replace(' ', '+') : value;
 
 /** An optional filter by a moment. */
 export const momentFilter = (description: string) =>

@@ -127,10 +127,10 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
       const [filter] = await filterValues(agency, list);
       const made: Record<number, string> = {};
       for (const difference of [-1, 0, 1, 60_000]) {
-        made[difference] = (
-          await list.make(agency, filter && { [filter.field]: filter.written[difference === 1 ? 1 : 0] })
-        ).id;
-        await setMoment(column, made[difference], at(difference));
+        const fields = filter && { [filter.field]: filter.written[difference === 1 ? 1 : 0] };
+        const { id } = await list.make(agency, fields);
+        made[difference] = id;
+        await setMoment(column, id, at(difference));
       }
       await list.make(neighbour);
       const order = (await ask(agency, {})).ids;
@@ -264,4 +264,97 @@ test('a message is a change of its conversation', async () => {
   const now = new Date().toISOString();
   await message(agency, id);
   expect(idsOf((await agency.get(`/v1/conversations?updatedSince=${now}`)).body)).toEqual([id]);
+});
+
+describe('the messages of a transcript before', () => {
+  /** Of two threads and both stores, two of them at the same moment. */
+  async function transcript(agency: Agency) {
+    const older = await conversation(agency, { channel: 'web' });
+    const newer = await conversation(agency, { channel: 'whatsapp', rotatedFrom: older.id });
+    const ids: string[] = [];
+    for (const [thread, minute] of [
+      [older, 1],
+      [newer, 2],
+      [older, 3],
+      [newer, 3],
+      [newer, 4],
+      [older, 5],
+    ] as const)
+      ids.push((await message(agency, thread.id, { createdAt: `2026-01-01T00:0${minute}:00.000Z` })).id);
+    return {
+      path: `/v1/conversations/${newer.id}/messages`,
+      other: `/v1/conversations/${older.id}/messages`,
+      ids,
+    };
+  }
+  const read = async (agency: Agency, path: string, query: string) => {
+    const { status, body } = await agency.get(`${path}?${query}`);
+    expect(status).toBe(200);
+    return [idsOf(body), body.total];
+  };
+
+  test('a message: the newest of them, oldest first; the total stays that of all', async () => {
+    const agency = await service.agency();
+    const { path, other, ids } = await transcript(agency);
+    for (const at of [path, other])
+      for (const [index, id] of ids.entries()) {
+        expect(await read(agency, at, `before=${id}`)).toEqual([ids.slice(0, index), 6]);
+        expect(await read(agency, at, `before=${id.toUpperCase()}&limit=2`)).toEqual([
+          ids.slice(Math.max(0, index - 2), index),
+          6,
+        ]);
+      }
+  });
+
+  test('walks through all of them, each once', async () => {
+    const agency = await service.agency();
+    const { path, ids } = await transcript(agency);
+    const seen: string[] = [];
+    for (let before = ''; ; ) {
+      const { body } = await agency.get(`${path}?limit=1${before}`);
+      if (body.data.length === 0) break;
+      seen.unshift(...idsOf(body));
+      before = `&before=${body.data[0].id}`;
+    }
+    expect(seen).toEqual(ids);
+  });
+
+  test('a moment, which is not among them', async () => {
+    const agency = await service.agency();
+    const { path, ids } = await transcript(agency);
+    expect(await read(agency, path, 'before=2026-01-01T00:03:00Z')).toEqual([ids.slice(0, 2), 6]);
+    expect(await read(agency, path, 'before=2026-01-01T01:03:00.001+01:00')).toEqual([ids.slice(0, 4), 6]);
+    expect(await read(agency, path, 'before=2026-01-01T00:01:00.000Z')).toEqual([[], 6]);
+    expect(await read(agency, path, 'before=2027-01-01T00:00:00Z&limit=1')).toEqual([[ids[5]], 6]);
+  });
+
+  test('what is no message of it is a fault, whatever other transcripts have', async () => {
+    const [agency, neighbour] = [await service.agency(), await service.agency()];
+    const [{ path }, another, theirs] = [
+      await transcript(agency),
+      await transcript(agency),
+      await transcript(neighbour),
+    ];
+    const fault = async (before: string) => {
+      const { status, body } = await agency.get(`${path}?before=${before}`);
+      return [status, body.error.details];
+    };
+    for (const before of [another.ids[0], theirs.ids[0], '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17'])
+      expect(await fault(String(before))).toEqual([
+        400,
+        [{ path: 'query.before', message: 'is the id of no message of this transcript' }],
+      ]);
+    for (const before of ['', 'x', '2026-01-01', '0'])
+      expect(await fault(before)).toEqual([
+        400,
+        [
+          {
+            path: 'query.before',
+            message: expect.stringMatching(/^must be the id of a message of this transcript, or/),
+          },
+        ],
+      ]);
+    const { status, body } = await agency.get(`${theirs.path}?before=${theirs.ids[0]}`);
+    expect([status, body.error.code]).toEqual([404, 'CONVERSATION_NOT_FOUND']);
+  });
 });

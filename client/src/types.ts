@@ -665,6 +665,8 @@ export type ListConversationsQuery = {
 export type GetConversationTranscriptQuery = {
   /** How many records to return, 1 to 200. At least 1, at most 200. Default: `50`. */
   limit?: number;
+  /** Messages before this one, by its id, or before a date-time. At most 64 characters. */
+  before?: string;
 };
 
 /** What listQuotes can be asked for. */

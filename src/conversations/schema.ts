@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { changeQuery, dateTime, id, limit, page, shown, textFilter } from '../fields.ts';
+import {
+  changeQuery,
+  dateTime,
+  id,
+  limit,
+  moment,
+  page,
+  shown,
+  text,
+  textFilter,
+  uuid,
+  withPlus,
+} from '../fields.ts';
 
 export const Conversation = z
   .object({
@@ -69,7 +81,21 @@ export const ConversationTranscript = z
   .meta({ id: 'ConversationTranscript' });
 export type ConversationTranscript = z.infer<typeof ConversationTranscript>;
 
-export const ConversationTranscriptQuery = z.object({ limit: limit(200, 50) });
+const Place = z.union([uuid(), moment()]);
+
+export const ConversationTranscriptQuery = z.object({
+  limit: limit(200, 50),
+  before: z
+    .preprocess(
+      withPlus,
+      text({ max: 64 }).refine(
+        (before) => Place.safeParse(before).success,
+        'must be the id of a message of this transcript, or a date-time with an offset, such as 2026-11-21T08:25:00Z',
+      ),
+    )
+    .optional()
+    .describe('Messages before this one, by its id, or before a date-time.'),
+});
 
 export const ConversationParams = z.object({
   conversationId: id().describe('Id of any thread of the conversation.'),
