@@ -27,12 +27,10 @@ export const usageName = ({ organizationId, id }: KnownKey): string => `${organi
 
 const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 
-const hashOf = { hash: sql<string>`encode(${apiKeys.hash}, 'hex')`.as('hash') };
-
 const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly string[] }>) =>
   builder
     .select({
-      ...hashOf,
+      hash: sql<string>`encode(${apiKeys.hash}, 'hex')`.as('hash'),
       ...named({
         id: apiKeys.id,
         organizationId: apiKeys.organizationId,
@@ -140,18 +138,11 @@ export async function issueApiKey(
   return insertKey(scope, { name, access, requestsPerMinute, expiresAt }, newKey());
 }
 
-/** Instances of the release before remember a key for a minute, unless they hear this. It goes with the next release. */
-const notifyStatement = prepared(
-  'api_keys.notify',
-  ($: Params<{ hash: string }>) => sql`select pg_notify('api_keys_changed', ${$.hash})`,
-);
-
 const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
   builder
     .update(apiKeys)
     .set({ revokedAt: sql`now()` })
-    .where(sql`${rowOf(issuedKeys, $)} and ${apiKeys.revokedAt} is null`)
-    .returning(hashOf),
+    .where(sql`${rowOf(issuedKeys, $)} and ${apiKeys.revokedAt} is null`),
 );
 
 /**
@@ -162,8 +153,7 @@ export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json
   inTransaction(scope, async (within) => {
     await lockApiKey(within, id);
     const { db, organizationId } = within;
-    const [revoked] = await db.write(revokeStatement, { organizationId, id });
-    if (revoked) await db.write(notifyStatement, revoked);
+    await db.write(revokeStatement, { organizationId, id });
     return getApiKey(within, id);
   });
 
@@ -177,7 +167,7 @@ const replaceStatement = prepared(
         expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))`,
       })
       .where(sql`${rowOf(issuedKeys, $)} and ${isAlive} and ${apiKeys.replacedBy} is null`)
-      .returning(hashOf),
+      .returning({ id: apiKeys.id }),
 );
 
 /** Why a key that is not alive, or replaced, cannot be rotated. */
@@ -205,7 +195,6 @@ export const rotateApiKey = (
     const values = { organizationId, id, replacedBy: key.id, overlapSeconds };
     const [replaced] = await db.write(replaceStatement, values);
     if (!replaced) throw new ApiError('API_KEY_INACTIVE', inactivity(old));
-    await db.write(notifyStatement, replaced);
     return insertKey(within, old, key);
   });
 
