@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeEach, describe, expect, inject, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { restoreCatalogProduct, updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
 import { newId } from '../src/db/sql/ids.ts';
@@ -9,7 +9,6 @@ import { type Agency, useService } from './support/service.ts';
 
 /** Read rows and search rows, whatever wrote the records: no list, GET or search shows a record otherwise than it is. */
 
-const isCluster = inject('workerUrls').length > 0;
 const service = useService();
 const silent = createLogger('silent');
 const FIRST = '00000000-0000-0000-0000-000000000000';
@@ -239,57 +238,6 @@ test('an organization whose batch fails is told, and the job goes on with those 
   expect(await found(failing)).toEqual(NOTHING);
 });
 
-// A cluster has no triggers: there the release before is stopped first.
-describe.skipIf(isCluster)(
-  'an instance of the release before, which knows neither lists over read rows nor their filters',
-  () => {
-    const inAgency = async () => {
-      const agency = await service.agency();
-      const { body } = await agency.post(PRODUCTS, { title: 'Oaxaca', status: 'active' });
-      return { agency, id: body.id as string };
-    };
-    const listed = async (agency: Agency, query = '') =>
-      (await agency.get(`${PRODUCTS}${query}`)).body.data.map(({ title }: { title: string }) => title);
-
-    test('changes a record: every read shows the change', async () => {
-      const { agency, id } = await inAgency();
-      await service.query(
-        `update products set title = 'Puebla', status = 'paused', updated_at = now() + interval '1 second' where id = $1`,
-        [id],
-      );
-      expect((await agency.get(`${PRODUCTS}/${id}`)).body.title).toBe('Puebla');
-      expect(await listed(agency)).toEqual(['Puebla']);
-      expect(await listed(agency, '?status=paused')).toEqual(['Puebla']);
-      expect(await listed(agency, '?status=active')).toEqual([]);
-    });
-
-    test('creates a record, with a body or without: every read shows it', async () => {
-      const agency = await service.agency();
-      const [bare, kept] = [newId(), newId()];
-      const insert = `insert into products (organization_id, id, title, type, status, pricing_mode, updated_at)
-      values ($1, $2, $3, 'package', 'active', 'per_person', now() + $4::interval)`;
-      await service.query(insert, [agency.id, bare, 'Bare', '1 second']);
-      await service.query(
-        `with made as (${insert} returning *) insert into product_bodies (organization_id, id, updated_at, rendering, body)
-      select organization_id, id, updated_at, 1, '{}' from made`,
-        [agency.id, kept, 'Kept', '2 seconds'],
-      );
-      expect(await listed(agency)).toEqual(['Kept', 'Bare']);
-      expect(await listed(agency, '?status=active')).toEqual(['Kept', 'Bare']);
-    });
-
-    test('archives a record and restores it: it leaves every read, and comes back', async () => {
-      const { agency, id } = await inAgency();
-      await service.query('update products set archived_at = now() where id = $1', [id]);
-      expect((await agency.get(`${PRODUCTS}/${id}`)).status).toBe(404);
-      expect(await listed(agency)).toEqual([]);
-      await service.query('update products set archived_at = null where id = $1', [id]);
-      expect((await agency.get(`${PRODUCTS}/${id}`)).status).toBe(200);
-      expect(await listed(agency, '?status=active')).toEqual(['Oaxaca']);
-    });
-  },
-);
-
 describe('npm run recount', () => {
   const compare = async (fix: boolean) =>
     (await keepCopies({ db: service.db, logger: silent, find: 'wrong', fix })).records;
@@ -321,7 +269,6 @@ describe('npm run recount', () => {
       )),
     ];
     // By hand, beside every rule.
-    if (!isCluster) await service.query('alter table products disable trigger products_keep_row');
     await service.query(
       `update products set title = 'Sonora', updated_at = now() + interval '1 second' where id = $1`,
       [changed],
@@ -329,7 +276,6 @@ describe('npm run recount', () => {
     await service.query('delete from searchable_products where id = $1', [unsearched]);
     await service.query('delete from product_bodies where id = $1', [unlisted]);
     await service.query('update products set archived_at = now() where id = $1', [archived]);
-    if (!isCluster) await service.query('alter table products enable trigger products_keep_row');
     expect(await totals()).toEqual([3, 1, 0, 0, 1]);
     expect(await compare(false)).toBe(4);
     expect(await compare(true)).toBe(4);

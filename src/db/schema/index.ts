@@ -8,5 +8,4 @@ export * from './opportunities.ts';
 export { organizations } from './organizations.ts';
 export * from './pipeline-stages.ts';
 export * from './quotes.ts';
-export * from './rate-limits.ts';
 export * from './team.ts';
