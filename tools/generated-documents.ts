@@ -2,15 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { buildApp } from '../src/app.ts';
 import { Environment } from '../src/config.ts';
 import { buildDashboardApp } from '../src/dashboard/app.ts';
-import { sqlDocuments } from './sql-documents.ts';
-// No application loads these statements.
-import '../src/db/copies/recount.ts';
-import '../src/jobs/keep-copies.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/http/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
 import { DASHBOARD_API, describeApi, openApiText, PUBLIC_API } from './openapi/describe.ts';
 import { referenceTexts } from './openapi/reference.ts';
+import { sqlDocuments } from './sql-documents.ts';
 import { tablesDiagram } from './tables-diagram.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */

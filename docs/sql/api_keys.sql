@@ -117,11 +117,6 @@ where
   and api_keys.id = $id
 for update;
 
--- api_keys.notify
--- $1 hash
-select
-  pg_notify ('api_keys_changed', $hash);
-
 -- api_keys.replace
 -- $1 overlapSeconds, $2 replacedBy, $3 organizationId, $4 id
 update api_keys
@@ -138,7 +133,7 @@ where
   )
   and api_keys.replaced_by is null
 returning
-  encode(hash, 'hex') as hash;
+  id;
 
 -- api_keys.revoke
 -- $1 organizationId, $2 id
@@ -148,9 +143,7 @@ set
 where
   api_keys.organization_id = $organizationId
   and api_keys.id = $id
-  and api_keys.revoked_at is null
-returning
-  encode(hash, 'hex') as hash;
+  and api_keys.revoked_at is null;
 
 -- api_keys.save_usage
 -- $1 usage

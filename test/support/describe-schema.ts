@@ -1,7 +1,6 @@
-import pg from 'pg';
-import type { Migration } from '../src/db/server/migrate.ts';
+import { administer } from './databases.ts';
 
-/** All that PostgreSQL knows of a schema: for each kind of thing its sorted lines, one a thing. */
+/** What PostgreSQL knows of tables: for each kind of thing its sorted lines, one a thing. Functions and triggers are left out. */
 export type SchemaDescription = Readonly<Record<string, readonly string[]>>;
 
 const QUERIES = {
@@ -17,55 +16,31 @@ const QUERIES = {
   constraints: `
     select conrelid::regclass, conname, pg_get_constraintdef(oid) from pg_constraint
     where connamespace = 'public'::regnamespace and contype <> 't'`,
-  functions: `
-    select pg_get_functiondef(oid) from pg_proc p
-    where pronamespace = 'public'::regnamespace and prokind = 'f'
-      and not exists (select from pg_depend where objid = p.oid and deptype = 'e')`,
-  extensions: `select extname from pg_extension`,
   others: `
     select relkind, relname from pg_class c
     where relnamespace = 'public'::regnamespace and relkind in ('S', 'v', 'm', 'f', 'p')
       and not exists (select from pg_depend where objid = c.oid and deptype = 'e')`,
 };
 
-/** Extensions and functions of the migrations: the schema of the code cannot describe them. */
-export const functionsOf = (migrations: readonly Migration[]): string[] =>
-  migrations
-    .flatMap(({ statements }) => statements)
-    .filter((statement) => /^(\s|--.*$)*create (or replace )?(extension|function) /im.test(statement));
-
 /** Describes the schema `public` of a database, so that two databases can be compared. */
-export async function describeSchema(url: string): Promise<SchemaDescription> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
+export const describeSchema = (url: string): Promise<SchemaDescription> =>
+  administer(url, async (client) => {
     const description: Record<string, string[]> = {};
     for (const [kind, text] of Object.entries(QUERIES)) {
       const { rows } = await client.query({ text, rowMode: 'array' });
       description[kind] = rows.map(String).sort();
     }
     return description;
-  } finally {
-    await client.end();
-  }
-}
+  });
 
 /** A line for each thing that only one of the two has, with what to write. */
 export function differences(migrations: SchemaDescription, code: SchemaDescription): string[] {
-  const only = (
-    one: SchemaDescription,
-    other: SchemaDescription,
-    words: (kind: string) => string,
-  ): string[] =>
+  const only = (one: SchemaDescription, other: SchemaDescription, words: string): string[] =>
     Object.entries(one).flatMap(([kind, lines]) =>
-      lines.filter((line) => !other[kind]?.includes(line)).map((line) => `${words(kind)}: ${line}`),
+      lines.filter((line) => !other[kind]?.includes(line)).map((line) => `${words} (${kind}): ${line}`),
     );
   return [
-    ...only(code, migrations, (kind) => `Only the code has this of ${kind}; write it in a migration`),
-    ...only(
-      migrations,
-      code,
-      (kind) => `Only the migrations have this of ${kind}; write it in src/db/schema, or drop it`,
-    ),
+    ...only(code, migrations, 'Only the code has this; write it in a migration'),
+    ...only(migrations, code, 'Only the migrations have this; write it in src/db/schema, or drop it'),
   ];
 }
