@@ -7,7 +7,6 @@ import type { Publisher } from '../src/http/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
 import { DASHBOARD_API, describeApi, openApiText, PUBLIC_API } from './openapi/describe.ts';
 import { referenceTexts } from './openapi/reference.ts';
-import { sqlDocuments } from './sql-documents.ts';
 import { tablesDiagram } from './tables-diagram.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
@@ -133,7 +132,6 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     ...referenceDocuments('public', text),
     ...referenceDocuments('dashboard', dashboardText),
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
-    ...[...sqlDocuments()].map(([file, sql]) => ({ path: `docs/sql/${file}`, render: () => sql })),
     ...markdownDocuments({
       operations: operationsTable(document.paths),
       configuration: configurationTable(),
