@@ -13,15 +13,15 @@ import { demoStages, demoTeam } from '../demo/team.ts';
 import { ConversationPut } from '../src/dashboard/conversations/schema.ts';
 import { ConversationMessagesImport } from '../src/dashboard/messages/schema.ts';
 import { OpportunityPut } from '../src/dashboard/opportunities/schema.ts';
-import { PipelineStagePut } from '../src/dashboard/pipeline-stages/schema.ts';
+import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
 import { CatalogProductMediaUpdate } from '../src/dashboard/products/schema.ts';
 import { QuotePut } from '../src/dashboard/quotes/schema.ts';
 import { TeamMemberPut } from '../src/dashboard/team-members/schema.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import type { FileStorage } from '../src/files/storage.ts';
-import { hashKey } from '../src/keys/api-key.ts';
-import { issueApiKey, revokeApiKey } from '../src/keys/repository.ts';
+import { hashKey } from '../src/api-keys/api-key.ts';
+import { issueApiKey, revokeApiKey } from '../src/api-keys/repository.ts';
 import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { buildApp } from '../src/app.ts';
 import { Environment } from '../src/config.ts';
-import { buildDashboardApp } from '../src/dashboard/app.ts';
+import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { sqlDocuments } from './sql-documents.ts';
 // No application loads these statements.
 import '../src/db/copies/recount.ts';

@@ -7,7 +7,7 @@ import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { keepCopies } from '../../src/jobs/keep-copies.ts';
 import { recountLive } from '../../src/jobs/recount.ts';
-import { issueApiKey } from '../../src/keys/repository.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { administer, createTestDatabase, EMPTY_TEMPLATE, serviceRole } from '../support/databases.ts';
 import { startService } from '../support/service.ts';
 

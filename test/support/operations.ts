@@ -14,7 +14,7 @@ import {
 } from '../../src/db/schema/index.ts';
 import type { Resource } from '../../src/db/schema/resource.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { issueApiKey } from '../../src/keys/repository.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { listOpportunities } from '../../src/opportunities/repository.ts';
 import { listQuotes } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';

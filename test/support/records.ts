@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { putConversation } from '../../src/dashboard/conversations/repository.ts';
+import { putConversation } from '../../src/conversations/chains.ts';
 import { ConversationPut } from '../../src/dashboard/conversations/schema.ts';
-import { putMessage } from '../../src/dashboard/messages/repository.ts';
+import { putMessage } from '../../src/conversations/messages.ts';
 import { ConversationMessagePut } from '../../src/dashboard/messages/schema.ts';
 import { opportunityRecord } from '../../src/dashboard/opportunities/repository.ts';
 import { OpportunityPut } from '../../src/dashboard/opportunities/schema.ts';
-import { pipelineStageRecord } from '../../src/dashboard/pipeline-stages/repository.ts';
-import { PipelineStagePut } from '../../src/dashboard/pipeline-stages/schema.ts';
+import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
+import { PipelineStagePut } from '../../src/pipeline-stages/schema.ts';
 import { quoteRecord, recordAttachment } from '../../src/dashboard/quotes/repository.ts';
 import { QuotePut } from '../../src/dashboard/quotes/schema.ts';
 import { teamMemberRecord } from '../../src/dashboard/team-members/repository.ts';

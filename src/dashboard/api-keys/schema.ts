@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { ApiKey } from '../../api-keys/schema.ts';
 import { integer, page } from '../../fields.ts';
-import { ApiKey } from '../../keys/schema.ts';
 import { knownParams, optionalBody } from '../params.ts';
 
 const DAY_SECONDS = 86_400;

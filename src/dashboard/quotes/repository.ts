@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { randomBase62 } from '../../api-keys/api-key.ts';
 import { defineRecord } from '../../db/define/put.ts';
 import { bodyOf, keyOf, missing, type RecordKey, recordOf, rowOf } from '../../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
@@ -17,7 +18,6 @@ import { type Params, prepared } from '../../db/sql/statement.ts';
 import { notFound } from '../../errors.ts';
 import type { AttachmentDescription } from '../../files/multipart.ts';
 import type { StoredFile } from '../../files/upload.ts';
-import { randomBase62 } from '../../keys/api-key.ts';
 import { quoteView, type StoredAttachment } from '../../quotes/repository.ts';
 import type { Quote } from '../../quotes/schema.ts';
 import { type DeletedQuoteAttachment, QuotePut } from './schema.ts';

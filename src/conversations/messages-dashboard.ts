@@ -1,13 +1,17 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { ConversationMessage } from '../../conversations/schema.ts';
-import { toJson } from '../../db/sql/json.ts';
-import { answerJson } from '../../http/answers.ts';
-import { putIfMatch } from '../../http/conditional.ts';
-import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
-import { uuidParams } from '../params.ts';
-import { lockMessage, putMessage, putMessages } from './repository.ts';
-import { ConversationMessagePut, ConversationMessagesImport, ImportedMessages } from './schema.ts';
+import {
+  ConversationMessagePut,
+  ConversationMessagesImport,
+  ImportedMessages,
+} from '../dashboard/messages/schema.ts';
+import { uuidParams } from '../dashboard/params.ts';
+import { toJson } from '../db/sql/json.ts';
+import { answerJson } from '../http/answers.ts';
+import { putIfMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi.ts';
+import { lockMessage, putMessage, putMessages } from './messages.ts';
+import { ConversationMessage } from './schema.ts';
 
 const tags = ['Conversations'];
 

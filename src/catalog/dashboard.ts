@@ -1,23 +1,23 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { withinTextLimit } from '../../catalog/patched-text.ts';
-import { lockCatalogProduct } from '../../catalog/repository.ts';
-import { CatalogProduct } from '../../catalog/schema.ts';
-import { answerJson } from '../../http/answers.ts';
-import { ifMatch } from '../../http/conditional.ts';
-import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
-import { OrganizationParams } from '../params.ts';
+import { OrganizationParams } from '../dashboard/params.ts';
 import {
   listArchivedCatalogProducts,
   restoreCatalogProduct,
   updateCatalogProductMedia,
-} from './repository.ts';
+} from '../dashboard/products/repository.ts';
 import {
   CatalogProductMediaUpdate,
   ProductParams,
   RestorableCatalogProductList,
   RestorableCatalogProductListQuery,
-} from './schema.ts';
+} from '../dashboard/products/schema.ts';
+import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi.ts';
+import { withinTextLimit } from './patched-text.ts';
+import { lockCatalogProduct } from './repository.ts';
+import { CatalogProduct } from './schema.ts';
 
 const tags = ['Catalog'];
 

@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { TeamMember } from '../../team/schema.ts';
-import { recordRoutes } from '../record-routes.ts';
-import { teamMemberRecord } from './repository.ts';
-import { TeamMemberPut } from './schema.ts';
+import { recordRoutes } from '../dashboard/record-routes.ts';
+import { teamMemberRecord } from '../dashboard/team-members/repository.ts';
+import { TeamMemberPut } from '../dashboard/team-members/schema.ts';
+import { TeamMember } from './schema.ts';
 
 export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {

@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { Opportunity } from '../../opportunities/schema.ts';
-import { recordRoutes } from '../record-routes.ts';
-import { opportunityRecord } from './repository.ts';
-import { OpportunityPut } from './schema.ts';
+import { opportunityRecord } from '../dashboard/opportunities/repository.ts';
+import { OpportunityPut } from '../dashboard/opportunities/schema.ts';
+import { recordRoutes } from '../dashboard/record-routes.ts';
+import { Opportunity } from './schema.ts';
 
 export const dashboardOpportunityRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {

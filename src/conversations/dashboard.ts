@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { Conversation } from '../../conversations/schema.ts';
-import { putRoute } from '../record-routes.ts';
-import { lockConversation, putConversation } from './repository.ts';
-import { ConversationPut } from './schema.ts';
+import { ConversationPut } from '../dashboard/conversations/schema.ts';
+import { putRoute } from '../dashboard/record-routes.ts';
+import { lockConversation, putConversation } from './chains.ts';
+import { Conversation } from './schema.ts';
 
 export const dashboardConversationRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   putRoute(app, {
