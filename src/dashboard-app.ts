@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { apiKeyRoutes } from './api-keys/dashboard.ts';
-import { productRoutes } from './catalog/dashboard.ts';
-import { dashboardConversationRoutes } from './conversations/dashboard.ts';
-import { messageRoutes } from './conversations/messages-dashboard.ts';
+import { catalogDashboardRoutes } from './catalog/dashboard.ts';
+import { conversationDashboardRoutes } from './conversations/dashboard.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
 import type { Database } from './db/run/client.ts';
 import type { FileLinks } from './files/links.ts';
@@ -13,12 +12,12 @@ import { PATIENCE, type Patience } from './http/load/connections.ts';
 import type { Metrics } from './http/metrics.ts';
 import { type Publisher, publishedDocument, serveDocument } from './http/openapi.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
-import { dashboardOpportunityRoutes } from './opportunities/dashboard.ts';
+import { opportunityDashboardRoutes } from './opportunities/dashboard.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
-import { dashboardQuoteRoutes } from './quotes/dashboard.ts';
+import { quoteDashboardRoutes } from './quotes/dashboard.ts';
 import { referencePage } from './reference/page.ts';
-import { teamMemberRoutes } from './team/dashboard.ts';
+import { teamDashboardRoutes } from './team/dashboard.ts';
 
 export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'patience'> & {
   db: Database;
@@ -59,13 +58,12 @@ export async function buildDashboardApp(options: DashboardOptions) {
         (organization, _options, done) => {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes, { now });
-          organization.register(productRoutes, { now });
+          organization.register(catalogDashboardRoutes, { now });
           organization.register(pipelineStageRoutes);
-          organization.register(teamMemberRoutes);
-          organization.register(dashboardOpportunityRoutes);
-          organization.register(dashboardConversationRoutes);
-          organization.register(messageRoutes);
-          organization.register(dashboardQuoteRoutes, { storage, links, now });
+          organization.register(teamDashboardRoutes);
+          organization.register(opportunityDashboardRoutes);
+          organization.register(conversationDashboardRoutes);
+          organization.register(quoteDashboardRoutes, { storage, links, now });
           done();
         },
         { prefix: '/organizations/:organizationId' },

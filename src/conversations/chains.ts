@@ -1,5 +1,4 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { ConversationPut } from '../dashboard/conversations/schema.ts';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { type Put, putSteps, referenceRefused } from '../db/define/put.ts';
 import { type RecordKey, rowOf } from '../db/define/view.ts';
@@ -11,7 +10,7 @@ import { type Json, selectList } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { type ApiError, validationFailed } from '../errors.ts';
 import { conversationView } from './repository.ts';
-import type { Conversation } from './schema.ts';
+import { type Conversation, ConversationPut } from './schema.ts';
 
 /**
  * Conversations, and the chains of rotated threads. A chain is one line of threads: it neither forks nor closes a

@@ -1,10 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import {
-  ConversationMessageImport,
-  type ConversationMessagePut,
-  type ImportedMessages,
-} from '../dashboard/messages/schema.ts';
 import type { Put } from '../db/define/put.ts';
 import { bodyOf, missing, type RecordKey, rowOf, tableName } from '../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
@@ -15,7 +10,12 @@ import type { Json } from '../db/sql/json.ts';
 import { columnList, rowValues, valueList } from '../db/sql/row.ts';
 import { type Params, prepared, step } from '../db/sql/statement.ts';
 import { validationFailed } from '../errors.ts';
-import { ConversationMessage } from './schema.ts';
+import {
+  ConversationMessage,
+  ConversationMessageImport,
+  type ConversationMessagePut,
+  type ImportedMessages,
+} from './schema.ts';
 
 /** Messages. The channel of their conversation decides in which of two stores they are kept. */
 

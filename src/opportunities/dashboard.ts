@@ -1,10 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { opportunityRecord } from '../dashboard/opportunities/repository.ts';
-import { OpportunityPut } from '../dashboard/opportunities/schema.ts';
 import { recordRoutes } from '../dashboard/record-routes.ts';
-import { Opportunity } from './schema.ts';
+import { opportunityRecord } from './repository.ts';
+import { Opportunity, OpportunityPut } from './schema.ts';
 
-export const dashboardOpportunityRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/opportunities',
     noun: 'opportunity',

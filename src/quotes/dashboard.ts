@@ -3,19 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { uuidParams } from '../dashboard/params.ts';
-import {
-  deleteAttachment,
-  lockAttachment,
-  openQuote,
-  quoteRecord,
-  recordAttachment,
-} from '../dashboard/quotes/repository.ts';
-import {
-  DeletedQuoteAttachment,
-  QuoteAttachmentUpload,
-  QuoteOpen,
-  QuotePut,
-} from '../dashboard/quotes/schema.ts';
 import { recordRoutes } from '../dashboard/record-routes.ts';
 import { isCertainlyUndone } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
@@ -29,15 +16,23 @@ import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi.ts';
 import { validatorCompiler } from '../http/validation.ts';
-import type { StoredAttachment } from './repository.ts';
-import { Quote, QuoteAttachment } from './schema.ts';
+import { deleteAttachment, lockAttachment, recordAttachment, type StoredAttachment } from './attachments.ts';
+import { openQuote, quoteRecord } from './repository.ts';
+import {
+  DeletedQuoteAttachment,
+  Quote,
+  QuoteAttachment,
+  QuoteAttachmentUpload,
+  QuoteOpen,
+  QuotePut,
+} from './schema.ts';
 
 const tags = ['Quotes'];
 const params = uuidParams('quoteId');
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
 
-export const dashboardQuoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
+export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
   const { storage, now } = options;
 
   recordRoutes(app, {
