@@ -6,7 +6,7 @@ import { createLogger } from '../src/http/logging.ts';
 import type { Limiter } from '../src/http/rate-limit.ts';
 import { insured, memoryLimiter } from '../src/http/rate-limit.ts';
 import { redisLimiter } from '../src/http/redis-limiter.ts';
-import { issueApiKey } from '../src/keys/repository.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { ownApp } from './support/instance.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { buildApp } from '../src/app.ts';
 import { Environment } from '../src/config.ts';
-import { buildDashboardApp } from '../src/dashboard/app.ts';
+import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/http/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';

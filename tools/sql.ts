@@ -7,7 +7,7 @@ import { embeddedUrl } from '../src/db/server/embedded.ts';
 import { allStatements, parametersOf, type Statement } from '../src/db/sql/statement.ts';
 // They compose every statement of the service.
 import '../src/app.ts';
-import '../src/dashboard/app.ts';
+import '../src/dashboard-app.ts';
 import '../src/jobs/schedule.ts';
 
 /**

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 // Both APIs compose their statements, and so do jobs.
-import '../../src/dashboard/app.ts';
+import '../../src/dashboard-app.ts';
 import '../../src/jobs/schedule.ts';
 import '../../src/jobs/recount.ts';
 import { ClusterError, distributeDatabase, distributedTables } from '../../src/db/server/distribute.ts';

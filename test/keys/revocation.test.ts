@@ -2,15 +2,15 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Queries } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { hashKey, makeKey } from '../../src/keys/api-key.ts';
-import { type KeyCache, openKeyCache } from '../../src/keys/cache.ts';
+import { hashKey, makeKey } from '../../src/api-keys/api-key.ts';
+import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import {
   findKeys,
   issueApiKey,
   revokeApiKey,
   rotateApiKey,
   saveKeyUsage,
-} from '../../src/keys/repository.ts';
+} from '../../src/api-keys/repository.ts';
 import {
   type Agency,
   type Service,

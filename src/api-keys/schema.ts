@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { dateTime, id, integer, moment, pageQuery, text } from '../fields.ts';
+import { knownParams, optionalBody } from '../dashboard/params.ts';
+import { dateTime, id, integer, moment, page, pageQuery, text } from '../fields.ts';
 
 const access = () => z.enum(['write', 'read']);
 
@@ -34,3 +35,25 @@ export const ApiKeyCreate = z
 export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;
 
 export const ApiKeyListQuery = z.object(pageQuery());
+
+const DAY_SECONDS = 86_400;
+
+export const IssuedApiKey = ApiKey.extend({
+  key: z.string().describe('The key itself. It is shown this once; only its hash is kept.'),
+}).meta({ id: 'IssuedApiKey' });
+
+export const ApiKeyList = page(ApiKey).meta({ id: 'ApiKeyList' });
+
+export const ApiKeyParams = knownParams('apiKeyId', 'Id of the key.');
+
+export const ApiKeyRotate = optionalBody(
+  z
+    .object({
+      overlapSeconds: integer()
+        .min(0, 'must be at least 0')
+        .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
+        .default(DAY_SECONDS)
+        .describe('How long the old key stays good; 0 ends it now. It never outlives its own expiry.'),
+    })
+    .meta({ id: 'ApiKeyRotate', examples: [{ overlapSeconds: 3_600 }] }),
+);

@@ -1,6 +1,6 @@
-import { defineRecord } from '../../db/define/put.ts';
-import { activeStages, pipelineStages } from '../../db/schema/index.ts';
-import { columnsOf, fieldsOf } from '../../db/sql/field-columns.ts';
+import { defineRecord } from '../db/define/put.ts';
+import { activeStages, pipelineStages } from '../db/schema/index.ts';
+import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { PipelineStage, PipelineStagePut } from './schema.ts';
 
 const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };

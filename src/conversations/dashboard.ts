@@ -1,17 +1,39 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { ConversationMessage } from '../../conversations/schema.ts';
-import { toJson } from '../../db/sql/json.ts';
-import { answerJson } from '../../http/answers.ts';
-import { putIfMatch } from '../../http/conditional.ts';
-import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
-import { uuidParams } from '../params.ts';
-import { lockMessage, putMessage, putMessages } from './repository.ts';
-import { ConversationMessagePut, ConversationMessagesImport, ImportedMessages } from './schema.ts';
+import { uuidParams } from '../dashboard/params.ts';
+import { putRoute } from '../dashboard/record-routes.ts';
+import { toJson } from '../db/sql/json.ts';
+import { answerJson } from '../http/answers.ts';
+import { putIfMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi.ts';
+import { lockConversation, putConversation } from './chains.ts';
+import { lockMessage, putMessage, putMessages } from './messages.ts';
+import {
+  Conversation,
+  ConversationMessage,
+  ConversationMessagePut,
+  ConversationMessagesImport,
+  ConversationPut,
+  ImportedMessages,
+} from './schema.ts';
 
 const tags = ['Conversations'];
 
-export const messageRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  putRoute(app, {
+    path: '/conversations',
+    noun: 'conversation',
+    name: 'Conversation',
+    tags,
+    summary: 'Create or replace a conversation',
+    description:
+      'Fields left out take the default; the same again changes nothing. `rotatedFrom` joins the thread to the one that it continues; without it, the thread begins a chain of its own. A chain neither forks nor closes a circle. The channel of a conversation that has messages cannot change between whatsapp and another.',
+    body: ConversationPut,
+    record: Conversation,
+    lock: lockConversation,
+    put: putConversation,
+  });
+
   app.put(
     '/conversations/:conversationId/messages/:messageId',
     {

@@ -1,5 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { recordRoutes } from '../record-routes.ts';
+import { recordRoutes } from '../dashboard/record-routes.ts';
 import { pipelineStageRecord } from './repository.ts';
 import { PipelineStage, PipelineStagePut } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, integer, text } from '../../fields.ts';
+import { id, integer, text } from '../fields.ts';
 
 export const PipelineStage = z
   .object({

@@ -1,10 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { TeamMember } from '../../team/schema.ts';
-import { recordRoutes } from '../record-routes.ts';
+import { recordRoutes } from '../dashboard/record-routes.ts';
 import { teamMemberRecord } from './repository.ts';
-import { TeamMemberPut } from './schema.ts';
+import { TeamMember, TeamMemberPut } from './schema.ts';
 
-export const teamMemberRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/team-members',
     noun: 'member',

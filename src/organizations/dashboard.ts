@@ -1,22 +1,20 @@
+import type { FastifyInstance } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import type { Database } from '../../db/run/client.ts';
-import { toJson } from '../../db/sql/json.ts';
-import { answerJson } from '../../http/answers.ts';
-import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
+import { OrganizationParams } from '../dashboard/params.ts';
+import type { Database } from '../db/run/client.ts';
+import { toJson } from '../db/sql/json.ts';
+import { answerJson } from '../http/answers.ts';
+import { callerOf } from '../http/caller.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi.ts';
 import {
   createOrganization,
   getOrganization,
   listOrganizations,
+  scopeOf,
   serviceScope,
-} from '../../organizations/repository.ts';
-import {
-  Organization,
-  OrganizationCreate,
-  OrganizationList,
-  OrganizationListQuery,
-} from '../../organizations/schema.ts';
-import { OrganizationParams } from '../params.ts';
+} from './repository.ts';
+import { Organization, OrganizationCreate, OrganizationList, OrganizationListQuery } from './schema.ts';
 
 const tags = ['Organizations'];
 
@@ -76,3 +74,11 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
   );
   done();
 };
+
+/** Gives each request the scope of the organization in its path. An unknown one is 404 ORGANIZATION_NOT_FOUND. */
+export function openOrganization(app: FastifyInstance, db: Database): void {
+  app.addHook('preHandler', async (request, reply) => {
+    const { organizationId } = request.params as { organizationId: string };
+    request.scope = await scopeOf(db, organizationId, callerOf(reply));
+  });
+}

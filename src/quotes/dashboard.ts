@@ -2,31 +2,37 @@ import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { isCertainlyUndone } from '../../db/run/faults.ts';
-import type { OrganizationScope } from '../../db/run/scope.ts';
-import { type Json, parseJson, toJson } from '../../db/sql/json.ts';
-import type { FileLinks } from '../../files/links.ts';
-import { type AttachmentDescription, acceptUploads, readUpload } from '../../files/multipart.ts';
-import { type FileStorage, storageKey } from '../../files/storage.ts';
-import { type StoredFile, storeFile } from '../../files/upload.ts';
-import { answerJson } from '../../http/answers.ts';
-import { ifMatch } from '../../http/conditional.ts';
-import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
-import { validatorCompiler } from '../../http/validation.ts';
-import type { StoredAttachment } from '../../quotes/repository.ts';
-import { Quote, QuoteAttachment } from '../../quotes/schema.ts';
-import { uuidParams } from '../params.ts';
-import { recordRoutes } from '../record-routes.ts';
-import { deleteAttachment, lockAttachment, openQuote, quoteRecord, recordAttachment } from './repository.ts';
-import { DeletedQuoteAttachment, QuoteAttachmentUpload, QuoteOpen, QuotePut } from './schema.ts';
+import { uuidParams } from '../dashboard/params.ts';
+import { recordRoutes } from '../dashboard/record-routes.ts';
+import { isCertainlyUndone } from '../db/run/faults.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
+import { type Json, parseJson, toJson } from '../db/sql/json.ts';
+import type { FileLinks } from '../files/links.ts';
+import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
+import { type FileStorage, storageKey } from '../files/storage.ts';
+import { type StoredFile, storeFile } from '../files/upload.ts';
+import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi.ts';
+import { validatorCompiler } from '../http/validation.ts';
+import { deleteAttachment, lockAttachment, recordAttachment, type StoredAttachment } from './attachments.ts';
+import { openQuote, quoteRecord } from './repository.ts';
+import {
+  DeletedQuoteAttachment,
+  Quote,
+  QuoteAttachment,
+  QuoteAttachmentUpload,
+  QuoteOpen,
+  QuotePut,
+} from './schema.ts';
 
 const tags = ['Quotes'];
 const params = uuidParams('quoteId');
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
 
-export const dashboardQuoteRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
+export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
   const { storage, now } = options;
 
   recordRoutes(app, {

@@ -1,12 +1,19 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson } from '../../http/answers.ts';
-import { ifMatch } from '../../http/conditional.ts';
-import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
-import { issueApiKey, listApiKeys, lockApiKey, revokeApiKey, rotateApiKey } from '../../keys/repository.ts';
-import { ApiKey, ApiKeyCreate, ApiKeyListQuery } from '../../keys/schema.ts';
-import { OrganizationParams } from '../params.ts';
-import { ApiKeyList, ApiKeyParams, ApiKeyRotate, IssuedApiKey } from './schema.ts';
+import { OrganizationParams } from '../dashboard/params.ts';
+import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi.ts';
+import { issueApiKey, listApiKeys, lockApiKey, revokeApiKey, rotateApiKey } from './repository.ts';
+import {
+  ApiKey,
+  ApiKeyCreate,
+  ApiKeyList,
+  ApiKeyListQuery,
+  ApiKeyParams,
+  ApiKeyRotate,
+  IssuedApiKey,
+} from './schema.ts';
 
 const tags = ['API keys'];
 

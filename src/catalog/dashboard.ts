@@ -1,27 +1,31 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { withinTextLimit } from '../../catalog/patched-text.ts';
-import { lockCatalogProduct } from '../../catalog/repository.ts';
-import { CatalogProduct } from '../../catalog/schema.ts';
-import { answerJson } from '../../http/answers.ts';
-import { ifMatch } from '../../http/conditional.ts';
-import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
-import { OrganizationParams } from '../params.ts';
+import { knownParams, OrganizationParams } from '../dashboard/params.ts';
+import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi.ts';
+import { withinTextLimit } from './patched-text.ts';
 import {
   listArchivedCatalogProducts,
+  lockCatalogProduct,
   restoreCatalogProduct,
   updateCatalogProductMedia,
 } from './repository.ts';
 import {
+  CatalogProduct,
   CatalogProductMediaUpdate,
-  ProductParams,
   RestorableCatalogProductList,
   RestorableCatalogProductListQuery,
 } from './schema.ts';
 
 const tags = ['Catalog'];
+const productParams = knownParams('productId', 'Id of the product.');
 
-export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (app, { now }, done) => {
+export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (
+  app,
+  { now },
+  done,
+) => {
   app.get(
     '/catalog/products',
     {
@@ -54,7 +58,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
         summary: 'Update the media of a product',
         description:
           'Changes only the fields in the body; null clears one. Everything else of a product is changed through /v1.',
-        params: ProductParams,
+        params: productParams,
         body: CatalogProductMediaUpdate,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
@@ -82,7 +86,7 @@ export const productRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (a
         summary: 'Restore an archived product',
         description:
           'Brings the product back with everything it had, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
-        params: ProductParams,
+        params: productParams,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product.' },
           'CATALOG_PRODUCT_NOT_FOUND',

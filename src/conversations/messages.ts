@@ -1,17 +1,21 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { ConversationMessage } from '../../conversations/schema.ts';
-import type { Put } from '../../db/define/put.ts';
-import { bodyOf, missing, type RecordKey, rowOf, tableName } from '../../db/define/view.ts';
-import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
-import { channelMessages, conversations, threads, whatsappMessages } from '../../db/schema/index.ts';
-import { type Columns, columnsOf, fieldsOf } from '../../db/sql/field-columns.ts';
-import { isId } from '../../db/sql/ids.ts';
-import type { Json } from '../../db/sql/json.ts';
-import { columnList, rowValues, valueList } from '../../db/sql/row.ts';
-import { type Params, prepared, step } from '../../db/sql/statement.ts';
-import { validationFailed } from '../../errors.ts';
-import { ConversationMessageImport, type ConversationMessagePut, type ImportedMessages } from './schema.ts';
+import type { Put } from '../db/define/put.ts';
+import { bodyOf, missing, type RecordKey, rowOf, tableName } from '../db/define/view.ts';
+import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import { channelMessages, conversations, threads, whatsappMessages } from '../db/schema/index.ts';
+import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { isId } from '../db/sql/ids.ts';
+import type { Json } from '../db/sql/json.ts';
+import { columnList, rowValues, valueList } from '../db/sql/row.ts';
+import { type Params, prepared, step } from '../db/sql/statement.ts';
+import { validationFailed } from '../errors.ts';
+import {
+  ConversationMessage,
+  ConversationMessageImport,
+  type ConversationMessagePut,
+  type ImportedMessages,
+} from './schema.ts';
 
 /** Messages. The channel of their conversation decides in which of two stores they are kept. */
 

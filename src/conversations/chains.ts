@@ -1,17 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { conversationView } from '../../conversations/repository.ts';
-import type { Conversation } from '../../conversations/schema.ts';
-import { defineGet, defineLockedGet } from '../../db/define/get.ts';
-import { type Put, putSteps, referenceRefused } from '../../db/define/put.ts';
-import { type RecordKey, rowOf } from '../../db/define/view.ts';
-import { LostRace, violatedConstraint } from '../../db/run/faults.ts';
-import { inTransaction, type OrganizationScope } from '../../db/run/scope.ts';
-import { conversations, liveCustomers, threads } from '../../db/schema/index.ts';
-import { columnsOf } from '../../db/sql/field-columns.ts';
-import { type Json, selectList } from '../../db/sql/json.ts';
-import { type Params, prepared } from '../../db/sql/statement.ts';
-import { type ApiError, validationFailed } from '../../errors.ts';
-import { ConversationPut } from './schema.ts';
+import { defineGet, defineLockedGet } from '../db/define/get.ts';
+import { type Put, putSteps, referenceRefused } from '../db/define/put.ts';
+import { type RecordKey, rowOf } from '../db/define/view.ts';
+import { LostRace, violatedConstraint } from '../db/run/faults.ts';
+import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import { conversations, liveCustomers, threads } from '../db/schema/index.ts';
+import { columnsOf } from '../db/sql/field-columns.ts';
+import { type Json, selectList } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
+import { type ApiError, validationFailed } from '../errors.ts';
+import { conversationView } from './repository.ts';
+import { type Conversation, ConversationPut } from './schema.ts';
 
 /**
  * Conversations, and the chains of rotated threads. A chain is one line of threads: it neither forks nor closes a

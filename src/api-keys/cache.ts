@@ -1,9 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { LruMap } from 'toad-cache';
 import type { Queries } from '../db/run/scope.ts';
+import { idAmongAll } from '../db/sql/ids.ts';
 import { REFUSALS } from '../errors.ts';
 import { hashKey } from './api-key.ts';
-import { findKeys, type KnownKey, saveKeyUsage, usageName } from './repository.ts';
+import { findKeys, type KnownKey, saveKeyUsage } from './repository.ts';
 
 /** Answers whose key it is, from memory for less than a second. */
 export type KeyCache = {
@@ -127,12 +128,13 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
       await saveKeyUsage(db, batch);
     } catch (error) {
       logger.warn({ err: error }, 'key usage was not saved; it will be with the next');
-      for (const entry of batch) if (!usage.has(usageName(entry.key))) usage.set(usageName(entry.key), entry);
+      for (const entry of batch)
+        if (!usage.has(idAmongAll(entry.key))) usage.set(idAmongAll(entry.key), entry);
     }
   }
 
   function used(key: KnownKey): KnownKey {
-    usage.set(usageName(key), { key, at: date() });
+    usage.set(idAmongAll(key), { key, at: date() });
     return key;
   }
 

@@ -1,10 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { Opportunity } from '../../opportunities/schema.ts';
-import { recordRoutes } from '../record-routes.ts';
+import { recordRoutes } from '../dashboard/record-routes.ts';
 import { opportunityRecord } from './repository.ts';
-import { OpportunityPut } from './schema.ts';
+import { Opportunity, OpportunityPut } from './schema.ts';
 
-export const dashboardOpportunityRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/opportunities',
     noun: 'opportunity',

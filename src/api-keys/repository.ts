@@ -22,9 +22,6 @@ export type KnownKey = {
   requestsPerMinute: number | null;
 };
 
-/** What a key is counted under: two organizations may have the same ids. */
-export const usageName = ({ organizationId, id }: KnownKey): string => `${organizationId} ${id}`;
-
 const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 
 type FoundKey = Omit<KnownKey, 'access'> & { access: string; hash: string; lifetime: number | null };

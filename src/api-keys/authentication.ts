@@ -2,10 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/run/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { ApiError } from '../errors.ts';
-import { isWellFormedKey } from '../keys/api-key.ts';
-import type { KeyCache } from '../keys/cache.ts';
-import type { KnownKey } from '../keys/repository.ts';
-import { callerOf } from './caller.ts';
+import { callerOf } from '../http/caller.ts';
+import { presentedKey } from '../http/credentials.ts';
+import { isWellFormedKey } from './api-key.ts';
+import type { KeyCache } from './cache.ts';
+import type { KnownKey } from './repository.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,9 +16,6 @@ declare module 'fastify' {
     scope: OrganizationScope;
   }
 }
-
-/** No more than the scheme: a pattern with the spaces at the end takes quadratic time on a header full of them. */
-const BEARER = /^bearer +/i;
 
 const unauthorized = (message: string): ApiError =>
   new ApiError('UNAUTHORIZED', message, { headers: { 'www-authenticate': 'Bearer' } });
@@ -32,36 +30,6 @@ const UNAUTHORIZED = {
   ),
   notLive: unauthorized('The API key does not work: it is unknown, expired or revoked.'),
 };
-
-/** The value of a header; null when it was sent twice with different values. Node itself would keep the first. */
-function onlyValue(rawHeaders: readonly string[], wanted: string): string | undefined | null {
-  let found: string | undefined;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length !== wanted.length || name.toLowerCase() !== wanted) continue;
-    const value = rawHeaders[index + 1];
-    if (found !== undefined && found !== value) return null;
-    found = value;
-  }
-  return found;
-}
-
-/** The token of the Authorization header; null when two were sent that differ. */
-export function presentedToken(rawHeaders: readonly string[]): string | undefined | null {
-  const value = onlyValue(rawHeaders, 'authorization');
-  if (!value || !BEARER.test(value)) return value === null ? null : undefined;
-  return value.replace(BEARER, '').trim() || undefined;
-}
-
-/** The key of the request, from either header; undefined when there is none, or two that differ. */
-export function presentedKey(rawHeaders: readonly string[]): string | undefined {
-  const token = presentedToken(rawHeaders);
-  const header = onlyValue(rawHeaders, 'x-api-key');
-  if (token === null || header === null) return undefined;
-  const key = header?.trim() || undefined;
-  if (token !== undefined && key !== undefined && token !== key) return undefined;
-  return token ?? key;
-}
 
 const READ_ONLY = new ApiError(
   'KEY_READ_ONLY',

@@ -1,24 +1,23 @@
 import type { FastifyInstance } from 'fastify';
-import type { Database } from '../db/run/client.ts';
-import type { FileLinks } from '../files/links.ts';
-import type { FileStorage } from '../files/storage.ts';
-import { setCacheControl } from '../http/headers.ts';
-import { type HealthOptions, healthRoutes } from '../http/health.ts';
-import { PATIENCE, type Patience } from '../http/load/connections.ts';
-import type { Metrics } from '../http/metrics.ts';
-import { type Publisher, publishedDocument, serveDocument } from '../http/openapi.ts';
-import { createHttpServer, type HttpServerOptions } from '../http/server.ts';
-import { referencePage } from '../reference/page.ts';
-import { apiKeyRoutes } from './api-keys/routes.ts';
-import { authenticateDashboard, openOrganization } from './authentication.ts';
-import { dashboardConversationRoutes } from './conversations/routes.ts';
-import { messageRoutes } from './messages/routes.ts';
-import { dashboardOpportunityRoutes } from './opportunities/routes.ts';
-import { organizationRoutes } from './organizations/routes.ts';
-import { pipelineStageRoutes } from './pipeline-stages/routes.ts';
-import { productRoutes } from './products/routes.ts';
-import { dashboardQuoteRoutes } from './quotes/routes.ts';
-import { teamMemberRoutes } from './team-members/routes.ts';
+import { apiKeyRoutes } from './api-keys/dashboard.ts';
+import { catalogDashboardRoutes } from './catalog/dashboard.ts';
+import { conversationDashboardRoutes } from './conversations/dashboard.ts';
+import { authenticateDashboard } from './dashboard/authentication.ts';
+import type { Database } from './db/run/client.ts';
+import type { FileLinks } from './files/links.ts';
+import type { FileStorage } from './files/storage.ts';
+import { setCacheControl } from './http/headers.ts';
+import { type HealthOptions, healthRoutes } from './http/health.ts';
+import { PATIENCE, type Patience } from './http/load/connections.ts';
+import type { Metrics } from './http/metrics.ts';
+import { type Publisher, publishedDocument, serveDocument } from './http/openapi.ts';
+import { createHttpServer, type HttpServerOptions } from './http/server.ts';
+import { opportunityDashboardRoutes } from './opportunities/dashboard.ts';
+import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
+import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
+import { quoteDashboardRoutes } from './quotes/dashboard.ts';
+import { referencePage } from './reference/page.ts';
+import { teamDashboardRoutes } from './team/dashboard.ts';
 
 export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'patience'> & {
   db: Database;
@@ -59,13 +58,12 @@ export async function buildDashboardApp(options: DashboardOptions) {
         (organization, _options, done) => {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes, { now });
-          organization.register(productRoutes, { now });
+          organization.register(catalogDashboardRoutes, { now });
           organization.register(pipelineStageRoutes);
-          organization.register(teamMemberRoutes);
-          organization.register(dashboardOpportunityRoutes);
-          organization.register(dashboardConversationRoutes);
-          organization.register(messageRoutes);
-          organization.register(dashboardQuoteRoutes, { storage, links, now });
+          organization.register(teamDashboardRoutes);
+          organization.register(opportunityDashboardRoutes);
+          organization.register(conversationDashboardRoutes);
+          organization.register(quoteDashboardRoutes, { storage, links, now });
           done();
         },
         { prefix: '/organizations/:organizationId' },
