@@ -9,7 +9,7 @@ import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { keepCopies } from '../src/jobs/keep-copies.ts';
-import { issueApiKey } from '../src/keys/repository.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { createProductsOf } from './body-sizes.ts';
 import { BODIES, LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES, SMALL } from './dataset.ts';

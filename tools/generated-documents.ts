@@ -1,11 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { buildApp } from '../src/app.ts';
 import { Environment } from '../src/config.ts';
-import { buildDashboardApp } from '../src/dashboard/app.ts';
-import { sqlDocuments } from './sql-documents.ts';
-// No application loads these statements.
-import '../src/db/copies/recount.ts';
-import '../src/jobs/keep-copies.ts';
+import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/http/openapi.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
@@ -136,7 +132,6 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     ...referenceDocuments('public', text),
     ...referenceDocuments('dashboard', dashboardText),
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
-    ...[...sqlDocuments()].map(([file, sql]) => ({ path: `docs/sql/${file}`, render: () => sql })),
     ...markdownDocuments({
       operations: operationsTable(document.paths),
       configuration: configurationTable(),

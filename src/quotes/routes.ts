@@ -3,7 +3,8 @@ import { toJson } from '../db/sql/json.ts';
 import type { FileLinks } from '../files/links.ts';
 import { answerJson } from '../http/answers.ts';
 import { responses } from '../http/openapi.ts';
-import { listAttachments, listQuotes } from './repository.ts';
+import { listAttachments } from './attachments.ts';
+import { listQuotes } from './repository.ts';
 import { QuoteAttachmentList, QuoteList, QuoteListQuery, QuoteParams } from './schema.ts';
 
 const tags = ['Quotes'];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
-import { issueApiKey, revokeApiKey } from '../../src/keys/repository.ts';
+import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import {
   contractOf,

@@ -73,7 +73,7 @@ describe('what is deployed', () => {
     expect(files.sort()).toEqual([
       'docs/reference/',
       'docs/reference/',
-      'migrations',
+      'migrations/',
       'openapi/dashboard.json',
       'openapi/openapi.json',
       'package.json',

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Database } from '../../src/db/run/client.ts';
 import { ApiError, type ErrorCode, errorCodes } from '../../src/errors.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import type { KeyCache } from '../../src/keys/cache.ts';
+import type { KeyCache } from '../../src/api-keys/cache.ts';
 import { tables } from '../../tools/tables-diagram.ts';
 import { documentAt, documents, README } from '../support/documents.ts';
 
