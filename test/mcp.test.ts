@@ -1,10 +1,10 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { newId } from '../src/db/sql/ids.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import { errorCodes } from '../src/errors.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
@@ -104,6 +104,25 @@ test('a key that only reads sees the tools that read, and no other, where others
     'There is no tool createCatalogProduct: this key can only read.',
   );
   expect(await call(client, 'listTeamMembers', {})).toMatchObject({ isError: false });
+});
+
+test('a key that was issued for some resources sees their tools, and no other', async () => {
+  const { scope } = await service.agency();
+  const { key } = parseJson(
+    await issueApiKey(scope, { name: 'n', resources: ['quotes', 'catalog'], access: 'read' }),
+  );
+  const client = await connect(key);
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'listCatalogProducts',
+    'getCatalogProduct',
+    'listQuotes',
+    'listQuoteAttachments',
+  ]);
+  await expect(client.callTool({ name: 'listCustomers' })).rejects.toThrow(
+    'There is no tool listCustomers: this key does not reach customers.',
+  );
+  expect(await call(client, 'listQuotes')).toMatchObject({ isError: false });
 });
 
 describe('a call', () => {

@@ -24,7 +24,7 @@ const OF_CLASSES: { codes: readonly ErrorCode[]; among: (operation: Operation) =
     codes: ['VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
     among: () => true,
   },
-  { codes: ['RATE_LIMIT_EXCEEDED'], among: isPublic },
+  { codes: ['RATE_LIMIT_EXCEEDED', 'KEY_RESOURCE_NOT_ALLOWED'], among: isPublic },
   {
     codes: ['KEY_READ_ONLY'],
     among: (operation) => isPublic(operation) && operation.method !== 'GET',
@@ -75,6 +75,10 @@ const CODES: Record<Exclude<ErrorCode, OfRecord>, Documented> = {
   KEY_READ_ONLY: {
     meaning: 'The key can only read.',
     message: 'This key can only read; ask for one with the access "write".',
+  },
+  KEY_RESOURCE_NOT_ALLOWED: {
+    meaning: 'The key was issued for other parts of the API.',
+    message: 'This key does not reach customers, only catalog; ask for one that does.',
   },
   FILE_LINK_INVALID: {
     meaning: 'The signed link has expired or was changed.',
