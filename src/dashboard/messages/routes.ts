@@ -4,7 +4,7 @@ import { toJson } from '../../db/sql/json.ts';
 import { answerJson } from '../../http/answers.ts';
 import { putIfMatch } from '../../http/conditional.ts';
 import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
+import { responses } from '../../http/openapi/responses.ts';
 import { uuidParams } from '../params.ts';
 import { lockMessage, putMessage, putMessages } from './repository.ts';
 import { ConversationMessagePut, ConversationMessagesImport, ImportedMessages } from './schema.ts';

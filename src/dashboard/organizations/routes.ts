@@ -3,7 +3,7 @@ import type { Database } from '../../db/run/client.ts';
 import { toJson } from '../../db/sql/json.ts';
 import { answerJson } from '../../http/answers.ts';
 import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
+import { responses } from '../../http/openapi/responses.ts';
 import {
   createOrganization,
   getOrganization,

@@ -5,7 +5,7 @@ import { CatalogProduct } from '../../catalog/schema.ts';
 import { answerJson } from '../../http/answers.ts';
 import { ifMatch } from '../../http/conditional.ts';
 import { idempotently } from '../../http/idempotency.ts';
-import { responses } from '../../http/openapi.ts';
+import { responses } from '../../http/openapi/responses.ts';
 import { OrganizationParams } from '../params.ts';
 import {
   listArchivedCatalogProducts,
