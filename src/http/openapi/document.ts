@@ -40,10 +40,7 @@ const { version, license } = JSON.parse(
 const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 const withSchemas = createJsonSchemaTransformObject({});
 
-const NOT_MODIFIED: NamedResponse = {
-  name: 'NotModified',
-  response: { description: 'Unchanged: the answer is the one that If-None-Match names.' },
-};
+const NOT_MODIFIED = { description: 'Unchanged: the answer is the one that If-None-Match names.' };
 
 /** Adds the errors and headers of each operation: references to responses that many operations share. */
 function complete(document: Document, otherCodes: readonly ErrorCode[]): void {
@@ -62,7 +59,7 @@ function complete(document: Document, otherCodes: readonly ErrorCode[]): void {
         responses[name] = { ...response, headers: answerHeadersOf(status, kind) };
         operation.responses[status] = { $ref: `#/components/responses/${name}` };
       };
-      if (method === 'get' && isTagged) refer(304, NOT_MODIFIED);
+      if (method === 'get' && isTagged) refer(304, { name: 'NotModified', response: NOT_MODIFIED });
       for (const [status, ofStatus] of codes) {
         refer(status, errorResponse(status, ofStatus));
         for (const code of ofStatus) answered.add(code);

@@ -95,24 +95,17 @@ const nameOf = (code: ErrorCode): string =>
 export type NamedResponse = { name: string; response: object };
 
 export function errorResponse(status: number, codes: readonly ErrorCode[]): NamedResponse {
-  const schema = { $ref: '#/components/schemas/ApiError' };
-  const examples = Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }]));
+  const examples = codes.map((code) => [code, { value: exampleOf(code) }]);
+  const json = {
+    schema: { $ref: '#/components/schemas/ApiError' },
+    ...(codes.length > 0 && { examples: Object.fromEntries(examples) }),
+  };
   const meanings = codes.map((code) => `\`${code}\`: ${documented(code)[0]}`);
-  return codes.length === 0
-    ? {
-        name: `NoCodeOf${status}`,
-        response: {
-          description: `This operation has no code of its own for ${status} and does not answer it; the status is declared on every operation of /v1.`,
-          content: { 'application/json': { schema } },
-        },
-      }
-    : {
-        name: codes.map(nameOf).join('Or'),
-        response: {
-          description: meanings.join('\n\n'),
-          content: { 'application/json': { schema, examples } },
-        },
-      };
+  const none = `This operation has no code of its own for ${status} and does not answer it; the status is declared on every operation of /v1.`;
+  return {
+    name: codes.map(nameOf).join('Or') || `NoCodeOf${status}`,
+    response: { description: meanings.join('\n\n') || none, content: { 'application/json': json } },
+  };
 }
 
 const text = (description: string) => ({ type: 'string', description });
@@ -132,8 +125,7 @@ export function errorSchemas(codes: readonly ErrorCode[]) {
     description: 'Every fault of the request, at most 20.',
     items: { $ref: '#/components/schemas/ApiErrorDetail' },
   };
-  const message = text('For people; may change.');
-  const error = { code: { ...code, examples: codes }, message, details };
+  const error = { code: { ...code, examples: codes }, message: text('For people; may change.'), details };
   const fault = {
     path: text('Where it is: `body.contacts[0].identifierValue`, `query.limit`.'),
     message: text('What is wrong there (VALIDATION_FAILED).'),

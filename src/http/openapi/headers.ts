@@ -1,35 +1,17 @@
 /** The headers in the documents: which ones requests to an operation may have, and which ones its answers carry. */
 
-const ETAG = '"kq3v0Zb1mXw7T2yJcR8n5w"';
-
-/** What each says, with an example. */
-const OF_ANSWERS: Record<string, [description: string, example: string | number]> = {
-  'X-Request-Id': [
-    'Names this request in the log; a client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
-    '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17',
-  ],
-  ETag: [
-    'Names these bytes: it changes exactly when they do. Send it as `If-None-Match` to be told that nothing changed.',
-    ETAG,
-  ],
-  'Idempotency-Replayed': [
+const OF_ANSWERS: Record<string, string> = {
+  'X-Request-Id': 'Names this request in the log; a client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
+  ETag: 'Names these bytes: it changes exactly when they do. Send it as `If-None-Match` to be told that nothing changed.',
+  'Idempotency-Replayed':
     '`true` when this is the first answer to the same request with the same `Idempotency-Key`, and nothing was done now.',
-    'true',
-  ],
-  'WWW-Authenticate': ['How to send the key.', 'Bearer'],
-  'RateLimit-Policy': [
-    'The limit of this key and its window, as in the IETF draft.',
-    '"default";q=6000;w=60',
-  ],
-  RateLimit: ['What remains, and the seconds until it is full again.', '"default";r=5999;t=30'],
-  'X-Ignored-Parameters': [
-    'Names in the request that have no effect. `Prefer: handling=strict` refuses them instead.',
-    'sort, body.nickname',
-  ],
-  'Retry-After': [
+  'WWW-Authenticate': 'How to send the key.',
+  'RateLimit-Policy': 'The limit of this key and its window, as in the IETF draft: `"default";q=6000;w=60`.',
+  RateLimit: 'What remains, and the seconds until it is full again: `"default";r=5999;t=30`.',
+  'X-Ignored-Parameters':
+    'Names in the request that have no effect: `sort, body.nickname`. `Prefer: handling=strict` refuses them instead.',
+  'Retry-After':
     'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
-    1,
-  ],
 };
 
 /** Without examples: the reference page would send them. */
@@ -86,9 +68,9 @@ export function referredHeaders(part: unknown): { headers: object; parameters: o
   const text = JSON.stringify(part);
   const referred = (kind: string, made: [name: string, component: object][]): object =>
     Object.fromEntries(made.filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)));
-  const headers = Object.entries(OF_ANSWERS).map(([name, [description, example]]): [string, object] => {
-    const schema = { type: typeof example === 'number' ? 'integer' : 'string' };
-    return [name, { description, schema, example }];
+  const headers = Object.entries(OF_ANSWERS).map(([name, description]): [string, object] => {
+    const schema = { type: name === 'Retry-After' ? 'integer' : 'string' };
+    return [name, { description, schema }];
   });
   const parameters = Object.entries(OF_REQUESTS).map(
     ([key, [name, description, limits]]): [string, object] => {

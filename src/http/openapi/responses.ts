@@ -1,16 +1,12 @@
 import type { z } from 'zod';
 import { type ErrorCode, statusOf } from '../../errors.ts';
 
-/** How routes declare their answers. */
-
 type Success = { status: 200 | 201; schema: z.ZodType; description: string };
 
-/** One response of a route beside its successes: the codes of one status. */
+/** The codes of one status. */
 type OwnErrors = { codes: ErrorCode[] };
 
-/**
- * The responses of an operation: its successes, and its own error codes. The document adds the codes of its class.
- */
+/** The responses of an operation: its successes, and its own error codes. The document adds the codes of its class. */
 export const responses = (success: Success | readonly Success[], ...codes: ErrorCode[]) => ({
   ...Object.fromEntries(
     [success]
