@@ -3,7 +3,8 @@ import type { ApiDescription } from './http/openapi/document.ts';
 /** What the document of /v1 says beside its operations. */
 export const PUBLIC_API: ApiDescription = {
   title: 'Travel agency CRM API',
-  description: `The catalog, customers, sales and conversations of one travel agency.
+  description: `The catalog, customers, sales and conversations of one travel agency. The [guide](/docs/guide/start) says how to
+use it.
 
 Send the API key as \`Authorization: Bearer <key>\` or as \`x-api-key: <key>\`. A key belongs to one organization;
 everything read or written stays inside it. Lists are live queries: to sync, key on the id and repeat the walk.

@@ -215,7 +215,7 @@ describe('the reference page', () => {
       agent: { disabled: true },
       mcp: { disabled: true },
     });
-    expect(body.replaceAll('https://www.scalar.com', '')).not.toMatch(/https?:\/\//);
+    expect(body).not.toMatch(/https?:\/\//);
   });
 
   test('goes compressed to those who can read it', async () => {

@@ -363,6 +363,7 @@ test('the document says where the service is, whom to ask and what its licence i
     ).toBe(true);
     expect(servers).toEqual([{ url: publicUrl, description: 'This service.' }]);
     expect(info.contact).toEqual({ name: 'The operator of this service', ...said });
+    expect(info.description).toContain(`[guide](${publicUrl}/docs/guide/start)`);
     expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
     await app.close();
   }
