@@ -5,7 +5,7 @@ import { toJson } from '../db/sql/json.ts';
 import { answerJson } from '../http/answers.ts';
 import { putIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi.ts';
+import { responses } from '../http/openapi/responses.ts';
 import { lockConversation, putConversation } from './chains.ts';
 import { lockMessage, putMessage, putMessages } from './messages.ts';
 import {

@@ -14,7 +14,7 @@ import { type StoredFile, storeFile } from '../files/upload.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi.ts';
+import { responses } from '../http/openapi/responses.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { deleteAttachment, lockAttachment, recordAttachment, type StoredAttachment } from './attachments.ts';
 import { openQuote, quoteRecord } from './repository.ts';
