@@ -150,6 +150,8 @@ create table products (
 --> statement-breakpoint
 create index products_live_idx on products (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint
+create index products_created_idx on products (organization_id, created_at, updated_at, id) where archived_at is null;
+--> statement-breakpoint
 create index products_status_idx on products (organization_id, status, updated_at desc nulls last, id desc nulls last, type, budget_tier) where archived_at is null;
 --> statement-breakpoint
 create index products_type_idx on products (organization_id, type, updated_at desc nulls last, id desc nulls last, budget_tier) where archived_at is null;
@@ -239,6 +241,8 @@ create table customers (
 );
 --> statement-breakpoint
 create index customers_live_idx on customers (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index customers_created_idx on customers (organization_id, created_at, updated_at, id) where archived_at is null;
 --> statement-breakpoint
 create trigger customers_touch before update on customers
   for each row execute function public.touch_record();
@@ -346,6 +350,8 @@ create table opportunities (
 --> statement-breakpoint
 create index opportunities_live_idx on opportunities (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint
+create index opportunities_created_idx on opportunities (organization_id, created_at, updated_at, id) where archived_at is null;
+--> statement-breakpoint
 create index opportunities_sales_stage_idx on opportunities (organization_id, sales_stage, updated_at desc nulls last, id desc nulls last, stage_id) where archived_at is null;
 --> statement-breakpoint
 create index opportunities_stage_idx on opportunities (organization_id, stage_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
@@ -434,6 +440,10 @@ create unique index conversations_rotated_from_key on conversations (organizatio
 create index conversations_chain_idx on conversations (organization_id, chain_id);
 --> statement-breakpoint
 create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
+--> statement-breakpoint
+create index conversations_created_idx on conversations (organization_id, created_at, last_message_at, id) where continued_by is null;
+--> statement-breakpoint
+create index conversations_updated_idx on conversations (organization_id, updated_at, last_message_at, id) where continued_by is null;
 --> statement-breakpoint
 create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
@@ -557,6 +567,8 @@ create table quotes (
 create unique index quotes_token_key on quotes (organization_id, token);
 --> statement-breakpoint
 create index quotes_live_idx on quotes (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+create index quotes_created_idx on quotes (organization_id, created_at, updated_at, id) where archived_at is null;
 --> statement-breakpoint
 create index quotes_status_idx on quotes (organization_id, status, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint

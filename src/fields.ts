@@ -153,6 +153,35 @@ export const pageQuery = () => ({ limit: limit(MAX_LIMIT, 25), offset: offset() 
 export const textFilter = (description: string, max = 200) =>
   text({ min: 1, max }).optional().describe(description);
 
+/** The + of an offset is a space where it was not encoded: no moment has a space for itself. */
+export const withPlus = (value: unknown): unknown =>
+  typeof value === 'string' ? value.replace(' ', '+') : value;
+
+/** An optional filter by a moment. */
+export const momentFilter = (description: string) =>
+  z.preprocess(withPlus, moment()).optional().describe(description);
+
+const MAX_IDS = 100;
+
+const ids = () =>
+  text({ min: 1, max: 100 * MAX_IDS })
+    .refine((list) => list.split(',').length <= MAX_IDS, `must have at most ${MAX_IDS} ids`)
+    .optional()
+    .describe(`The records with these ids, up to ${MAX_IDS}, with commas between them.`);
+
+/** The query of every list of /v1. */
+export const recordQuery = () => ({
+  ...pageQuery(),
+  createdSince: momentFilter('Records that were created at this moment or later.'),
+  ids: ids(),
+});
+
+/** The same of lists whose records change. */
+export const changeQuery = () => ({
+  ...recordQuery(),
+  updatedSince: momentFilter('Records that were changed at this moment or later, new ones too.'),
+});
+
 const Pagination = z
   .object({
     limit: z

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  changeQuery,
   currency,
   dateText,
   dateTime,
@@ -9,7 +10,6 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   positiveInteger,
   positiveNumber,
   price,
@@ -237,7 +237,7 @@ export const CatalogProductUpdate = z
 export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 
 export const CatalogProductListQuery = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   budgetTier: budgetTier().optional().describe('Products of this tier.'),
   externalReferenceCode: textFilter('Products with exactly this code of your own.', 255),
   query: textFilter('Text in the title, short description or description, whatever its case and accents.'),

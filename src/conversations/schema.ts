@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  changeQuery,
   dateTime,
   id,
   limit,
@@ -7,11 +8,11 @@ import {
   moment,
   name,
   page,
-  pageQuery,
   shown,
   text,
   textFilter,
   uuid,
+  withPlus,
 } from '../fields.ts';
 
 export const Conversation = z
@@ -49,7 +50,7 @@ export type Conversation = z.infer<typeof Conversation>;
 export const ConversationList = page(Conversation).meta({ id: 'ConversationList' });
 
 export const ConversationListQuery = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   activityState: textFilter('Conversations in exactly this state.'),
   channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
   customerId: textFilter('Conversations of this customer.'),
@@ -82,7 +83,21 @@ export const ConversationTranscript = z
   .meta({ id: 'ConversationTranscript' });
 export type ConversationTranscript = z.infer<typeof ConversationTranscript>;
 
-export const ConversationTranscriptQuery = z.object({ limit: limit(200, 50) });
+const Place = z.union([uuid(), moment()]);
+
+export const ConversationTranscriptQuery = z.object({
+  limit: limit(200, 50),
+  before: z
+    .preprocess(
+      withPlus,
+      text({ max: 64 }).refine(
+        (before) => Place.safeParse(before).success,
+        'must be the id of a message of this transcript, or a date-time with an offset, such as 2026-11-21T08:25:00Z',
+      ),
+    )
+    .optional()
+    .describe('Messages before this one, by its id, or before a date-time.'),
+});
 
 export const ConversationParams = z.object({
   conversationId: id().describe('Id of any thread of the conversation.'),

@@ -69,6 +69,21 @@ export function contactKey(type: IdentifierType, value: string): string | null {
   }
 }
 
+/**
+ * The contact keys that a value can have, by type: of one type, or of each that it fits.
+ * @param value from the query of an address, where a + that was not encoded is a space
+ */
+export const possibleKeys = (
+  value: string,
+  types: readonly IdentifierType[] = IDENTIFIER_TYPES,
+): Partial<Record<IdentifierType, string>> =>
+  Object.fromEntries(
+    types.flatMap((type) => {
+      const key = contactKey(type, isTelephone(type) ? value.replace(/^ (?=\d)/, '+') : value);
+      return key === null ? [] : [[type, key]];
+    }),
+  );
+
 export const EMAIL_RULE = 'must be an address with one @ between two parts, without spaces, <> and mailto:';
 
 const RULES: Record<IdentifierType, string> = {

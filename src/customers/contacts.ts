@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { missing, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
+import type { Filter } from '../db/define/list.ts';
+import { missing, organizationParam, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
 import { LostRace } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import { customerContactKeys, customers, liveCustomers } from '../db/schema/customers.ts';
@@ -13,6 +14,17 @@ import type { ContactInput, CustomerContact } from './schema.ts';
  * The contacts of a customer: an array in its row, and a row for each in `customer_contact_keys`, which is the promise that within an
  * organization a live contact belongs to one customer.
  */
+
+/** The customers that have one of these contacts, as JSON: the contact key of each type. */
+export const ofContacts: Filter = {
+  field: 'id',
+  where: (id, keys) => sql`${id} = any(array(
+      select ${customerContactKeys.customerId} from ${customerContactKeys}
+      join json_each_text(${keys}::json) as sent(type, key)
+        on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
+      where ${customerContactKeys.organizationId} = ${organizationParam}))`,
+  by: 'keys',
+};
 
 type Contact = { type: IdentifierType; key: string };
 

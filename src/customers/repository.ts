@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { contains, defineList, hasEntry, newestFirst } from '../db/define/list.ts';
+import { changeFilters, contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
 import { missing } from '../db/define/view.ts';
 import { createStep, defineArchive, defineUpdate, onlyBody } from '../db/define/write.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
@@ -8,12 +8,14 @@ import { customers, liveCustomers } from '../db/schema/customers.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
-import { contactColumns, createWithContacts, replaceContacts } from './contacts.ts';
+import { possibleKeys } from './contact-key.ts';
+import { contactColumns, createWithContacts, ofContacts, replaceContacts } from './contacts.ts';
 import {
   type ArchivedCustomer,
   Customer,
   type CustomerCreate,
-  CustomerListQuery,
+  CustomerFilters,
+  type CustomerListQuery,
   CustomerUpdate,
 } from './schema.ts';
 
@@ -33,11 +35,23 @@ const customerColumns = {
   contactSearch: customers.contactSearch,
 };
 
-export const listCustomers = defineList(customerView, {
-  query: CustomerListQuery,
+const list = defineList(customerView, {
+  query: CustomerFilters,
   order: newestFirst('updatedAt'),
-  filters: { query: contains(), tag: hasEntry('tags') },
+  filters: { ...changeFilters, contact: ofContacts, query: contains(), tag: hasEntry('tags') },
 });
+
+/** A page of customers. Text that can be no contact is nobody's. */
+export const listCustomers = (
+  scope: OrganizationScope,
+  { contact, contactType, ...query }: CustomerListQuery,
+): Promise<Json<Page<Customer>>> =>
+  list(scope, {
+    ...query,
+    ...(contact !== undefined && {
+      contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
+    }),
+  });
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = defineGet(customerView);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  changeQuery,
   dateTime,
   id,
   longText,
@@ -7,7 +8,6 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   shown,
   text,
   textFilter,
@@ -161,10 +161,22 @@ export const CustomerUpdate = z
   .meta({ id: 'CustomerUpdate', examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }] });
 export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 
-export const CustomerListQuery = z.object({
-  ...pageQuery(),
+/** What the list itself is filtered by. */
+export const CustomerFilters = z.object({
+  ...changeQuery(),
+  contact: textFilter(
+    'The customer that has exactly this contact, however it is written: a telephone number, address or handle.',
+    320,
+  ).meta({ examples: ['+52 1 55 1234 5678'] }),
   query: textFilter('Text in the name, the summary or any contact, whatever its case and accents.'),
   tag: textFilter('Customers that have exactly this tag.'),
+});
+
+export const CustomerListQuery = CustomerFilters.extend({
+  contactType: identifierType().optional().describe('The channel of `contact`; any, unless it is named.'),
+}).superRefine(({ contact, contactType }, context) => {
+  if (contactType === undefined || contact !== undefined) return;
+  context.addIssue({ code: 'custom', path: ['contactType'], message: 'goes with contact, which is missing' });
 });
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 

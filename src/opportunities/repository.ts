@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import { defineGet } from '../db/define/get.ts';
-import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { changeFilters, contains, defineList, equals, newestFirst } from '../db/define/list.ts';
 import { defineRecord } from '../db/define/put.ts';
 import { named } from '../db/define/view.ts';
 import {
@@ -33,6 +33,7 @@ export const listOpportunities = defineList(opportunityView, {
   query: OpportunityListQuery,
   order: newestFirst('updatedAt'),
   filters: {
+    ...changeFilters,
     customerId: equals('customerId'),
     query: contains(),
     salesStage: equals('salesStage'),

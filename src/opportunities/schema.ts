@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  changeQuery,
   currency,
   dateText,
   dateTime,
@@ -9,7 +10,6 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   price,
   shown,
   text,
@@ -80,7 +80,7 @@ export const OpportunityList = page(Opportunity).meta({ id: 'OpportunityList' })
 
 export const OpportunityListQuery = z
   .object({
-    ...pageQuery(),
+    ...changeQuery(),
     customerId: textFilter('Opportunities of exactly this customer.'),
     query: textFilter('Text in the title, short reference or destination, whatever its case and accents.'),
     salesStage: textFilter('Opportunities of exactly this sales stage.'),

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { randomBase62 } from '../api-keys/api-key.ts';
 import { customerName } from '../customers/repository.ts';
-import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { changeFilters, contains, defineList, equals, newestFirst } from '../db/define/list.ts';
 import { defineRecord } from '../db/define/put.ts';
 import { bodyOf, missing, named, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
@@ -29,6 +29,7 @@ export const listQuotes = defineList(quoteView, {
   query: QuoteListQuery,
   order: newestFirst('updatedAt'),
   filters: {
+    ...changeFilters,
     customerId: equals('customerId'),
     opportunityId: equals('opportunityId'),
     query: contains(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { optionalBody } from '../dashboard/params.ts';
 import {
+  changeQuery,
   currency,
   dateTime,
   id,
@@ -8,7 +9,6 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   price,
   shown,
   textFilter,
@@ -55,7 +55,7 @@ export type Quote = z.infer<typeof Quote>;
 export const QuoteList = page(Quote).meta({ id: 'QuoteList' });
 
 export const QuoteListQuery = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   customerId: textFilter('Quotes of exactly this customer.'),
   opportunityId: textFilter('Quotes of this opportunity.'),
   query: textFilter('Text in the title or destination, whatever its case and accents.'),

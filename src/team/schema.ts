@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../customers/contact-key.ts';
-import { dateTime, id, page, pageQuery, shown, text, texts } from '../fields.ts';
+import { dateTime, id, page, recordQuery, shown, text, texts } from '../fields.ts';
 
 export const TeamMember = z
   .object({
@@ -20,7 +20,7 @@ export type TeamMember = z.infer<typeof TeamMember>;
 
 export const TeamMemberList = page(TeamMember).meta({ id: 'TeamMemberList' });
 
-export const TeamMemberListQuery = z.object(pageQuery());
+export const TeamMemberListQuery = z.object(recordQuery());
 
 /** From here on: what only the dashboard API has. */
 

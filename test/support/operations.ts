@@ -467,6 +467,9 @@ const ofCustomer: Filter = {
   isSelective: true,
 };
 
+/** Parameters that find records by something else than a value of one field: test/finding.test.ts asks for them. */
+export const FINDING = ['contact', 'contactType', 'createdSince', 'ids', 'updatedSince'];
+
 /** Every list of /v1 that has pages, as the document has them. */
 export const LISTS: Record<string, List> = {
   'GET /v1/catalog/products': {

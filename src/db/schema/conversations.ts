@@ -62,6 +62,13 @@ export const conversations = pgTable(
     index('conversations_newest_idx')
       .on(...threadOrder(table))
       .where(isNewest),
+    // The list filtered by createdSince or updatedSince, with what it is ordered by.
+    index('conversations_created_idx')
+      .on(table.organizationId, table.createdAt, table.lastMessageAt, table.id)
+      .where(isNewest),
+    index('conversations_updated_idx')
+      .on(table.organizationId, table.updatedAt, table.lastMessageAt, table.id)
+      .where(isNewest),
     index('conversations_channel_idx')
       .on(...threadOrder(table, table.channel))
       .where(isNewest),

@@ -43,6 +43,10 @@ export const customers = pgTable(
     index('customers_live_idx')
       .on(...listOrder(table))
       .where(isLive),
+    // The list filtered by createdSince, with what it is ordered by.
+    index('customers_created_idx')
+      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
+      .where(isLive),
   ],
 );
 

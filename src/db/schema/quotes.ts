@@ -49,6 +49,10 @@ export const quotes = pgTable(
     index('quotes_live_idx')
       .on(...listOrder(table))
       .where(isLive),
+    // The list filtered by createdSince, with what it is ordered by.
+    index('quotes_created_idx')
+      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
+      .where(isLive),
     // The list filtered by status.
     index('quotes_status_idx')
       .on(...listOrder(table, table.status))
