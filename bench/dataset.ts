@@ -55,7 +55,6 @@ const some = (choices: readonly string[], salt: number): string =>
 const archived = (salt: number): string =>
   `case when bench.chance(2, org, n, ${salt}) then bench.touched(org, n, ${salt}) end`;
 
-
 /** Children as the service writes them, in the form and order of the answer. */
 const json = (fields: Record<string, string>): string =>
   `(select row_to_json(child) from (select ${Object.entries(fields).map(([name, value]) => `${value} as "${name}"`)}) child)`;
