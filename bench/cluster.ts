@@ -22,8 +22,6 @@ import { distributeDatabase } from '../src/db/server/distribute.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { newId } from '../src/db/sql/ids.ts';
 import { type Json, parseJson } from '../src/db/sql/json.ts';
-import { createLogger } from '../src/http/logging.ts';
-import { keepCopies } from '../src/jobs/keep-copies.ts';
 import { loadDataSet, organizationId, TERMS } from './dataset.ts';
 import { cpuSecondsOfTree, parentOf } from './machine.ts';
 import { median } from './statistics.ts';
@@ -61,14 +59,11 @@ async function load(url: string, isCluster: boolean): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const { rowCount: isLoaded } = await client.query('select from organizations limit 1');
-  if (!isLoaded) {
+  if (!isLoaded)
     await loadDataSet(
       client,
       ORGANIZATIONS.map(() => SIZE),
     );
-    const db = openDatabase({ url, poolSize: 2, maxWaiting: 10, statementTimeout: 60_000 });
-    await keepCopies({ db, logger: createLogger('silent') }).finally(db.close);
-  }
   if (isCluster) await distributeDatabase(url);
   await client.query('analyze');
   await client.end();

@@ -55,6 +55,55 @@ const some = (choices: readonly string[], salt: number): string =>
 const archived = (salt: number): string =>
   `case when bench.chance(2, org, n, ${salt}) then bench.touched(org, n, ${salt}) end`;
 
+/** Children as the service writes them, in the form and order of the answer. */
+const json = (fields: Record<string, string>): string =>
+  `(select row_to_json(child) from (select ${Object.entries(fields).map(([name, value]) => `${value} as "${name}"`)}) child)`;
+
+const contact = (contactId: string, type: string, value: string, phone: string): string =>
+  json({
+    id: contactId,
+    identifierType: type,
+    identifierValue: value,
+    displayName: 'null::text',
+    phoneNumber: phone,
+  });
+
+const variant = (position: number, label: string): string =>
+  json({
+    id: `bench.id(${24 + position}, org, n)`,
+    label: `'${label}'`,
+    position: String(position),
+    status: "'active'",
+    capacityMin: 'null::text',
+    capacityMax: '16',
+    currency: "'USD'",
+    description: `'Salidas todos los ' || bench.pick(array['lunes','miércoles','viernes','sábados'], org, n, ${80 + position}) || '.'`,
+    shortDescription: 'null::text',
+    durationDays: '3 + bench.noise(org, n, 41) % 12',
+    durationHours: 'null::text',
+    includes: some(['Hotel', 'Traslados', 'Desayuno', 'Guía local', 'Seguro de viaje'], 62),
+    excludes: "'{Vuelos}'::text[]",
+    fromPrice: `300 + bench.noise(org, n, 66) % 3000 + 400 * ${position}`,
+    priceMax: `3500 + bench.noise(org, n, 67) % 3000 + 400 * ${position}`,
+  });
+
+const LIVE = 'archived_at is null';
+
+/** What the service's triggers keep: they do not run while the data are loaded. */
+const SEARCHED: Record<string, { texts: string; columns?: string[]; visible?: string }> = {
+  customers: {
+    texts: "concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')), summary, contact_search",
+    columns: ['tags'],
+  },
+  products: {
+    texts: 'title, short_description, description',
+    columns: ['type', 'status', 'budget_tier', 'external_reference_code'],
+  },
+  opportunities: { texts: 'title, short_ref, destination' },
+  conversations: { texts: 'contact_name, contact', visible: 'continued_by is null' },
+  quotes: { texts: 'title, destination' },
+};
+
 const STEPS: readonly Step[] = [
   {
     what: 'organizations, teams and pipelines',
@@ -72,32 +121,33 @@ const STEPS: readonly Step[] = [
   {
     what: 'customers',
     sql: `insert into customers (organization_id, id, first_name, last_name, city, country, preferred_language, summary, tags,
-        contact_search, created_at, updated_at, archived_at)
+        contacts, contact_search, created_at, updated_at, archived_at)
       select ${id('organization', 'org')}, ${id('customer')}, bench.first_name(org, n), bench.last_name(org, n),
         bench.place(org, n, 20), bench.pick(${texts(['México', 'Colombia', 'Argentina', 'Chile', 'Perú'])}, org, n, 21),
         bench.pick(array['es','es','es','es','pt','en'], org, n, 22), bench.remark(org, n, 30),
         case when bench.chance(1, org, n, 23) then '{vip}'::text[] else '{}' end
           || case when bench.chance(40, org, n, 24)
             then array[bench.pick(${texts(['luna de miel', 'recurrente', 'aventura', 'playa', 'corporativo'])}, org, n, 25)] else '{}' end,
+        array_to_json(array[
+          ${contact('bench.id(16, org, n)', "'whatsapp'", 'bench.whatsapp(n)', 'bench.whatsapp(n)')},
+          ${contact('bench.id(17, org, n)', "'email'", 'email', 'null::text')}]),
         concat_ws(chr(31), bench.whatsapp(n), bench.whatsapp_key(n), substr(bench.whatsapp(n), 2), email, email),
         bench.born(n), bench.touched(org, n, 26), ${archived(28)}
       ${rows('customers')} cross join lateral (select bench.email(org, n) as email offset 0) address`,
   },
   {
-    what: 'contacts',
-    sql: `insert into customer_contacts (organization_id, id, customer_id, position, identifier_type, identifier_value, contact_key,
-        phone_number, archived_at)
-      select ${id('organization', 'org')}, bench.id(16 + contact.position, org, n), ${id('customer')}, contact.position, contact.type,
-        contact.value, contact.key, contact.phone, ${archived(28)}
-      ${rows('customers')} cross join lateral (select bench.email(org, n) as email offset 0) address
-      cross join lateral (values (0, 'whatsapp', bench.whatsapp(n), bench.whatsapp_key(n), bench.whatsapp(n)),
-        (1, 'email', email, email, null)) contact(position, type, value, key, phone)`,
+    what: 'contact keys',
+    sql: `insert into customer_contact_keys (organization_id, identifier_type, contact_key, customer_id)
+      select ${id('organization', 'org')}, contact.type, contact.key, ${id('customer')}
+      ${rows('customers')} cross join lateral (values ('whatsapp', bench.whatsapp_key(n)), ('email', bench.email(org, n))) contact(type, key)
+      where not bench.chance(2, org, n, 28)`,
   },
   {
     what: 'products',
     sql: `insert into products (organization_id, id, title, type, status, pricing_mode, budget_tier, capacity_min, capacity_max, cover_image,
         currency, description, short_description, special_conditions, destinations, duration_days, includes, excludes, gallery,
-        external_reference_code, from_price, price_max, operator, price_basis, valid_from, valid_until, created_at, updated_at, archived_at)
+        external_reference_code, from_price, price_max, operator, price_basis, valid_from, valid_until, variants, created_at, updated_at,
+        archived_at)
       select ${id('organization', 'org')}, ${id('product')},
         bench.place(org, n, 40) || ' en ' || 3 + bench.noise(org, n, 41) % 12 || ' días',
         bench.pick(array['package','package','experience','expedition','custom'], org, n, 42),
@@ -113,19 +163,9 @@ const STEPS: readonly Step[] = [
         array['products/' || n || '/1.jpg', 'products/' || n || '/2.jpg', 'products/' || n || '/3.jpg'],
         'REF-' || n, 300 + bench.noise(org, n, 66) % 3000, 3500 + bench.noise(org, n, 67) % 3000,
         bench.pick(${texts(['Andes Travel', 'Rutas del Sur', 'Caribe DMC'])}, org, n, 68), 'Por persona en base doble', '2026-01-01', '2026-12-31',
+        array_to_json(array[${variant(0, 'Temporada baja')}, ${variant(1, 'Temporada alta')}]),
         bench.born(n), bench.touched(org, n, 70), ${archived(72)}
       ${rows('products')}`,
-  },
-  {
-    what: 'variants',
-    sql: `insert into product_variants (organization_id, id, product_id, label, position, status, capacity_max, currency, description,
-        short_description, duration_days, includes, excludes, from_price, price_max)
-      select ${id('organization', 'org')}, bench.id(24 + position, org, n), ${id('product')},
-        case position when 0 then 'Temporada baja' else 'Temporada alta' end, position, 'active', 16, 'USD',
-        'Salidas todos los ' || bench.pick(array['lunes','miércoles','viernes','sábados'], org, n, 80 + position) || '.', null,
-        3 + bench.noise(org, n, 41) % 12, ${some(['Hotel', 'Traslados', 'Desayuno', 'Guía local', 'Seguro de viaje'], 62)}, '{Vuelos}',
-        300 + bench.noise(org, n, 66) % 3000 + 400 * position, 3500 + bench.noise(org, n, 67) % 3000 + 400 * position
-      ${rows('products')} cross join generate_series(0, 1) position`,
   },
   {
     what: 'opportunities',
@@ -208,47 +248,25 @@ const STEPS: readonly Step[] = [
       cross join lateral generate_series(1, message_count) m
       where ${condition}`,
   })),
-  ...(
-    [
-      ['customers', 'customer_bodies', 'updated_at'],
-      ['products', 'product_bodies', 'updated_at, type, status, budget_tier, external_reference_code'],
-    ] as const
-  ).map(([table, readRows, columns]) => ({
-    what: `read rows of ${table}, as of no release`,
-    // As wide as they are: plans depend on it.
-    sql: `insert into ${readRows} (organization_id, id, ${columns}, rendering, body)
-      select organization_id, id, ${columns}, 0, repeat(' ', 900) from ${table} where archived_at is null`,
-  })),
-  ...(
-    [
-      ['customers', 'tags, search'],
-      ['products', 'type, status, budget_tier, external_reference_code, search'],
-    ] as const
-  ).map(([table, columns]) => ({
+  ...Object.entries(SEARCHED).map(([table, { texts, columns = [], visible = LIVE }]) => ({
     what: `what searches see of ${table}`,
-    sql: `insert into searchable_${table} (organization_id, id, ${columns})
-      select organization_id, id, ${columns} from ${table} where archived_at is null`,
+    sql: `insert into searchable_${table} (${['organization_id', 'id', 'search', ...columns].join()})
+      select ${['organization_id', 'id', `fold_text(concat_ws(chr(31), ${texts}))`, ...columns].join()} from ${table} where ${visible}`,
   })),
   {
     what: 'live counts',
-    sql: `insert into live_counts (organization_id, resource, slot, live) ${[
-      ['customers', 'archived_at is null'],
-      ['products', 'archived_at is null'],
-      ['opportunities', 'archived_at is null'],
-      ['quotes', 'archived_at is null'],
-      ['conversations', 'continued_by is null'],
-    ]
+    sql: `insert into live_counts (organization_id, resource, slot, live) ${Object.entries(SEARCHED)
       .map(
-        ([table, live]) =>
-          `select organization_id, '${table}', 0, count(*) from ${table} where ${live} group by organization_id`,
+        ([table, { visible = LIVE }]) =>
+          `select organization_id, '${table}', 0, count(*) from ${table} where ${visible} group by organization_id`,
       )
       .join(' union all ')}`,
   },
 ];
 
 const LOADED =
-  `customers customer_contacts products product_variants opportunities quotes quote_attachments conversations
-  whatsapp_messages channel_messages customer_bodies product_bodies searchable_customers searchable_products`.split(
+  `customers customer_contact_keys products opportunities quotes quote_attachments conversations whatsapp_messages channel_messages
+  searchable_customers searchable_products searchable_opportunities searchable_conversations searchable_quotes`.split(
     /\s+/,
   );
 

@@ -207,7 +207,7 @@ export function figuresOfOneClient(bench: Bench, liveIds: LiveIds): FigureMaker[
           [
             {
               name: 'bare offset',
-              text: `select id from customer_bodies where organization_id = $1
+              text: `select id from customers where organization_id = $1 and archived_at is null
                 order by updated_at desc nulls last, id desc nulls last limit 25 offset 100000`,
               values: [organizationId(LARGE)],
             },

@@ -18,7 +18,7 @@ import { BODIES, LARGE, MIDDLE, organizationId, recordId, rotatedConversation, T
 /** What is measured: each request, and the one statement that answers it. */
 
 export type Request = {
-  method: 'GET' | 'POST' | 'PATCH';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   body?: unknown;
   ifNoneMatch?: string;
@@ -199,7 +199,7 @@ export function newCustomer(): CustomerCreate {
   });
 }
 
-function newProduct(): CatalogProductCreate {
+export function newProduct(): CatalogProductCreate {
   written += 1;
   return CatalogProductCreate.parse({
     title: `Patagonia Norte en 8 días, salida ${written}`,
@@ -296,7 +296,12 @@ export function workloads(liveIds: LiveIds, large: { conversations: number }): W
         const body = newCustomer();
         return {
           request: { method: 'POST', path: CUSTOMERS, body },
-          statement: await statementOf(organizationOfWrites(side), (scope) => createCustomer(scope, body)),
+          // A row for each contact that it claims.
+          statement: await statementOf(
+            organizationOfWrites(side),
+            (scope) => createCustomer(scope, body),
+            body.contacts.map(() => ({ body: '{}' })),
+          ),
         };
       }),
     ),

@@ -11,7 +11,7 @@ import {
   CustomerParams,
   CustomerUpdate,
 } from '../../src/customers/schema.ts';
-import { customerContacts, customers } from '../../src/db/schema/index.ts';
+import { customerContacts, customers } from './schema.ts';
 import { contains, type Database, fullName, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
 
 type CustomerRow = typeof customers.$inferSelect;
@@ -21,7 +21,7 @@ const toContact = ({ id, identifierType, identifierValue, displayName, phoneNumb
   ({ id, identifierType, identifierValue, displayName, phoneNumber }) as Customer['contacts'][number];
 
 const toCustomer = (
-  { organizationId, archivedAt, search, contactSearch, ...customer }: CustomerRow,
+  { organizationId, archivedAt, contactSearch, ...customer }: CustomerRow,
   contacts: readonly ContactRow[],
 ): Customer => ({
   ...customer,
@@ -61,7 +61,7 @@ export const customerRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, {
       const where = and(
         eq(customers.organizationId, organizationId),
         isNull(customers.archivedAt),
-        query.query ? contains(customers.search, query.query) : undefined,
+        query.query ? contains(customers, query.query) : undefined,
         query.tag ? arrayContains(customers.tags, [query.tag]) : undefined,
       );
       const [rows, total] = await Promise.all([
