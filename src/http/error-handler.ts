@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isCertainlyUndone, isDatabaseFault, isSafeToRepeat } from '../db/run/faults.ts';
 import {
@@ -123,13 +122,11 @@ export function answerClientError(
   writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
 }
 
-/** For CONNECT: Node hands over the socket. From then on we write to it and close it. */
-export function answerTunnel(socket: Duplex, requestId: string): void {
-  socket.on('error', () => socket.destroy());
+/** For CONNECT: there is only a socket. */
+export const answerTunnel = (socket: Socket, requestId: string): void =>
   writeError(socket, routeNotFound(), requestId);
-}
 
-function writeError(socket: Duplex, answer: ApiError, requestId: string): void {
+function writeError(socket: Socket, answer: ApiError, requestId: string): void {
   const body = JSON.stringify(errorBody(answer));
   socket.end(
     [
