@@ -52,16 +52,17 @@ function nullable(schema: Schema): Schema {
   };
 }
 
+const DATES: readonly string[] = ['date', 'date-time'];
 const WIDEST: readonly number[] = [Number.MIN_SAFE_INTEGER, -(2 ** 31)];
 
 /**
- * Parts that tell a reader nothing: a date pattern of 300 characters, the range of JavaScript's integers, closed objects.
+ * Parts that tell a reader nothing: a pattern of 300 characters for a date, the range of JavaScript's integers, closed objects.
  */
 function quiet(schema: Schema): Schema {
   const { pattern, minimum, maximum, additionalProperties, ...rest } = schema;
   return {
     ...rest,
-    ...(pattern !== undefined && rest.format !== 'date-time' && { pattern }),
+    ...(pattern !== undefined && !DATES.includes(String(rest.format)) && { pattern }),
     ...(minimum !== undefined && !WIDEST.includes(minimum as number) && { minimum }),
     ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
     ...(additionalProperties !== undefined && additionalProperties !== false && { additionalProperties }),
