@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
 import { ApiError } from '../../errors.ts';
-import type { Deadline } from './deadline.ts';
+import { type Deadline, enter } from './deadline.ts';
 import { LostRace, spoilsConnection, sqlState } from './faults.ts';
 
 export type PoolOptions = {
@@ -75,7 +75,9 @@ export function openPool(options: PoolOptions) {
     deadline: Deadline,
     spoils: (error: unknown) => boolean,
   ): Promise<Result> {
+    enter(deadline, 'connection');
     const client = await pool.connect();
+    enter(deadline, 'running');
     let isSpoilt = false;
     let answered: Promise<boolean> | undefined;
     let silence: NodeJS.Timeout | undefined;
