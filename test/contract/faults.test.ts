@@ -335,6 +335,16 @@ describe('when the database cannot be reached', () => {
     expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
   });
 
+  test('a write that finds no connection is known not to be done', async () => {
+    const agency = await service.agency();
+    const { proxy, send } = await behindProxy(agency);
+    proxy.cut();
+    const refused = await send('POST', '/v1/catalog/products', { title: 'Oaxaca' });
+    expect([refused.status, refused.body]).toEqual([503, UNAVAILABLE]);
+    proxy.mend();
+    expect((await send('GET', '/v1/catalog/products')).body).toMatchObject({ data: [] });
+  });
+
   test('a write whose answer is lost is answered with 503 and never sent twice, though it may have been done', async () => {
     const agency = await service.agency();
     const { proxy, send } = await behindProxy(agency);

@@ -45,6 +45,11 @@ const isBroken = (error: unknown): boolean =>
   !(error instanceof LostRace || error instanceof ApiError) &&
   (sqlState(error) === undefined || spoilsConnection(error));
 
+/** Without a connection nothing was sent. Not every fault on the way to one says so. */
+const notSent = (error: Error): never => {
+  throw Object.assign(error, { syscall: 'connect' });
+};
+
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
   const pool = new pg.Pool({
@@ -76,7 +81,7 @@ export function openPool(options: PoolOptions) {
     spoils: (error: unknown) => boolean,
   ): Promise<Result> {
     enter(deadline, 'connection');
-    const client = await pool.connect();
+    const client = await pool.connect().catch(notSent);
     enter(deadline, 'running');
     let isSpoilt = false;
     let answered: Promise<boolean> | undefined;
