@@ -114,12 +114,15 @@ export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
 };
 
 /** 503 for a write that may have been done. */
-export const outcomeUnknown = (cause: unknown): ApiError =>
-  new ApiError(
-    'SERVICE_UNAVAILABLE',
-    'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
-    { headers: RETRY_SOON, cause },
-  );
+export class OutcomeUnknown extends ApiError {
+  constructor(cause: unknown) {
+    super(
+      'SERVICE_UNAVAILABLE',
+      'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
+      { headers: RETRY_SOON, cause },
+    );
+  }
+}
 
 /** 404 for a record that is archived, belongs to another organization, or never existed. */
 export const notFound = (code: ErrorCode, what: string, id: string): ApiError =>

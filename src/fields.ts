@@ -61,10 +61,6 @@ export const price = () => z.number().min(0, 'must be at least 0');
 
 export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) => z.enum(values);
 
-/** A moment in a response: ISO 8601, UTC, milliseconds. */
-export const dateTime = () =>
-  z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
-
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -73,6 +69,24 @@ const isShowable = (moment: string): boolean => {
   const time = Date.parse(moment);
   return Number.isNaN(time) || (time >= EARLIEST && time <= LATEST);
 };
+
+/*
+ * Which kind of date a field is:
+ * - `dateText`: what people wrote, kept as it is. Nothing compares it.
+ * - `calendarDate`: a day that is the same everywhere, such as a birthday. Its column is `date()`.
+ * - `moment` in a request and `dateTime` in an answer: when something happened, for everybody. Its column is `moment()`.
+ */
+
+/** A day, in requests and answers. A plain `z.iso.date()` takes a year that PostgreSQL does not have: 0. */
+export const calendarDate = () =>
+  z.iso
+    .date({ error: 'must be a calendar date, such as 2027-03-31' })
+    .refine(isShowable, 'must be between the years 1 and 9999')
+    .meta({ examples: ['2027-03-31'] });
+
+/** A moment in a response: ISO 8601, UTC, milliseconds. */
+export const dateTime = () =>
+  z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
 const inUtc = (moment: string): string =>
   Number.isNaN(Date.parse(moment)) ? moment : new Date(moment).toISOString();

@@ -23,5 +23,8 @@ export function callerOf(reply: FastifyReply): Caller {
       return signal;
     },
     refusal: (bytes) => (reply.server.hasRoomFor(reply, bytes) ? undefined : REFUSALS.unsent),
+    ran: (milliseconds) => {
+      reply.request.databaseMilliseconds += milliseconds;
+    },
   };
 }

@@ -130,6 +130,7 @@ test('an answer of ours leaves the connection as it was, whatever it says', asyn
   const caller: Caller = {
     signal: new AbortController().signal,
     refusal: (bytes) => (bytes === undefined ? undefined : REFUSALS.unsent),
+    ran: () => undefined,
   };
   await expect(db.for('other', caller).read(LARGE, {})).rejects.toBe(REFUSALS.unsent);
   expect(await queries.read(CONNECTION, {})).toEqual(before);

@@ -73,10 +73,14 @@ const alone = ({ readTogether, writeTogether }: Pick<Queries, 'readTogether' | '
 });
 
 /** The verbs on the connection of a transaction. */
-function within(client: pg.Client): Queries {
-  const readTogether: Queries['readTogether'] = (steps) => run(client, steps);
+function within(client: pg.Client, deadline: Deadline): Queries {
+  const readTogether: Queries['readTogether'] = (steps) => {
+    deadline.steps = steps;
+    return run(client, steps);
+  };
   // What several steps refuse undoes these steps alone: the transaction can go on.
   const writeTogether: Queries['writeTogether'] = async (steps) => {
+    deadline.steps = steps;
     if (steps.length === 1) return run(client, steps);
     try {
       return await runBetween(client, SAVEPOINT, steps, RELEASE);
@@ -120,23 +124,21 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
 
     const readTogether: Queries['readTogether'] = (steps) =>
-      withDeadline(
-        statementTimeout,
-        { caller: isShort(steps) ? undefined : caller, canEnd: true },
-        (deadline) => {
-          const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
-            inTurn(reads, () => pool.withClient(work, deadline), deadline);
-          const [only, ...others] = steps;
-          const once = async (): Promise<Answers<typeof steps>> =>
-            only?.statement.isShort && others.length === 0
-              ? ([await readShort({ step: only, flow: reads, withClient })] as never)
-              : withClient((client) => run(client, steps, caller?.refusal));
-          return retryRead(once, deadline);
-        },
-      );
+      withDeadline(statementTimeout, { caller, isShort: isShort(steps), canEnd: true }, (deadline) => {
+        deadline.steps = steps;
+        const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+          inTurn(reads, () => pool.withClient(work, deadline), deadline);
+        const [only, ...others] = steps;
+        const once = async (): Promise<Answers<typeof steps>> =>
+          only?.statement.isShort && others.length === 0
+            ? ([await readShort({ step: only, flow: reads, deadline, withClient })] as never)
+            : withClient((client) => run(client, steps, caller?.refusal));
+        return retryRead(once, deadline);
+      });
 
     const writeTogether: Queries['writeTogether'] = (steps) =>
       withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
+        deadline.steps = steps;
         // One statement is a transaction by itself.
         const once = () =>
           steps.length === 1
@@ -151,7 +153,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       ...alone({ readTogether, writeTogether }),
       transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
-          const once = () => pool.withTransaction((client) => work(within(client)), deadline);
+          const once = () => pool.withTransaction((client) => work(within(client, deadline)), deadline);
           return retryWrite(() => inTurn(writes, once, deadline), deadline);
         }),
     };

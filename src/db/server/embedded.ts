@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
@@ -42,15 +43,22 @@ async function serverOwner(directory: string): Promise<Owner | undefined> {
   return uid === 0 ? { uid: 65534, gid: 65534 } : { uid, gid };
 }
 
+/** CAP_DAC_READ_SEARCH, which the root of a container often lacks; then CAP_DAC_OVERRIDE does as well. */
+function passingCapability(): string {
+  const [, mask = '0'] = /^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+  return (Number.parseInt(mask.slice(-1), 16) & 4) > 0 ? 'dac_read_search' : 'dac_override';
+}
+
 /**
- * The command, run as the owner. Root's folders (/root) are often closed to others; CAP_DAC_READ_SEARCH lets the server
+ * The command, run as the owner. Root's folders (/root) are often closed to others; a capability lets the server
  * pass through them to its binaries and data. PostgreSQL checks paths with access(2), which heeds capabilities only
  * under no_setuid_fixup.
  */
 function asOwner(owner: Owner | undefined, command: string, args: string[]): [string, string[]] {
   if (!owner) return [command, args];
   const ids = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'];
-  const capabilities = ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
+  const capability = passingCapability();
+  const capabilities = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`];
   return ['setpriv', [...ids, ...capabilities, '--securebits=+no_setuid_fixup', command, ...args]];
 }
 
