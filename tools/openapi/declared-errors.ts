@@ -1,5 +1,6 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { z } from 'zod';
+import { MAX_LIMIT } from '../../src/db/define/list.ts';
 import {
   ApiError,
   type ErrorBody,
@@ -10,6 +11,7 @@ import {
   statusOf,
   validationFailed,
 } from '../../src/errors.ts';
+import { limitRule } from '../../src/fields.ts';
 import type { OwnErrors } from '../../src/http/openapi.ts';
 
 /** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
@@ -54,7 +56,7 @@ const missing = (what: string, meaning: string): Documented => ({
 const ofRecord = (what: string): Documented =>
   missing(what, `The ${what} does not exist in this organization.`);
 
-const FAULTS = [{ path: 'query.limit', message: 'must be an integer from 1 to 100, in decimal digits' }];
+const FAULTS = [{ path: 'query.limit', message: limitRule(MAX_LIMIT) }];
 
 /** Codes of records that an organization does not have: their names say all. */
 type OfRecord = Exclude<
