@@ -117,8 +117,11 @@ const DECIMAL_DIGITS = /^\d{1,16}$/;
 const fromDigits = (value: unknown): unknown =>
   typeof value === 'string' && DECIMAL_DIGITS.test(value) ? Number(value) : value;
 
+export const limitRule = (maximum: number): string =>
+  `must be an integer from 1 to ${maximum}, in decimal digits`;
+
 export const limit = (maximum: number, preset: number) => {
-  const rule = `must be an integer from 1 to ${maximum}, in decimal digits`;
+  const rule = limitRule(maximum);
   return z
     .preprocess(fromDigits, z.int32(rule).min(1, rule).max(maximum, rule).default(preset))
     .describe(`How many records to return, 1 to ${maximum}.`);
@@ -160,8 +163,11 @@ export const meaningAsIn = <Shape extends z.ZodRawShape>(answer: z.ZodRawShape, 
     }),
   ) as Shape;
 
+/** Records of a page whose request says nothing. */
+const DEFAULT_LIMIT = 25;
+
 /** The query of every list with pages. */
-export const pageQuery = () => ({ limit: limit(MAX_LIMIT, 25), offset: offset() });
+export const pageQuery = () => ({ limit: limit(MAX_LIMIT, DEFAULT_LIMIT), offset: offset() });
 
 /** An optional text filter of a list. */
 export const textFilter = (description: string, max = 200) =>
@@ -202,7 +208,7 @@ const Pagination = z
       .int32()
       .min(1)
       .describe('The limit that this page was cut with; the last page may hold fewer records.')
-      .meta({ examples: [25] }),
+      .meta({ examples: [DEFAULT_LIMIT] }),
     offset: z.int32().min(0).describe('The offset of this page: how many records come before it.'),
     total: z
       .int()
