@@ -2,8 +2,6 @@ import { getTableName } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { loadDataSet, recordId, rotatedConversation, TERMS } from '../bench/dataset.ts';
-import { type Asked, statementOf } from '../bench/workloads.ts';
 import { getCatalogProduct, purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
@@ -14,7 +12,9 @@ import { customerCopies, productCopies } from '../src/jobs/keep-copies.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
 import { listAttachments } from '../src/quotes/attachments.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
+import { loadDataSet, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
 import { type Filter, LISTS } from './support/operations.ts';
+import { type Asked, statementOf } from './support/statements.ts';
 
 /** The plans of every read over loaded data: no scan does what an index can find, no sort what an index can order. */
 
@@ -176,7 +176,7 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
   test.each(Object.values(LISTS))('the data set has many of $resource.missing.noun', async ({ resource }) => {
     const table = getTableName(resource.table);
     const found = await holder.client?.query(`select from ${table} limit 100`);
-    expect(found?.rowCount, `Write a step that fills ${table} into bench/dataset.ts`).toBe(100);
+    expect(found?.rowCount, `Write a step that fills ${table} into test/support/dataset.ts`).toBe(100);
   });
 
   describe('every list, with every filter', () => {

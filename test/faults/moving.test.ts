@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { loadDataSet, organizationId } from '../../bench/dataset.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { createCustomer, listCustomers, updateCustomer } from '../../src/customers/repository.ts';
 import { type Database, openDatabase } from '../../src/db/run/client.ts';
@@ -16,6 +15,7 @@ import { createLogger } from '../../src/http/logging.ts';
 import { keepCopies } from '../../src/jobs/keep-copies.ts';
 import { hashKey } from '../../src/api-keys/api-key.ts';
 import { findKeys, issueApiKey } from '../../src/api-keys/repository.ts';
+import { loadDataSet, organizationId } from '../support/dataset.ts';
 
 /** An agency moves from one installation to another, by the blocks of docs/moving-an-agency.md, while it writes. */
 

@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { recordId } from '../../bench/dataset.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
@@ -19,6 +18,7 @@ import { listOpportunities } from '../../src/opportunities/repository.ts';
 import { listQuotes } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';
 import type { Dashboard } from '../dashboard/dashboard.ts';
+import { recordId } from './dataset.ts';
 import {
   attachment,
   conversation,
@@ -418,7 +418,7 @@ export type Filter = {
   field?: string;
   /** Two values of the field. */
   values: readonly [unknown, unknown] | ((agency: Agency) => Promise<readonly [string, string]>);
-  /** A value that records of the data set in bench/ have, for the plans. */
+  /** A value that records of the data set in test/support/dataset.ts have, for the plans. */
   loaded: string;
   /** So few records have one value that reading them costs nothing. */
   isSelective?: boolean;
