@@ -92,15 +92,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
   [
     'Adding a filter',
     5,
-    [
-      'contract/operations',
-      'openapi',
-      'requests',
-      'documents',
-      'migrations',
-      'test/plans',
-      'test/drift',
-    ],
+    ['contract/operations', 'openapi', 'requests', 'documents', 'migrations', 'test/plans', 'test/drift'],
   ],
   [
     'Adding a resource',
