@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyOf } from './support/contract.ts';
+import { findDrift } from './support/drift.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 
 const service = useService();
@@ -31,20 +32,12 @@ const create = async (agency: Agency, body: object) => (await agency.post(CUSTOM
 const storedCustomer = async (id: string) =>
   (await service.query('select *, xmin::text as version from customers where id = $1', [id]))[0];
 
-const storedContacts = (customerId: string) =>
-  service.query(
-    'select *, xmin::text as version from customer_contacts where customer_id = $1 order by position',
+/** The keys of its contacts, as the primary key of their table has them: no two customers have one. */
+const takenBy = (customerId: string) =>
+  service.query<{ type: string; key: string; version: string }>(
+    `select identifier_type as type, contact_key as key, xmin::text as version
+      from customer_contact_keys where customer_id = $1 order by 1, 2`,
     [customerId],
-  );
-
-/** Contacts of live customers that more than one of them has: the promise of one person, one record. */
-const sharedContacts = (organizationId: string) =>
-  service.query(
-    `select identifier_type, contact_key from customer_contacts join customers
-        on customers.organization_id = customer_contacts.organization_id and customers.id = customer_id
-      where customers.organization_id = $1 and customers.archived_at is null
-      group by 1, 2 having count(distinct customer_id) > 1`,
-    [organizationId],
   );
 
 const values = (body: { contacts: Contact[] }): string[] =>
@@ -113,14 +106,14 @@ describe('createCustomer', () => {
       data: [body],
       pagination: { limit: 25, offset: 0, total: 1 },
     });
-    expect((await storedContacts(body.id)).map((row) => row.contact_key)).toEqual([
-      '+525512345678',
-      '+525512345678',
-      'ana@example.com',
-      'ana.viaja',
-      '100 ',
-      ' Visitor\n',
-      'MX.13491208655302741918',
+    expect((await takenBy(body.id)).map(({ type, key }) => [type, key])).toEqual([
+      ['email', 'ana@example.com'],
+      ['instagram', 'ana.viaja'],
+      ['messenger', '100 '],
+      ['telefono', '+525512345678'],
+      ['web', ' Visitor\n'],
+      ['whatsapp', '+525512345678'],
+      ['whatsapp', 'MX.13491208655302741918'],
     ]);
   });
 
@@ -241,7 +234,7 @@ describe('createCustomer', () => {
       pagination: { limit: 25, offset: 0, total: 1 },
     });
     expect(
-      await service.query('select from customer_contacts where organization_id = $1', [agency.id]),
+      await service.query('select from customer_contact_keys where organization_id = $1', [agency.id]),
     ).toHaveLength(2);
   });
 
@@ -273,11 +266,11 @@ describe('updateCustomer', () => {
       ...FULL,
       contacts: [web('a'), contact('whatsapp', '+5215512345678')],
     });
-    const stored = [await storedCustomer(before.id), await storedContacts(before.id)];
+    const stored = [await storedCustomer(before.id), await takenBy(before.id)];
     const { status, body } = await agency.patch(`${CUSTOMERS}/${before.id}`, patch);
     expect(status).toBe(200);
     expect(body).toEqual(before);
-    expect([await storedCustomer(before.id), await storedContacts(before.id)]).toEqual(stored);
+    expect([await storedCustomer(before.id), await takenBy(before.id)]).toEqual(stored);
   });
 
   test('replaces the whole list of contacts; one that stays keeps its id, however it is written now', async () => {
@@ -286,8 +279,10 @@ describe('updateCustomer', () => {
       ...FULL,
       contacts: [web('gone'), contact('whatsapp', '+5215512345678'), contact('email', 'ana@example.com')],
     });
-    await service.query(`update customer_contacts set display_name = 'Anita' where customer_id = $1`, [
+    const named = before.contacts.map((known: object) => ({ ...known, displayName: 'Anita' }));
+    await service.query('update customers set contacts = $2 where id = $1', [
       before.id,
+      JSON.stringify(named),
     ]);
     const contacts = [
       contact('email', 'Ana@Example.com'),
@@ -307,7 +302,71 @@ describe('updateCustomer', () => {
     });
     expect(body.updatedAt > before.updatedAt).toBe(true);
     expect((await agency.get(`${CUSTOMERS}/${before.id}`)).body).toEqual(body);
-    expect(await storedContacts(before.id)).toHaveLength(3);
+    expect((await takenBy(before.id)).map(({ key }) => key)).toEqual([
+      'ana@example.com',
+      'ana',
+      '+525512345678',
+    ]);
+  });
+
+  test('of a contact whose type alone changes answers and reads back the new type, which then is what is taken', async () => {
+    const agency = await service.agency();
+    const number = '+525512345678';
+    const before = await create(agency, { contacts: [contact('whatsapp', number), web('a')] });
+    const path = `${CUSTOMERS}/${before.id}`;
+    const { status, body, headers } = await agency.patch(path, {
+      contacts: [contact('telefono', number), web('a')],
+    });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...before,
+      contacts: [
+        {
+          ...contact('telefono', number),
+          id: expect.any(String),
+          displayName: null,
+          phoneNumber: number,
+        },
+        before.contacts[1],
+      ],
+      updatedAt: expect.any(String),
+    });
+    expect(body.contacts[0].id).not.toBe(before.contacts[0].id);
+    expect(body.updatedAt > before.updatedAt).toBe(true);
+    const read = await agency.get(path);
+    expect([read.body, read.headers.etag]).toEqual([body, headers.etag]);
+    for (const query of ['', '?query=5512345678'])
+      expect((await agency.get(`${CUSTOMERS}${query}`)).body.data, query).toEqual([body]);
+
+    const taken = await agency.post(CUSTOMERS, { contacts: [contact('telefono', number)] });
+    expect([taken.status, taken.body]).toEqual([409, conflict([['body.contacts[0]', before.id]])]);
+    const other = await agency.post(CUSTOMERS, { contacts: [contact('whatsapp', number)] });
+    expect(other.status).toBe(201);
+    const back = await agency.patch(path, { contacts: [contact('whatsapp', number), web('a')] });
+    expect([back.status, back.body]).toEqual([409, conflict([['body.contacts[0]', other.body.id]])]);
+    expect((await agency.get(path)).body).toEqual(body);
+  });
+
+  test('that waited behind a change of the contacts answers what the next GET answers, tag included', async () => {
+    const agency = await service.agency();
+    const { id } = await create(agency, { contacts: [web('start')] });
+    for (let round = 0; round < 10; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          agency.patch(
+            `${CUSTOMERS}/${id}`,
+            n % 2 ? { city: `${round} ${n}` } : { contacts: [web(`${round} ${n}`)] },
+          ),
+        ),
+      );
+      expect(statuses(answers)).toEqual({ 200: 8 });
+      // Whoever wrote last has the record as it stays, and no two answers of one version differ.
+      const last = answers.toSorted((a, b) => (a.body.updatedAt < b.body.updatedAt ? 1 : -1))[0];
+      const read = await agency.get(`${CUSTOMERS}/${id}`);
+      expect(read.text).toBe(last?.text);
+      expect(read.headers.etag).toBe(last?.headers.etag);
+      expect(new Set(answers.map(({ body }) => body.updatedAt)).size).toBe(8);
+    }
   });
 
   test('a contact that a customer lets go is free for another', async () => {
@@ -377,8 +436,11 @@ describe('updateCustomer', () => {
         agency.patch(`${CUSTOMERS}/${other.id}`, { contacts: [web(`other${round}`), web(a)] }),
       ]);
       for (const { status } of answers) expect([200, 409]).toContain(status);
-      expect(await sharedContacts(agency.id)).toEqual([]);
+      const { body } = await agency.get(CUSTOMERS);
+      const all = body.data.flatMap(values);
+      expect(new Set(all).size).toBe(all.length);
     }
+    expect(await findDrift(service)).toEqual([]);
   });
 
   test('simultaneous changes of different fields all survive', async () => {
@@ -458,6 +520,7 @@ describe('archiveCustomer', () => {
       expect(status).toBe(201);
     }
     expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(10);
+    expect(await findDrift(service)).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { populate } from '../support/operations.ts';
+import { quote as makeQuote } from '../support/records.ts';
 import { useDashboard } from './dashboard.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
@@ -30,11 +31,12 @@ test('the token of a quote is made once, however often it is replaced, archived 
 });
 
 describe('openQuote', () => {
-  test('counts, keeps the earliest and the latest opening, and leaves updatedAt', async () => {
+  test('counts, keeps the earliest and the latest opening, and moves the quote to the first place', async () => {
     const { agency, has, call } = await furnished();
     const neighbour = await furnished();
     const before = await dashboard.stored(neighbour.agency);
     const quote = (await agency.get('/v1/quotes')).body.data[0];
+    const newer = await makeQuote(agency);
     const open = (body?: object) => call.post(`/quotes/${has.quoteId}/opens`, body);
 
     const first = await open({ openedAt: '2026-11-20T10:00:00-05:00' });
@@ -44,7 +46,9 @@ describe('openQuote', () => {
       openCount: 1,
       firstOpenedAt: '2026-11-20T15:00:00.000Z',
       lastOpenedAt: '2026-11-20T15:00:00.000Z',
+      updatedAt: expect.any(String),
     });
+    expect(first.body.updatedAt > newer.updatedAt).toBe(true);
     await open({ openedAt: '2026-11-19T00:00:00Z' });
     const third = await open();
     expect(third.body).toEqual({
@@ -52,8 +56,10 @@ describe('openQuote', () => {
       openCount: 3,
       firstOpenedAt: '2026-11-19T00:00:00.000Z',
       lastOpenedAt: new Date(NOW).toISOString(),
+      updatedAt: expect.any(String),
     });
-    expect((await agency.get('/v1/quotes')).body.data[0]).toEqual(third.body);
+    expect(third.body.updatedAt > first.body.updatedAt).toBe(true);
+    expect((await agency.get('/v1/quotes')).body.data).toEqual([third.body, newer]);
     expect(await dashboard.stored(neighbour.agency)).toEqual(before);
   });
 

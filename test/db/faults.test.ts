@@ -109,10 +109,8 @@ test('only an error of the server has an SQLSTATE', () => {
 });
 
 test('only a violation names the constraint that it ran against', () => {
-  expect(violatedConstraint(fromServer('23505', 'customer_contacts_live_key'))).toBe(
-    'customer_contacts_live_key',
-  );
-  expect(violatedConstraint(fromServer('42P01', 'customer_contacts_live_key'))).toBeUndefined();
+  expect(violatedConstraint(fromServer('23505', 'quotes_token_key'))).toBe('quotes_token_key');
+  expect(violatedConstraint(fromServer('42P01', 'quotes_token_key'))).toBeUndefined();
 });
 
 test('work that was given up before it was sent is certainly undone, and other work is not', () => {

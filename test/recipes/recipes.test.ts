@@ -92,7 +92,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
   [
     'Adding a filter',
     5,
-    ['contract/operations', 'openapi', 'requests', 'documents', 'migrations', 'test/plans', 'test/copies'],
+    ['contract/operations', 'openapi', 'requests', 'documents', 'migrations', 'test/plans', 'test/drift'],
   ],
   [
     'Adding a resource',
@@ -102,7 +102,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
       'test/repeats/operations',
       'test/dashboard/records',
       'test/plans',
-      'test/live-counts',
+      'test/drift',
       'test/mcp',
       'test/client',
       'test/crm/export',

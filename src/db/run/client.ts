@@ -3,7 +3,6 @@ import type { QueryConfig } from 'pg';
 import type { Refusal } from '../../errors.ts';
 import { type Statement, type Step, step } from '../sql/statement.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
-import { refusalOf } from './faults.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
@@ -35,8 +34,6 @@ const OWN_TRANSACTION_MS = 60_000;
 
 const BEGIN = { name: 'begin', text: 'begin' };
 const COMMIT = { name: 'commit', text: 'commit' };
-const SAVEPOINT = { name: 'savepoint', text: 'savepoint steps' };
-const RELEASE = { name: 'release', text: 'release savepoint steps' };
 
 const isShort = (steps: readonly Step[]): boolean => steps.every(({ statement }) => statement.isShort);
 
@@ -74,25 +71,14 @@ const alone = ({ readTogether, writeTogether }: Pick<Queries, 'readTogether' | '
 
 /** The verbs on the connection of a transaction. */
 function within(client: pg.Client, deadline: Deadline): Queries {
-  const readTogether: Queries['readTogether'] = (steps) => {
+  const together: Queries['readTogether'] = (steps) => {
     deadline.steps = steps;
     return run(client, steps);
   };
-  // What several steps refuse undoes these steps alone: the transaction can go on.
-  const writeTogether: Queries['writeTogether'] = async (steps) => {
-    deadline.steps = steps;
-    if (steps.length === 1) return run(client, steps);
-    try {
-      return await runBetween(client, SAVEPOINT, steps, RELEASE);
-    } catch (error) {
-      if (refusalOf(error)) await client.query('rollback to savepoint steps');
-      throw error;
-    }
-  };
   const queries: Queries = {
-    readTogether,
-    writeTogether,
-    ...alone({ readTogether, writeTogether }),
+    readTogether: together,
+    writeTogether: together,
+    ...alone({ readTogether: together, writeTogether: together }),
     transaction: (work) => work(queries),
   };
   return queries;

@@ -18,13 +18,6 @@ export function sqlState(error: unknown): string | undefined {
     : undefined;
 }
 
-/** SQLSTATE of the function `refuse_unless`; its message says what is refused. */
-const REFUSED = 'TC001';
-
-/** What a step of a write refused. Undefined for any other error. */
-export const refusalOf = (error: unknown): string | undefined =>
-  sqlState(error) === REFUSED ? text(error, 'message') : undefined;
-
 /** The constraint or unique index that a write ran against; for a column that must not be null, `table.column`. */
 export function violatedConstraint(error: unknown): string | undefined {
   const state = sqlState(error);
