@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { apiKeyRoutes } from './api-keys/dashboard.ts';
 import { catalogDashboardRoutes } from './catalog/dashboard.ts';
 import { conversationDashboardRoutes } from './conversations/dashboard.ts';
+import { customerDashboardRoutes } from './customers/dashboard.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
 import type { Database } from './db/run/client.ts';
 import type { FileLinks } from './files/links.ts';
@@ -59,6 +60,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes, { now });
           organization.register(catalogDashboardRoutes, { now });
+          organization.register(customerDashboardRoutes);
           organization.register(pipelineStageRoutes);
           organization.register(teamDashboardRoutes);
           organization.register(opportunityDashboardRoutes);
