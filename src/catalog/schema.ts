@@ -251,8 +251,8 @@ export const CatalogProductParams = z.object({ productId: id().describe('Id of t
 /** From here on: what only the dashboard API has. */
 
 export const RestorableCatalogProduct = CatalogProduct.extend({
-  archivedAt: dateTime(),
-  purgeAt: dateTime().describe('Until then the product can be restored.'),
+  archivedAt: dateTime().optional().describe('Of archived products.'),
+  purgeAt: dateTime().optional().describe('Of archived products: until then the product can be restored.'),
 }).meta({ id: 'RestorableCatalogProduct' });
 export type RestorableCatalogProduct = z.infer<typeof RestorableCatalogProduct>;
 
@@ -261,7 +261,9 @@ export const RestorableCatalogProductList = page(RestorableCatalogProduct).meta(
 });
 
 export const RestorableCatalogProductListQuery = CatalogProductListQuery.extend({
-  archived: oneOf(['true']).describe('Live products are listed by /v1.'),
+  archived: oneOf(['true'])
+    .optional()
+    .describe('Archived products that can still be restored, latest archived first.'),
 });
 
 const images = () => texts().nullable().optional().describe('null empties the list.');

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { type Put, putSteps, referenceRefused } from '../db/define/put.ts';
-import { type RecordKey, rowOf } from '../db/define/view.ts';
+import { type Put, putSteps, referenceRefused, type Stored } from '../db/define/put.ts';
+import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
+import { defineUpdate } from '../db/define/write.ts';
 import { LostRace, violatedConstraint } from '../db/run/faults.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import { conversations, liveCustomers, threads } from '../db/schema/index.ts';
@@ -9,8 +10,8 @@ import { columnsOf } from '../db/sql/field-columns.ts';
 import { type Json, selectList } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { type ApiError, validationFailed } from '../errors.ts';
-import { conversationView } from './repository.ts';
-import { type Conversation, ConversationPut } from './schema.ts';
+import { conversationRecordView } from './repository.ts';
+import { ConversationPut, type ConversationRecord, type ConversationUpdate } from './schema.ts';
 
 /**
  * Conversations, and the chains of rotated threads. A chain is one line of threads: it neither forks nor closes a
@@ -19,7 +20,7 @@ import { type Conversation, ConversationPut } from './schema.ts';
 
 const conversationColumns = columnsOf(ConversationPut.omit({ rotatedFrom: true }), conversations);
 
-const threadView = { ...conversationView, ...threads };
+const threadView = { ...conversationRecordView, ...threads };
 
 /** A new thread begins a chain of its own. Linking it to another thread is a separate step. */
 const steps = putSteps(threadView, {
@@ -28,7 +29,10 @@ const steps = putSteps(threadView, {
   references: { customerId: liveCustomers },
 });
 
-const getConversation = defineGet(threadView);
+/** Any thread of a chain. Throws CONVERSATION_NOT_FOUND. */
+export const getConversation = defineGet(threadView, 'conversations.get_record');
+
+const patchThread = defineUpdate(threadView, conversationColumns);
 
 /**
  * Lets the chains of an organization change one after another. Only all chains together show which threads a change
@@ -40,13 +44,16 @@ const lockChainsStatement = prepared(
     select pg_advisory_xact_lock(hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0))`,
 );
 
-const lockThread = defineLockedGet(threadView);
+const lockThread = defineLockedGet(threadView, 'conversations.get_record');
 
 /**
  * The chains are locked before any thread, as for a PUT.
  * @throws CONVERSATION_NOT_FOUND
  */
-export async function lockConversation(scope: OrganizationScope, id: string): Promise<Json<Conversation>> {
+export async function lockConversation(
+  scope: OrganizationScope,
+  id: string,
+): Promise<Json<ConversationRecord>> {
   await scope.db.write(lockChainsStatement, { organizationId: scope.organizationId });
   return lockThread(scope, id);
 }
@@ -146,35 +153,11 @@ async function link(scope: OrganizationScope, id: string, rotatedFrom: string | 
  * A thread that has messages stays in its message store. The other store has no columns for what the provider
  * reported.
  */
-function refuseStoreChange(thread: Thread | undefined, channel: string): void {
-  if (!thread || thread.messageCount === 0) return;
+function refuseStoreChange(thread: Thread | undefined, channel: string | undefined): void {
+  if (!thread || thread.messageCount === 0 || channel === undefined) return;
   if ((thread.channel === 'whatsapp') === (channel === 'whatsapp')) return;
   const message = 'cannot change between whatsapp and another channel while the conversation has messages';
   throw validationFailed([{ path: 'body.channel', message }]);
-}
-
-/**
- * Puts everything but the thread's place in a chain.
- * @param expected the thread that this one continued before anything was locked
- * @throws LostRace when that has changed since
- */
-async function putThread(
-  scope: OrganizationScope,
-  id: string,
-  { rotatedFrom: _, ...input }: ConversationPut,
-  expected: string | null,
-): Promise<boolean> {
-  const stored = await steps.lock(scope, id);
-  await steps.checkReferences(scope, input, stored);
-  if (stored) {
-    const thread = await findThread(scope, id);
-    if (thread?.rotatedFrom !== expected) throw new LostRace('The thread was moved by somebody else.');
-    refuseStoreChange(thread, input.channel);
-    await steps.replace(scope, id, input);
-  } else {
-    await steps.insert(scope, id, { ...input, chainId: id });
-  }
-  return !stored;
 }
 
 /** A unique index is the last to refuse a fork, also for a writer that does not take the lock of the chains. */
@@ -184,28 +167,75 @@ const refusingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
   });
 
 /**
- * Creates the conversation, or replaces it. Each chain of rotated threads stays one line.
- * @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
+ * Writes a thread, and then moves it to its place in a chain.
+ * @param rotatedFrom the thread before that place; undefined leaves it where it is
+ * @param write writes everything else; gets what is stored, undefined where nothing is
  */
-export async function putConversation(
+const writeThread = (
   scope: OrganizationScope,
   id: string,
-  input: ConversationPut,
-): Promise<Put<Conversation>> {
-  const rotatedFrom = input.rotatedFrom?.toLowerCase() ?? null;
-  return refusingForks(() =>
+  rotatedFrom: string | null | undefined,
+  write: (
+    scope: OrganizationScope,
+    stored: Stored | undefined,
+    thread: Thread | undefined,
+  ) => Promise<unknown>,
+): Promise<Put<ConversationRecord>> =>
+  refusingForks(() =>
     inTransaction(scope, async (within) => {
       const place = async () => (await findThread(within, id))?.rotatedFrom ?? null;
       let expected = await place();
-      const isRelinked = expected !== rotatedFrom;
-      if (isRelinked) {
+      const isMoved = rotatedFrom !== undefined && expected !== rotatedFrom;
+      if (isMoved) {
         // The chains are locked before any thread, so that two writers never wait for each other.
         await within.db.write(lockChainsStatement, { organizationId: within.organizationId });
         expected = await place();
       }
-      const created = await putThread(within, id, input, expected);
-      if (isRelinked) await link(within, id, rotatedFrom);
-      return { created, body: await getConversation(within, id) };
+      const stored = await steps.lock(within, id);
+      const thread = stored && (await findThread(within, id));
+      if (thread && thread.rotatedFrom !== expected)
+        throw new LostRace('The thread was moved by somebody else.');
+      await write(within, stored, thread);
+      if (isMoved) await link(within, id, rotatedFrom);
+      return { created: !stored, body: await getConversation(within, id) };
     }),
   );
+
+/**
+ * Creates the conversation, or replaces it. Each chain of rotated threads stays one line.
+ * @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
+ */
+export const putConversation = (
+  scope: OrganizationScope,
+  id: string,
+  { rotatedFrom, ...input }: ConversationPut,
+): Promise<Put<ConversationRecord>> =>
+  writeThread(scope, id.toLowerCase(), rotatedFrom?.toLowerCase() ?? null, async (within, stored, thread) => {
+    await steps.check(within, input, stored);
+    refuseStoreChange(thread, input.channel);
+    if (stored) await steps.replace(within, id, input, stored);
+    else await steps.insert(within, id, { ...input, chainId: id });
+  });
+
+/**
+ * Changes the fields that the body has; null clears one.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
+ */
+export async function updateConversation(
+  scope: OrganizationScope,
+  id: string,
+  { rotatedFrom, ...input }: ConversationUpdate,
+): Promise<Json<ConversationRecord>> {
+  const { body } = await writeThread(
+    scope,
+    id.toLowerCase(),
+    rotatedFrom === null ? null : rotatedFrom?.toLowerCase(),
+    async (within, stored, thread) => {
+      if (!stored) throw missing(threads, id);
+      await steps.check(within, input, stored);
+      refuseStoreChange(thread, input.channel);
+      await patchThread(within, id, input);
+    },
+  );
+  return body;
 }

@@ -20,18 +20,25 @@ import {
   Conversation,
   ConversationListQuery,
   type ConversationMessage,
+  ConversationRecord,
   type ConversationTranscript,
 } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
+const derived = { customerName: named(customerName, customers, conversations.customerId) };
+
 export const conversationView = {
   ...newestThreads,
-  fields: fieldsOf(Conversation, conversations, {
-    customerName: named(customerName, customers, conversations.customerId),
-  }),
+  fields: fieldsOf(Conversation, conversations, derived),
 };
 
-export const listConversations = defineList(conversationView, {
+/** As the dashboard has them. */
+export const conversationRecordView = {
+  ...newestThreads,
+  fields: fieldsOf(ConversationRecord, conversations, derived),
+};
+
+const conversationLists = {
   query: ConversationListQuery,
   order: newestFirst('lastMessageAt'),
   filters: {
@@ -42,6 +49,13 @@ export const listConversations = defineList(conversationView, {
     query: contains(),
     updatedSince: since('updatedAt', 'value'),
   },
+};
+
+export const listConversations = defineList(conversationView, conversationLists);
+
+export const listConversationRecords = defineList(conversationRecordView, {
+  ...conversationLists,
+  name: 'conversations.list_records',
 });
 
 type MessageStore = typeof whatsappMessages | typeof channelMessages;

@@ -16,6 +16,7 @@ import {
   type CustomerCreate,
   CustomerFilters,
   type CustomerListQuery,
+  CustomerRecord,
   CustomerUpdate,
 } from './schema.ts';
 
@@ -24,9 +25,15 @@ export const customerName = sql<
   string | null
 >`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
 
-export const customerView = {
+const derived = { displayName: customerName, contacts: customers.contacts };
+
+export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derived) };
+
+/** As the dashboard has them: by id also an archived one. */
+const recordView = {
   ...liveCustomers,
-  fields: fieldsOf(Customer, customers, { displayName: customerName, contacts: customers.contacts }),
+  visible: sql`true`,
+  fields: fieldsOf(CustomerRecord, customers, derived),
 };
 
 const customerColumns = {
@@ -55,6 +62,12 @@ export const listCustomers = (
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = defineGet(customerView);
+
+/**
+ * The customer as the dashboard has it, also an archived one.
+ * @throws CUSTOMER_NOT_FOUND
+ */
+export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomer = defineLockedGet(customerView);

@@ -181,3 +181,10 @@ export const CustomerListQuery = CustomerFilters.extend({
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
 export const CustomerParams = z.object({ customerId: id().describe('Id of the customer.') });
+
+/** From here on: what only the dashboard API has. */
+
+export const CustomerRecord = Customer.extend({
+  archivedAt: shown(dateTime().nullable(), 'When the customer left the book; null while it is in it.'),
+}).meta({ id: 'CustomerRecord' });
+export type CustomerRecord = z.infer<typeof CustomerRecord>;

@@ -23,8 +23,10 @@ import {
   Quote,
   QuoteAttachment,
   QuoteAttachmentUpload,
+  QuoteListQuery,
   QuoteOpen,
   QuotePut,
+  QuoteUpdate,
 } from './schema.ts';
 
 const tags = ['Quotes'];
@@ -37,12 +39,16 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
 
   recordRoutes(app, {
     path: '/quotes',
-    noun: 'quote',
     name: 'Quote',
+    plural: 'Quotes',
+    noun: 'quote',
     title: 'a quote',
     tags,
     record: Quote,
+    query: QuoteListQuery,
     body: QuotePut,
+    patch: QuoteUpdate,
+    listed: 'Quotes that are not archived, most recently updated first, with the filters of /v1.',
     note: '`token` is made when the quote is created and never changes.',
     archived: 'The quote leaves lists and lookups, and its attachments with it.',
     functions: quoteRecord,

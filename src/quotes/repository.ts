@@ -53,7 +53,7 @@ async function customerOf({ db, organizationId }: OrganizationScope, opportunity
  * PUT creates the quote with a token of its own, or replaces it; the token stays. It throws VALIDATION_FAILED naming a
  * reference to no live record of the organization.
  */
-export const quoteRecord = defineRecord(quoteView, {
+const record = defineRecord(quoteView, {
   columns: columnsOf(QuotePut, quotes),
   insertOnly: { token: quotes.token },
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
@@ -65,6 +65,8 @@ export const quoteRecord = defineRecord(quoteView, {
     }),
   }),
 });
+
+export const quoteRecord = { ...record, list: listQuotes };
 
 const openStatement = prepared(
   'quotes.open',

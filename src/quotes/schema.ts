@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { optionalBody } from '../dashboard/params.ts';
+import { optionalBody, patchOf } from '../dashboard/params.ts';
 import {
   changeQuery,
   currency,
@@ -112,6 +112,12 @@ export const QuotePut = z
     ],
   });
 export type QuotePut = z.infer<typeof QuotePut>;
+
+export const QuoteUpdate = patchOf(QuotePut).meta({
+  id: 'QuoteUpdate',
+  examples: [{ status: 'published' }],
+});
+export type QuoteUpdate = z.infer<typeof QuoteUpdate>;
 
 /** The parts of an upload, for the document. */
 export const QuoteAttachmentUpload = z

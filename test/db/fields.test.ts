@@ -10,7 +10,7 @@ import {
 import { Customer, CustomerContact, CustomerCreate, CustomerUpdate } from '../../src/customers/schema.ts';
 import { customers, products, teamMembers } from '../../src/db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../../src/db/sql/field-columns.ts';
-import { type Params, prepared } from '../../src/db/sql/statement.ts';
+import { bind, type Params, prepared } from '../../src/db/sql/statement.ts';
 import { TeamMember } from '../../src/team/schema.ts';
 import { useService } from '../support/service.ts';
 
@@ -67,7 +67,7 @@ describe('a statement', () => {
         // @ts-expect-error the values have no such name
         sql`select ${customers.city} from ${customers} where ${customers.id} = ${$.ident}`,
     );
-    expect(() => broken.bind({ id: '1' })).toThrow('ident');
+    expect(() => bind(broken, { id: '1' })).toThrow('ident');
   });
 
   test('does not compile with a row read under another name than it has', () => {

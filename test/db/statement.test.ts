@@ -23,8 +23,8 @@ test('null is a value; a name that is missing is a mistake', () => {
     'statement_test.null',
     ($: Params<{ id: string; tags: string[] | null }>) => sql`select ${$.tags}, ${$.id}`,
   );
-  expect(statement.bind({ id: '1', tags: null })).toEqual([null, '1']);
-  expect(() => statement.bind({ id: '1' } as never)).toThrow('tags');
+  expect(bind(statement, { id: '1', tags: null }).values).toEqual([null, '1']);
+  expect(() => bind(statement, { id: '1' } as never)).toThrow('tags');
 });
 
 test('a name stands for one text, and is short enough for PostgreSQL', () => {

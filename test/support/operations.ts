@@ -76,7 +76,8 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     tags: [`vip ${word}`],
     contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + index}` }],
   });
-  const { id: pipelineStageId } = await stage(agency, { key: 'negotiation', name: `Nuevo ${word}` });
+  const stageKey = `negotiation ${agency.id} ${index}`;
+  const { id: pipelineStageId } = await stage(agency, { key: stageKey, name: `Nuevo ${word}` });
   const { id: teamMemberId } = await member(agency, { userId: `u${index}`, name: `Lucía ${word}` });
   const { id: opportunityId } = await opportunity(agency, {
     title: `Viaje ${word}`,
@@ -108,6 +109,7 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     archivedProductId: archivedProduct.id as string,
     customerId: customerId as string,
     pipelineStageId: pipelineStageId as string,
+    stageKey,
     teamMemberId: teamMemberId as string,
     opportunityId: opportunityId as string,
     olderConversationId: older.id as string,
@@ -151,6 +153,13 @@ const aMessage = ({ word }: Has) => ({
   content: `Otra vez ${word}`,
   direction: 'outbound',
   messageType: 'text',
+});
+
+/** The operations that all records of the dashboard have, beside PUT and DELETE. */
+const read = (path: string, body: (has: Has) => Fields): Record<string, Operation> => ({
+  [`GET ${BELOW}/${path.replace(/\/.*/, '')}`]: { change: `PATCH ${BELOW}/${path}` },
+  [`GET ${BELOW}/${path}`]: { change: `PATCH ${BELOW}/${path}` },
+  [`PATCH ${BELOW}/${path}`]: { body },
 });
 
 /** Every operation of both routers that has an organization or makes one. */
@@ -203,22 +212,27 @@ export const OPERATIONS: Record<string, Operation> = {
     query: 'archived=true',
     change: 'DELETE /v1/catalog/products/{productId}',
   },
+  [`GET ${BELOW}/catalog/products/{productId}`]: { change: 'PATCH /v1/catalog/products/{productId}' },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: {
     body: ({ word }) => ({ coverImage: `https://example.com/${word}.jpg`, gallery: [word] }),
   },
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
   },
+  [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
+  [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
+  ...read('pipeline-stages/{pipelineStageId}', ({ word }) => ({ name: `Nuevo nombre ${word}` })),
   [`PUT ${BELOW}/pipeline-stages/{pipelineStageId}`]: {
     put: {
       table: 'pipeline_stages',
-      minimal: ({ word }) => ({ key: 'won', name: `Ganado ${word}` }),
-      full: ({ word }) => ({ key: 'lost', name: `Perdido ${word}`, position: 4 }),
+      minimal: ({ word, stageKey }) => ({ key: stageKey, name: `Ganado ${word}` }),
+      full: ({ word, stageKey }) => ({ key: stageKey, name: `Perdido ${word}`, position: 4 }),
       defaults: () => ({ position: 0 }),
       derived: () => ({}),
     },
   },
   [`DELETE ${BELOW}/pipeline-stages/{pipelineStageId}`]: {},
+  ...read('team-members/{teamMemberId}', ({ word }) => ({ roles: ['seller', word] })),
   [`PUT ${BELOW}/team-members/{teamMemberId}`]: {
     put: {
       table: 'team_members',
@@ -235,6 +249,7 @@ export const OPERATIONS: Record<string, Operation> = {
     },
   },
   [`DELETE ${BELOW}/team-members/{teamMemberId}`]: {},
+  ...read('opportunities/{opportunityId}', () => ({ temperature: 'warm', temperatureOverride: 'hot' })),
   [`PUT ${BELOW}/opportunities/{opportunityId}`]: {
     put: {
       table: 'opportunities',
@@ -275,6 +290,8 @@ export const OPERATIONS: Record<string, Operation> = {
         stage: null,
         stageId: null,
         temperature: null,
+        temperatureOverride: null,
+        agentTemperature: null,
         qualifiedAt: null,
         lastActivityAt: null,
         ...TIMES,
@@ -282,14 +299,15 @@ export const OPERATIONS: Record<string, Operation> = {
       derived: ({ word }) => ({
         customerName: `Ana ${word}`,
         sellerName: `Lucía ${word}`,
-        stage: 'negotiation',
+        stage: expect.stringContaining('negotiation'),
         temperature: 'hot',
-        temperatureOverride: undefined,
+        agentTemperature: 'cold',
         ...TIMES,
       }),
     },
   },
   [`DELETE ${BELOW}/opportunities/{opportunityId}`]: {},
+  ...read('conversations/{conversationId}', ({ word }) => ({ controlledBy: `Lucía ${word}` })),
   [`PUT ${BELOW}/conversations/{conversationId}`]: {
     put: {
       table: 'conversations',
@@ -311,11 +329,13 @@ export const OPERATIONS: Record<string, Operation> = {
         controlledBy: null,
         language: null,
         lastMessageAt: null,
+        rotatedFrom: null,
         createdAt: expect.any(String),
       }),
       derived: ({ word }) => ({
         customerName: `Ana ${word}`,
         lastMessageAt: null,
+        rotatedFrom: null,
         createdAt: expect.any(String),
       }),
     },
@@ -324,6 +344,7 @@ export const OPERATIONS: Record<string, Operation> = {
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
     body: (has) => ({ data: [{ id: has.messageId, ...aMessage(has) }] }),
   },
+  ...read('quotes/{quoteId}', ({ word }) => ({ destination: `Cartagena ${word}` })),
   [`PUT ${BELOW}/quotes/{quoteId}`]: {
     put: {
       table: 'quotes',
@@ -574,13 +595,25 @@ export const LISTS: Record<string, List> = {
   },
 };
 
-/** The lists of the dashboard that have pages. None has an index for its filters: they read one organization's archive. */
-export const DASHBOARD_LISTS: Record<string, Pick<List, 'make' | 'filters' | 'searched'>> = {
+type DashboardList = Pick<List, 'make' | 'filters' | 'searched'>;
+
+const asListed = (list: string, path: string): Record<string, DashboardList> => ({
+  [`GET ${BELOW}/${path}`]: LISTS[list] as DashboardList,
+});
+
+/** The lists of the dashboard that have pages: those of /v1 again, and its own. */
+export const DASHBOARD_LISTS: Record<string, DashboardList> = {
+  ...asListed('GET /v1/customers', 'customers'),
+  ...asListed('GET /v1/opportunities', 'opportunities'),
+  ...asListed('GET /v1/conversations', 'conversations'),
+  ...asListed('GET /v1/quotes', 'quotes'),
+  ...asListed('GET /v1/team', 'team-members'),
+  [`GET ${BELOW}/pipeline-stages`]: { make: stage, filters: {}, searched: {} },
   [`GET ${DASHBOARD}/organizations`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
   [`GET ${BELOW}/api-keys`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
   [`GET ${BELOW}/catalog/products`]: {
     make: async (agency, fields) => {
-      const made = await product(agency, fields);
+      const { updatedAt, ...made } = await product(agency, fields);
       await agency.delete(`/v1/catalog/products/${made.id}`);
       return made;
     },
