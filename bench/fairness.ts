@@ -5,13 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { makeKey } from '../src/api-keys/api-key.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { openDatabase } from '../src/db/run/client.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { makeKey } from '../src/api-keys/api-key.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
 import { get, openConnection, toolCall } from '../test/support/connection.ts';
 import { loadDataSet, organizationId, recordId, TERMS } from '../test/support/dataset.ts';
 import {

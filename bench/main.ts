@@ -2,12 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { type Database, openDatabase } from '../src/db/run/client.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import {
   BODIES,

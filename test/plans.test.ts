@@ -2,10 +2,13 @@ import { getTableName } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { getCatalogProduct, purgeCatalogProducts } from '../src/catalog/repository.ts';
+import {
+  getCatalogProduct,
+  listArchivedCatalogProducts,
+  purgeCatalogProducts,
+} from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
-import { listArchivedCatalogProducts } from '../src/catalog/repository.ts';
 import type { OrganizationScope } from '../src/db/run/scope.ts';
 import { sweepKeys } from '../src/idempotency/repository.ts';
 import { customerCopies, productCopies } from '../src/jobs/keep-copies.ts';

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { misspeltVariables } from '../src/config.ts';
 import { openDatabase } from '../src/db/run/client.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import {
   administer,

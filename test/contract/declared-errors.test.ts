@@ -2,10 +2,10 @@ import { hash, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
-import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import {
   contractOf,

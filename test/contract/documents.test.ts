@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { getTableName } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
+import type { KeyCache } from '../../src/api-keys/cache.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { ApiError, type ErrorCode, errorCodes } from '../../src/errors.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import type { KeyCache } from '../../src/api-keys/cache.ts';
 import { tables } from '../../tools/tables-diagram.ts';
 import { readDocument } from '../support/contract.ts';
 import { documentAt, documents, README } from '../support/documents.ts';

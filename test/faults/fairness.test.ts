@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { makeKey } from '../../src/api-keys/api-key.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { openDatabase } from '../../src/db/run/client.ts';
 import { scopeTo } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { makeKey } from '../../src/api-keys/api-key.ts';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { get, openConnection } from '../support/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { loadDataSet, organizationId, recordId, TERMS } from '../support/dataset.ts';

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { hashKey } from '../../src/api-keys/api-key.ts';
+import { findKeys, issueApiKey } from '../../src/api-keys/repository.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { createCustomer, listCustomers, updateCustomer } from '../../src/customers/repository.ts';
 import { type Database, openDatabase } from '../../src/db/run/client.ts';
@@ -13,8 +15,6 @@ import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { keepCopies } from '../../src/jobs/keep-copies.ts';
-import { hashKey } from '../../src/api-keys/api-key.ts';
-import { findKeys, issueApiKey } from '../../src/api-keys/repository.ts';
 import { loadDataSet, organizationId } from '../support/dataset.ts';
 
 /** An agency moves from one installation to another, by the blocks of docs/moving-an-agency.md, while it writes. */
