@@ -21,6 +21,7 @@ import { pressureLimits } from './http/load/pressure.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { type Limiter, memoryLimiter } from './http/rate-limit.ts';
+import { keepPendingListsShort } from './jobs/pending-lists.ts';
 import { startJobs } from './jobs/schedule.ts';
 
 /** The process: reads the environment, opens everything, listens, and closes in the opposite order. */
@@ -85,6 +86,7 @@ async function start(config: Config): Promise<void> {
   const metrics = createMetrics({ db, keys });
   const jobs = startJobs({ db, url: directUrl, storage, logger, onDone: metrics.jobDone });
   closing(jobs.stop);
+  closing(keepPendingListsShort({ db, logger }).stop);
 
   const app = await buildApp({
     db,

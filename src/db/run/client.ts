@@ -18,7 +18,8 @@ export type Database = Queries &
   Scopes & {
     /** Why a request of the organization would be refused now, if it would: before anything is done for it. */
     refusal: (organizationId: string, kind: 'reads' | 'writes') => Refusal | undefined;
-    stats: () => { total: number; idle: number } & ReturnType<Scheduler['stats']>;
+    /** Connections, work in them and in line, and the writes so far. */
+    stats: () => { total: number; idle: number; written: number } & ReturnType<Scheduler['stats']>;
     close: () => Promise<void>;
   };
 
@@ -90,6 +91,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const own = openPool({ ...options, poolSize: OWN_CONNECTIONS });
   const scheduler = createScheduler({ capacity: poolSize, places: maxWaiting });
   const readShort = shareTrips();
+  let written = 0;
 
   type Pool = typeof shared;
   type Turn = <Result>(flow: string, work: () => Promise<Result>, deadline: Deadline) => Promise<Result>;
@@ -124,6 +126,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     const writeTogether: Queries['writeTogether'] = (steps) =>
       withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
+        written += 1;
         deadline.steps = steps;
         // One statement is a transaction by itself.
         const once = () =>
@@ -139,6 +142,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       ...alone({ readTogether, writeTogether }),
       transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
+          written += 1;
           const once = () => pool.withTransaction((client) => work(within(client, deadline)), deadline);
           return retryWrite(() => inTurn(writes, once, deadline), deadline);
         }),
@@ -149,7 +153,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...verbs(own, (_flow, work) => work(), Math.max(OWN_TRANSACTION_MS, statementTimeout), 'service'),
     for: (organizationId, caller) => verbs(shared, scheduler.run, statementTimeout, organizationId, caller),
     refusal: (organizationId, kind) => scheduler.refusal(`${organizationId} ${kind}`),
-    stats: () => ({ ...shared.stats(), ...scheduler.stats() }),
+    stats: () => ({ ...shared.stats(), ...scheduler.stats(), written }),
     close: async () => {
       await Promise.all([shared.close(), own.close()]);
     },
