@@ -33,7 +33,10 @@ test('what was written since is moved into the search indexes while an instance 
 test('a database that refuses is one line in the log', async () => {
   const lines: string[] = [];
   let writes = 0;
-  const stats = () => ({ ...service.db.stats(), written: (writes += 1) });
+  const stats = () => {
+    writes += 1;
+    return { ...service.db.stats(), written: writes };
+  };
   const refused = () => Promise.reject(new Error('refused'));
   const lists = keepPendingListsShort({
     db: { ...service.db, stats, write: refused },
