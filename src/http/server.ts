@@ -13,7 +13,13 @@ import {
 } from './error-handler.ts';
 import { everyAnswer } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
-import { endConnections, PATIENCE, type Patience, slowClientLimits } from './load/connections.ts';
+import {
+  answerHalfClosed,
+  endConnections,
+  PATIENCE,
+  type Patience,
+  slowClientLimits,
+} from './load/connections.ts';
 import { readJsonBodies } from './load/json-bodies.ts';
 import { answerInOrder, answerTunnels } from './load/pipelining.ts';
 import { boundUnsent } from './load/unsent.ts';
@@ -83,6 +89,7 @@ export function createHttpServer(options: HttpServerOptions) {
     done(request.is404 ? routeNotFound() : undefined);
   });
   answerConditionally(app);
+  answerHalfClosed(app, requests);
   endConnections(app, requests, leaving);
   boundUnsent(app);
   logRequests(app);

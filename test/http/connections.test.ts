@@ -49,6 +49,85 @@ describe('a client that is slow', () => {
   });
 });
 
+describe('a client that sends no more', () => {
+  const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const asksIn = (text: string): number => text.split(CONTINUE).length - 1;
+  const statuses = (text: string): string[] => text.match(/(?<=HTTP\/1.1 )\d+/g) ?? [];
+  const empty =
+    'POST /now HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
+
+  test('gets the answers to all that it sent, and then the connection ends', async () => {
+    const { port } = await serve();
+    const { socket, ended } = open(port, GET('/now') + empty + GET('/unknown') + empty);
+    socket.end();
+    expect(statuses(await ended)).toEqual(['200', '200', '404', '200']);
+  });
+
+  test('is asked whether it is there, as long as its answer takes; who speaks HTTP/1.0 cannot be asked', async () => {
+    const { port, answer, asked } = await serve();
+    const clients = ['1.1', '1.0'].map((version) => open(port, GET('/later').replace('1.1', version)));
+    for (const { socket } of clients) socket.end();
+    await asked;
+    const [current, old] = clients;
+    await expect.poll(() => asksIn(current?.received() ?? '')).toBe(3);
+    expect(old?.received()).toBe('');
+    answer();
+    for (const client of clients)
+      expect((await client.ended).replaceAll(CONTINUE, '')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test('is asked no more once its answer has begun', async () => {
+    const begun = Promise.withResolvers<(text: string) => void>();
+    const { port } = await serve({
+      routes: (app) =>
+        app.get('/slow', (_request, reply) => {
+          reply.hijack();
+          reply.raw.writeHead(200, { 'content-length': 6 }).write('abc');
+          begun.resolve((text) => reply.raw.end(text));
+        }),
+    });
+    const { socket, ended } = open(port, GET('/slow'));
+    socket.end();
+    const end = await begun.promise;
+    // Somebody else is asked meanwhile.
+    const other = open(port, GET('/later'));
+    other.socket.end();
+    await expect.poll(() => asksIn(other.received())).toBe(2);
+    end('def');
+    expect(await ended).toMatch(/abcdef$/);
+    other.socket.destroy();
+  });
+
+  test('has gone when its system says so', async () => {
+    const closed = Promise.withResolvers<boolean>();
+    const { port, asked } = await serve({
+      onRequest: (_request, { raw }, done) => {
+        raw.once('close', () => closed.resolve(raw.writableFinished));
+        done();
+      },
+    });
+    const { socket } = open(port, GET('/later'));
+    await asked;
+    socket.destroy();
+    expect(await closed.promise).toBe(false);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['an answered request', GET('/now')],
+    ['a part of a request', 'GET /now HTTP/1.1\r\nHost:'],
+    ['a request without its body', POST],
+  ])('keeps no connection open with %s', async (_name, sent) => {
+    const { app, port } = await serve();
+    const { socket, ended } = open(port, sent);
+    socket.end();
+    await ended;
+    const connections = () =>
+      new Promise<number>((done) => app.server.getConnections((_error, amount) => done(amount)));
+    await expect.poll(connections).toBe(0);
+  });
+});
+
 describe('a server that ends', () => {
   test('closes connections that sent nothing or a part of a request, and finishes what is under way', async () => {
     const { app, port, answer, asked } = await serve();

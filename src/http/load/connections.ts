@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Requests } from './pipelining.ts';
 
-/** The life of connections: the queue of new ones, slow clients, and the end of the service. */
+/** The life of connections: the queue of new ones, clients that are slow or send no more, and the end of the service. */
 
 /** New connections that may wait until they are accepted. Node asks for 511; the kernel caps it at its own limit. */
 const BACKLOG = 4_096;
@@ -26,6 +26,29 @@ export const listen = (
   app: FastifyInstance,
   { host, port }: { host: string; port: number },
 ): Promise<string> => app.listen({ host, port, backlog: BACKLOG });
+
+/** A client that sends no more is asked after so many milliseconds, and again after twice as many. Most answers are made sooner. */
+const ASK_MS = 25;
+
+/**
+ * A client that sends no more (a half-closed connection) waits for its answer or has gone: TCP says the same of both. It
+ * gets its answer, and until then it is sent `100 Continue`, which a client that did not ask for it discards (RFC 9110,
+ * 15.2.1). The system of one that has gone refuses that, so that the next one ends the connection, and its reads with it.
+ */
+export function answerHalfClosed(app: FastifyInstance, requests: Requests): void {
+  function ask(socket: Socket, wait: number): void {
+    setTimeout(() => {
+      if (socket.destroyed) return;
+      const answer = requests.lastAnswer(socket);
+      if (answer?.req.httpVersion === '1.1' && !answer.headersSent) answer.writeContinue();
+      ask(socket, 2 * wait);
+    }, wait).unref();
+  }
+
+  // Node has this, and does not document it: it ends the connection after the answers instead of at once.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
+  app.server.on('connection', (socket: Socket) => socket.once('end', () => ask(socket, ASK_MS)));
+}
 
 /** A connection without a request gets so long, in milliseconds, to send the one that may be on its way. */
 const LAST_REQUEST_MS = 500;
