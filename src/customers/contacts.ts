@@ -23,7 +23,7 @@ export const ofContacts: Filter = {
       join json_each_text(${keys}::json) as sent(type, key)
         on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
       where ${customerContactKeys.organizationId} = ${organizationParam}))`,
-  by: 'keys',
+  by: 'key',
 };
 
 type Contact = { type: IdentifierType; key: string };

@@ -21,11 +21,11 @@ export type Filter = {
   where: (column: PgColumn, value: Placeholder) => SQL;
   /**
    * How the rows that match are found, where no index has them in the order of the list.
-   * `keys`: by their keys, so few that a page mostly holds them all, and so tells the total.
+   * `key`: a handful, by a key. `keys`: by theirs, so few that a page mostly holds them all, and so tells the total.
    * `value`: the value decides whether another index is better than the order, so such a list is planned at each run.
    * `search`: the same, in the search rows.
    */
-  by?: 'keys' | 'value' | 'search';
+  by?: 'key' | 'keys' | 'value' | 'search';
   /** What the statement gets of the value that was sent, where that is something else. */
   value?: (sent: string) => unknown;
 };
@@ -48,7 +48,8 @@ export const recordFilters = {
   createdSince: since('createdAt', 'value'),
   ids: {
     field: 'id',
-    where: (id, ids) => sql`${id} = any(${ids}::uuid[])`,
+    // Not the array itself: PostgreSQL would plan for its length at each run.
+    where: (id, ids) => sql`${id} = any(array(select unnest(${ids}::uuid[])))`,
     by: 'keys',
     value: (ids) =>
       ids
@@ -119,6 +120,7 @@ function columnOf(table: TenantTable, field: string): PgColumn {
 }
 
 const isSearch = ({ by }: Filter): boolean => by === 'search';
+const isCountedLater = ({ by }: Filter): boolean => by !== undefined && by !== 'value';
 const isPlannedAnew = ({ by }: Filter): boolean => by === 'search' || by === 'value';
 
 const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` and `);
@@ -194,7 +196,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       page: make(
         nameOfParts([name, ...names, ...(skips ? ['offset'] : [])]),
         (_: Params<Values>) => pageOf(where, skips, isPlanned),
-        { isVariant: isLoaded },
+        { isVariant: isLoaded, isShort: sent.length === 1 && sent[0]?.[1].by === 'key' },
       ),
       total: make(
         nameOfParts([`${name}_total`, ...names]),
@@ -237,7 +239,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
     let rows: { body: Json<T> }[];
     let count: string | number | undefined;
-    if (sent.some(([, { by }]) => by === 'keys' || by === 'search')) {
+    if (sent.some(([, filter]) => isCountedLater(filter))) {
       rows = await db.read(page, values);
       // A search costs the same again to count, keys find few. The last page tells the total itself.
       const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
