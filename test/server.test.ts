@@ -164,6 +164,34 @@ describe('a start without DATABASE_URL', () => {
   });
 });
 
+test('a service whose own PostgreSQL dies says so in one line and ends with 1, and starts again', async () => {
+  const dataDir = join(folder, 'lost');
+  const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', ...(await ports()) };
+  const service = startService(environment);
+  const { url, authorization } = printedCurl(await service.until(READY));
+  const [pid] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
+  process.kill(Number(pid), 'SIGKILL');
+  expect(await service.ended).toBe(1);
+  const told = service.output().match(/^The embedded PostgreSQL .*$/gm);
+  expect(told).toEqual([
+    `The embedded PostgreSQL has ended by itself (${dataDir}/postgres/server.log may say why): the service ends with it.`,
+  ]);
+  // Its orphans keep the shared memory for a moment, as long as a watcher starts it in vain.
+  await expect
+    .poll(async () => {
+      const again = startProcess(environment);
+      const isStarted = await again.until(READY).then(
+        () => true,
+        () => false,
+      );
+      const status = isStarted && (await fetch(url, { headers: { authorization } })).status;
+      again.child.kill('SIGTERM');
+      await again.ended;
+      return status;
+    })
+    .toBe(200);
+});
+
 describe('a start with DATABASE_URL', () => {
   let database: TestDatabase;
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
+import { MAX_LOG_BYTES, startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
 import { administer } from '../support/databases.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -87,29 +87,17 @@ describe('the embedded server', () => {
     await promisify(execFile)('setpriv', args, { cwd: new URL('../..', import.meta.url).pathname });
   });
 
-  test('writes a log for each day of the week, and begins it anew when the day comes again', async () => {
+  test('has a log of so many bytes, and the one before it, whatever is said', async () => {
+    const [log, before] = [join(data, 'server.log'), join(data, 'server.log.1')];
+    await writeFile(log, 'x'.repeat(MAX_LOG_BYTES - 200));
+    await writeFile(before, 'older');
     const { url } = await start();
-    const names = [
-      'logging_collector',
-      'log_filename',
-      'log_rotation_age',
-      'log_truncate_on_rotation',
-      'log_rotation_size',
-    ];
-    const shown = await rows(
-      url,
-      `select name, setting from pg_settings where name in ('${names.join("', '")}')`,
-    );
-    expect(Object.fromEntries(shown.map(({ name, setting }) => [name, setting]))).toEqual({
-      logging_collector: 'on',
-      log_filename: 'server-%a.log',
-      log_rotation_age: '1440',
-      log_rotation_size: '0',
-      log_truncate_on_rotation: 'on',
-    });
-    const logs = await readdir(join(data, 'log'));
-    expect(logs.every((name) => /^server-\w{3}\.log$/.test(name))).toBe(true);
-    expect((await readFile(join(data, 'server.log'), 'utf8')).split('\n').length).toBeLessThan(10);
+    for (const name of ['first', 'last']) await rows(url, `select ${name}`).catch(() => undefined);
+    await expect.poll(() => readFile(log, 'utf8')).toContain('column "last" does not exist');
+    expect((await stat(log)).size).toBeLessThan(MAX_LOG_BYTES);
+    expect((await stat(before)).size).toBeLessThanOrEqual(MAX_LOG_BYTES);
+    expect((await readFile(before, 'utf8')).startsWith('xxx')).toBe(true);
+    expect((await readdir(data)).filter((name) => name.includes('server.log')).length).toBe(2);
   });
 
   test('that was killed is started again, though its process number now belongs to another program', async () => {
