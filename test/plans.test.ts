@@ -11,7 +11,6 @@ import { getTranscript } from '../src/conversations/repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/run/scope.ts';
 import { sweepKeys } from '../src/idempotency/repository.ts';
-import { customerCopies, productCopies } from '../src/jobs/keep-copies.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
 import { listAttachments } from '../src/quotes/attachments.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
@@ -253,36 +252,6 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
           [statement.name],
         );
         expect(plans?.rows, statement.name).toEqual([{ generic_plans: 3, custom_plans: 5 }]);
-      }
-    });
-  });
-
-  describe('a look at the copies of records costs what it looks at, wherever it begins', () => {
-    const looks = [
-      { records: 'products', kind: 'product', copies: productCopies },
-      { records: 'customers', kind: 'customer', copies: customerCopies },
-    ] as const;
-    const cases = looks.flatMap(({ records, kind, copies }) =>
-      (['stale', 'wrong'] as const).map((find) => ({
-        records,
-        find,
-        look: (scope: OrganizationScope) => copies[find](scope, recordId(kind, AGENCY, 7_000), 100),
-      })),
-    );
-    const copiesOf = (records: string): string[] => [
-      records,
-      `searchable_${records}`,
-      `${records.slice(0, -1)}_bodies`,
-    ];
-    test.each(cases)('$find copies of $records', async ({ records, look }) => {
-      for (const nodes of await allPlansOf(await statementOf(AGENCY, look, []))) {
-        remember(nodes);
-        expect(scans(nodes), 'read in whole').toEqual([]);
-        const read = nodes
-          .filter((node) => copiesOf(records).includes(node['Relation Name'] ?? ''))
-          .map((node) => node['Actual Rows'] * node['Actual Loops']);
-        expect(read.length).toBeGreaterThan(0);
-        expect(Math.max(...read)).toBeLessThanOrEqual(110);
       }
     });
   });

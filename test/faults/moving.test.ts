@@ -13,8 +13,6 @@ import { type OrganizationScope, scopeTo } from '../../src/db/run/scope.ts';
 import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { createLogger } from '../../src/http/logging.ts';
-import { keepCopies } from '../../src/jobs/keep-copies.ts';
 import { loadDataSet, organizationId } from '../support/dataset.ts';
 
 /** An agency moves from one installation to another, by the blocks of docs/moving-an-agency.md, while it writes. */
@@ -75,7 +73,6 @@ test('every write is there after the move, and another agency notices nothing', 
   };
   const { old } = installations;
   await loadDataSet(old.client, [SIZE, SIZE]);
-  await keepCopies({ db: old.db, logger: createLogger('silent') });
   const moved = scopeTo(old.db, MOVED);
   const { key } = parseJson(await issueApiKey(moved, { name: 'website' }));
 

@@ -23,3 +23,18 @@ export const mendCount = ({ query }: Pick<Service, 'query'>, drift: Drift): Prom
       .replace('WHAT', drift.what)
       .replace('MISSING', String(drift.missing)),
   );
+
+/** For SQL: the column that takes a record of the table out of lists, and a value that does. */
+export const hidden = (table: string): { by: string; as: string } =>
+  table === 'conversations'
+    ? { by: 'continued_by', as: 'gen_random_uuid()' }
+    : { by: 'archived_at', as: 'now()' };
+
+/**
+ * Inserts a record with the id `$2` like the one of the organization `$1` with the id `$3`; without contacts, because only the
+ * service knows their keys.
+ */
+export const copyRecord = (table: string): string =>
+  `insert into ${table}
+    select (jsonb_populate_record(t, jsonb_build_object('id', $2::text, 'token', $2::text, 'contacts', '[]'::json))).*
+    from ${table} t where organization_id = $1 and id = $3`;
