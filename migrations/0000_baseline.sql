@@ -108,6 +108,8 @@ create table pipeline_stages (
   constraint pipeline_stages_organization_fkey foreign key (organization_id) references organizations (id)
 );
 --> statement-breakpoint
+create unique index pipeline_stages_live_key on pipeline_stages (organization_id, key) where archived_at is null;
+--> statement-breakpoint
 create trigger pipeline_stages_touch before update on pipeline_stages
   for each row execute function public.touch_record();
 --> statement-breakpoint
@@ -563,6 +565,16 @@ create index quotes_status_idx on quotes (organization_id, status, updated_at de
 create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint
 create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+-- A quote that is published says since when: what was sent, what it has, or now. It fires before quotes_touch, by its name.
+create function public.date_publication() returns trigger language plpgsql as $$
+begin
+  new.published_at := coalesce(old.published_at, date_trunc('milliseconds', now()));
+  return new;
+end $$;
+--> statement-breakpoint
+create trigger quotes_publish before insert or update on quotes
+  for each row when (new.status = 'published' and new.published_at is null) execute function public.date_publication();
 --> statement-breakpoint
 create trigger quotes_touch before update on quotes
   for each row execute function public.touch_record();

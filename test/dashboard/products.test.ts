@@ -48,11 +48,13 @@ describe('listArchivedCatalogProducts', () => {
       data: [
         {
           ...newer,
+          updatedAt: expect.any(String),
           archivedAt: new Date(clock.now - DAY).toISOString(),
           purgeAt: new Date(clock.now + 29 * DAY).toISOString(),
         },
         {
           ...older,
+          updatedAt: expect.any(String),
           archivedAt: new Date(clock.now - 2 * DAY).toISOString(),
           purgeAt: new Date(clock.now + 28 * DAY).toISOString(),
         },
@@ -151,7 +153,7 @@ describe('updateCatalogProductMedia', () => {
 });
 
 describe('restoreCatalogProduct', () => {
-  test('brings a product back with everything it had, to the last moment of the 30 days', async () => {
+  test('brings a product back with everything it had, to the last moment of the 30 days, and to the first place of the list', async () => {
     const { made, call, archived } = await agency();
     const neighbour = await agency();
     await neighbour.archived(DAY);
@@ -160,8 +162,10 @@ describe('restoreCatalogProduct', () => {
     const total = await liveTotal(made);
     const { status, body } = await call.post(`/catalog/products/${product.id}/restore`);
     expect(status).toBe(200);
-    expect(body).toEqual(product);
-    expect((await made.get(`/v1/catalog/products/${product.id}`)).body).toEqual(product);
+    expect(body).toEqual({ ...product, updatedAt: expect.any(String) });
+    expect(body.updatedAt > product.updatedAt).toBe(true);
+    const page = (await made.get('/v1/catalog/products')).body.data;
+    expect(page[0]).toEqual(body);
     expect(await liveTotal(made)).toBe(total + 1);
     expect((await call.get('/catalog/products?archived=true')).body.pagination.total).toBe(0);
     expect(await dashboard.stored(neighbour.made)).toEqual(before);

@@ -96,7 +96,12 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     content: `Buenas ${word}`,
     createdAt: minute(60 + index),
   });
-  const { id: quoteId } = await quote(agency, { opportunityId, title: `Oferta ${word}`, customerId });
+  const { id: quoteId } = await quote(agency, {
+    opportunityId,
+    title: `Oferta ${word}`,
+    customerId,
+    status: 'published',
+  });
   const file = await attachment(agency, service.storage, quoteId, {
     fileName: `${index} ${word}.pdf`,
     content: Buffer.from(`Oferta ${index} ${word}`),
@@ -352,12 +357,11 @@ export const OPERATIONS: Record<string, Operation> = {
       full: ({ word, opportunityId }) => ({
         opportunityId,
         title: `Seis noches ${word}`,
-        status: 'published',
+        status: 'disabled',
         destination: 'Cartagena',
         customerId: null,
         price: 2890.25,
         currency: 'USD',
-        publishedAt: '2026-11-21T10:00:00.000Z',
       }),
       defaults: ({ word, customerId }) => ({
         destination: null,
@@ -378,6 +382,7 @@ export const OPERATIONS: Record<string, Operation> = {
         openCount: 0,
         firstOpenedAt: null,
         lastOpenedAt: null,
+        publishedAt: null,
         ...TIMES,
       }),
     },

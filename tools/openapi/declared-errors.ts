@@ -106,6 +106,14 @@ const CODES: Record<Exclude<ErrorCode, OfRecord>, Documented> = {
     meaning: 'The product is not archived.',
     message: 'The catalog product is not archived.',
   },
+  PIPELINE_STAGE_KEY_TAKEN: {
+    meaning: 'Another stage of the pipeline has the key.',
+    message: 'Another stage has the key "negotiation".',
+  },
+  QUOTE_NOT_PUBLISHED: {
+    meaning: 'The quote is a draft or disabled: its customer cannot open it.',
+    message: 'The quote is not published: its customer cannot open it.',
+  },
   PRECONDITION_FAILED: {
     meaning: 'The record is no longer the one that If-Match names.',
     message: 'The record is no longer the one that If-Match names.',
@@ -157,8 +165,11 @@ const OF_THE_DASHBOARD: readonly ErrorCode[] = [
   'TEAM_MEMBER_NOT_FOUND',
   'PIPELINE_STAGE_NOT_FOUND',
   'QUOTE_ATTACHMENT_NOT_FOUND',
+  'CUSTOMER_CONTACT_NOT_FOUND',
   'API_KEY_INACTIVE',
   'CATALOG_PRODUCT_NOT_ARCHIVED',
+  'PIPELINE_STAGE_KEY_TAKEN',
+  'QUOTE_NOT_PUBLISHED',
 ];
 
 const Detail = z
