@@ -414,6 +414,7 @@ create table conversations (
   channel text not null,
   contact text not null,
   contact_name text,
+  contact_key text,
   customer_id uuid,
   activity_state text,
   controlled_by text,
@@ -433,15 +434,17 @@ create table conversations (
 --> statement-breakpoint
 create unique index conversations_rotated_from_key on conversations (organization_id, rotated_from) where rotated_from is not null;
 --> statement-breakpoint
+create index conversations_contact_idx on conversations (organization_id, contact_key, channel, created_at desc nulls last, id desc nulls last) where contact_key is not null and contact_name is not null;
+--> statement-breakpoint
 create index conversations_chain_idx on conversations (organization_id, chain_id);
+--> statement-breakpoint
+create index conversations_customer_idx on conversations (organization_id, customer_id, chain_id) where customer_id is not null;
 --> statement-breakpoint
 create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
 create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
 create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
---> statement-breakpoint
-create index conversations_customer_idx on conversations (organization_id, customer_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
 create trigger conversations_touch before update on conversations
   for each row execute function public.touch_record();
@@ -458,7 +461,7 @@ create trigger conversations_count_hide after update of continued_by on conversa
 create trigger conversations_count_show after update of continued_by on conversations
   for each row when (old.continued_by is not null and new.continued_by is null) execute function public.add_to_live_count('conversations', '1');
 --> statement-breakpoint
--- The newest threads as a search sees them.
+-- Threads as a search sees them; each finds the chain that it is in.
 create table searchable_conversations (
   organization_id uuid not null,
   id uuid not null,
@@ -471,7 +474,7 @@ create index searchable_conversations_search_idx on searchable_conversations usi
 -- Contact name and contact.
 create function public.keep_searchable_conversation() returns trigger language plpgsql as $$
 begin
-  if tg_op = 'DELETE' or new.continued_by is not null then
+  if tg_op = 'DELETE' then
     delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
   else
     insert into public.searchable_conversations (organization_id, id, search)
@@ -482,11 +485,10 @@ begin
 end $$;
 --> statement-breakpoint
 create trigger conversations_search_insert after insert on conversations
-  for each row when (new.continued_by is null) execute function public.keep_searchable_conversation();
+  for each row execute function public.keep_searchable_conversation();
 --> statement-breakpoint
-create trigger conversations_search_update after update of contact_name, contact, continued_by on conversations
-  for each row when (row(old.contact_name, old.contact, old.continued_by)
-    is distinct from row(new.contact_name, new.contact, new.continued_by))
+create trigger conversations_search_update after update of contact_name, contact on conversations
+  for each row when (row(old.contact_name, old.contact) is distinct from row(new.contact_name, new.contact))
   execute function public.keep_searchable_conversation();
 --> statement-breakpoint
 create trigger conversations_search_delete after delete on conversations

@@ -1,13 +1,15 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { customerName } from '../customers/repository.ts';
-import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
-import { missing, named, type RecordKey, rowOf } from '../db/define/view.ts';
+import { defineList, equals, newestFirst } from '../db/define/list.ts';
+import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import {
   channelMessages,
   conversations,
   customers,
   newestThreads,
+  searchableConversations,
   threads,
   whatsappMessages,
 } from '../db/schema/index.ts';
@@ -37,14 +39,27 @@ export const conversationRecordView = {
   fields: fieldsOf(ConversationRecord, conversations, derived),
 };
 
+/** The rows of a list are newest threads. What finds a chain is in any of its threads. */
 const conversationLists = {
   query: ConversationListQuery,
   order: newestFirst('lastMessageAt'),
   filters: {
     activityState: equals('activityState'),
     channel: equals('channel'),
-    customerId: equals('customerId'),
-    query: contains(),
+    customerId: {
+      field: 'chainId',
+      where: (chainId: PgColumn, value: Placeholder) => sql`${chainId} in (
+        select thread.chain_id from ${conversations} as thread
+        where thread.organization_id = ${organizationParam} and thread.customer_id = ${value})`,
+    },
+    query: {
+      field: 'chainId',
+      where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} in (
+        select thread.chain_id from ${searchableConversations} as found join ${conversations} as thread
+          on thread.organization_id = found.organization_id and thread.id = found.id
+        where found.organization_id = ${organizationParam} and found.search like contains_pattern(${text}))`,
+      isSearch: true,
+    },
   },
 };
 
@@ -55,7 +70,7 @@ export const listConversationRecords = defineList(conversationRecordView, {
   name: 'conversations.list_records',
 });
 
-type MessageStore = typeof whatsappMessages | typeof channelMessages;
+export type MessageStore = typeof whatsappMessages | typeof channelMessages;
 
 /** The newest messages of one thread in one store. The store's transcript index finds them. */
 const newestMessages = (

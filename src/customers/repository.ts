@@ -8,10 +8,11 @@ import { customers, liveCustomers } from '../db/schema/customers.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
-import { claimContacts, contactColumns, replaceContacts } from './contacts.ts';
+import { claimContacts, contactColumns, contactNames, renameContact, replaceContacts } from './contacts.ts';
 import {
   type ArchivedCustomer,
   Customer,
+  type CustomerContactUpdate,
   type CustomerCreate,
   CustomerListQuery,
   CustomerRecord,
@@ -56,6 +57,9 @@ export const getCustomer = defineGet(customerView);
 export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
 
 /** @throws CUSTOMER_NOT_FOUND */
+export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_record');
+
+/** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomer = defineLockedGet(customerView);
 
 const insertCustomer = defineCreate(customerView, customerColumns);
@@ -70,7 +74,8 @@ export const createCustomer = (
   id = newId(),
 ): Promise<Json<Customer>> =>
   inTransaction(scope, async (within) => {
-    const body = await insertCustomer(within, id, { ...input, ...contactColumns(contacts) });
+    const names = await contactNames(within, contacts);
+    const body = await insertCustomer(within, id, { ...input, ...contactColumns(contacts, names) });
     await claimContacts(within, id, contacts);
     return body;
   });
@@ -92,6 +97,22 @@ export async function updateCustomer(
     patchCustomer(within, id, { ...input, ...(await replaceContacts(within, id, contacts)) }),
   );
 }
+
+/**
+ * Changes the name of a contact; null clears it. Without a name nothing changes.
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND
+ */
+export const updateCustomerContact = (
+  scope: OrganizationScope,
+  id: string,
+  contactId: string,
+  { displayName }: CustomerContactUpdate,
+): Promise<Json<CustomerRecord>> =>
+  inTransaction(scope, async (within) => {
+    if (!isId(id)) throw missing(liveCustomers, id);
+    if (displayName !== undefined) await renameContact(within, id, contactId, displayName);
+    return getCustomerRecord(within, id);
+  });
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const archiveCustomer = defineArchive<ArchivedCustomer>(liveCustomers, {

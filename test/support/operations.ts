@@ -70,11 +70,14 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
   );
   const archivedProduct = await product(agency, { title: `Archivado ${word}` });
   await agency.delete(`/v1/catalog/products/${archivedProduct.id}`);
-  const { id: customerId } = await customer(agency, {
+  const {
+    id: customerId,
+    contacts: [{ id: contactId }],
+  } = await customer(agency, {
     firstName: 'Ana',
     lastName: word,
     tags: [`vip ${word}`],
-    contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + index}` }],
+    contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + 100 * index}` }],
   });
   const stageKey = `negotiation ${agency.id} ${index}`;
   const { id: pipelineStageId } = await stage(agency, { key: stageKey, name: `Nuevo ${word}` });
@@ -113,6 +116,7 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     productId: made.body.id as string,
     archivedProductId: archivedProduct.id as string,
     customerId: customerId as string,
+    contactId: contactId as string,
     pipelineStageId: pipelineStageId as string,
     stageKey,
     teamMemberId: teamMemberId as string,
@@ -226,6 +230,9 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
   [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
+  [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
+    body: ({ word }) => ({ displayName: `Anita ${word}` }),
+  },
   ...read('pipeline-stages/{pipelineStageId}', ({ word }) => ({ name: `Nuevo nombre ${word}` })),
   [`PUT ${BELOW}/pipeline-stages/{pipelineStageId}`]: {
     put: {
