@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { useDashboard } from './dashboard/dashboard.ts';
 import { emptyOf } from './support/contract.ts';
 import { findDrift } from './support/drift.ts';
-import { type Agency, type Reply, useService } from './support/service.ts';
+import { conversation } from './support/records.ts';
+import type { Agency, Reply } from './support/service.ts';
 
-const service = useService();
+const { service, dashboard } = useDashboard();
 
 const CUSTOMERS = '/v1/customers';
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
@@ -73,7 +75,7 @@ describe('createCustomer', () => {
     });
   });
 
-  test('answers every field and contact as it was sent, and reads the same back alone and in the list', async () => {
+  test('answers every field and contact as it was sent, but telephone numbers in E.164, and reads the same back', async () => {
     const agency = await service.agency();
     const contacts = [
       contact('whatsapp', '+52 1 (55) 1234-5678'),
@@ -94,6 +96,7 @@ describe('createCustomer', () => {
       displayName: 'Ana Peña',
       contacts: contacts.map((sent, index) => ({
         ...sent,
+        ...(numbers[index] && { identifierValue: numbers[index] }),
         id: expect.any(String),
         displayName: null,
         phoneNumber: numbers[index],
@@ -544,4 +547,198 @@ describe('listCustomers', () => {
       expect(body.pagination.total).toBe(found.length);
     }
   });
+});
+
+describe('the displayName of a contact', () => {
+  const NUMBER = '+525512345678';
+  /** Other ways to write that number. */
+  const [SPELLED, MOBILE] = ['+52 55 1234-5678', '+5215512345678'];
+  const person = (agency: Agency, ...contacts: Contact[]) => create(agency, { contacts });
+  const names = async (agency: Agency, id: string): Promise<(string | null)[]> =>
+    (await agency.get(`${CUSTOMERS}/${id}`)).body.contacts.map(
+      ({ displayName }: { displayName: string | null }) => displayName,
+    );
+  const say = (agency: Agency, contactName: string | null, fields: object = {}, id?: string) =>
+    conversation(agency, { channel: 'whatsapp', contact: NUMBER, contactName, ...fields }, id);
+
+  test('is the contactName of a conversation with it, of the same type and however either is written', async () => {
+    const agency = await service.agency();
+    const neighbour = await service.agency();
+    const contacts = [
+      contact('whatsapp', SPELLED),
+      contact('telefono', NUMBER),
+      contact('instagram', '@Ana.Viaja'),
+    ];
+    const { id, updatedAt } = await person(agency, ...contacts);
+    const theirs = await person(neighbour, ...contacts);
+    expect(await names(agency, id)).toEqual([null, null, null]);
+    await say(agency, 'Anita', { contact: MOBILE });
+    expect(await names(agency, id)).toEqual(['Anita', null, null]);
+    await say(agency, 'ana', { channel: 'instagram', contact: 'ana.viaja' });
+    expect(await names(agency, id)).toEqual(['Anita', null, 'ana']);
+    await say(agency, 'Nadie', { channel: 'sms' });
+    await say(agency, 'Nadie', { contact: '+525500000000' });
+    const { body } = await agency.get(`${CUSTOMERS}/${id}`);
+    expect(body.contacts.map((each: { displayName: string }) => each.displayName)).toEqual([
+      'Anita',
+      null,
+      'ana',
+    ]);
+    expect(body.updatedAt > updatedAt).toBe(true);
+    expect(await names(neighbour, theirs.id)).toEqual([null, null, null]);
+  });
+
+  test('is there from the beginning when the conversation came first', async () => {
+    const agency = await service.agency();
+    await say(agency, 'Anita');
+    const created = await person(agency, contact('whatsapp', SPELLED));
+    expect(created.contacts[0].displayName).toBe('Anita');
+    const other = await person(agency, web('visitor'));
+    await say(agency, 'eva', { channel: 'instagram', contact: '@Eva' });
+    const { body } = await agency.patch(`${CUSTOMERS}/${other.id}`, {
+      contacts: [web('visitor'), contact('instagram', 'EVA')],
+    });
+    expect(body.contacts.map((each: { displayName: string }) => each.displayName)).toEqual([null, 'eva']);
+    await agency.delete(`${CUSTOMERS}/${created.id}`);
+    const again = await person(agency, contact('whatsapp', NUMBER));
+    expect(again.contacts[0].displayName).toBe('Anita');
+  });
+
+  test('is that of the latest conversation, and stays when it says none', async () => {
+    const agency = await service.agency();
+    const { id } = await person(agency, contact('whatsapp', NUMBER));
+    const first = await say(agency, 'Ana');
+    const second = await say(agency, 'Anita');
+    expect(await names(agency, id)).toEqual(['Anita']);
+    await say(agency, 'Ana Peña', {}, first.id);
+    expect(await names(agency, id)).toEqual(['Anita']);
+    await say(agency, null);
+    await say(agency, null, {}, second.id);
+    expect(await names(agency, id)).toEqual(['Anita']);
+    await dashboard.of(agency).patch(`/conversations/${second.id}`, { contactName: 'Ani' });
+    expect(await names(agency, id)).toEqual(['Ani']);
+  });
+
+  test('is what the dashboard PATCHed, until a later conversation says another', async () => {
+    const agency = await service.agency();
+    const { id, contacts } = await person(agency, contact('whatsapp', NUMBER), web('visitor'));
+    const { id: said } = await say(agency, 'Anita');
+    const call = dashboard.of(agency);
+    const path = `/customers/${id}/contacts/${contacts[0].id}`;
+    const before = await call.get(`/customers/${id}`);
+    const { status, body, headers } = await call.patch(path, { displayName: 'Ana P.' });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...before.body,
+      contacts: [{ ...before.body.contacts[0], displayName: 'Ana P.' }, before.body.contacts[1]],
+      updatedAt: expect.any(String),
+    });
+    const read = await call.get(`/customers/${id}`);
+    expect([read.body, read.headers.etag]).toEqual([body, headers.etag]);
+    // The same conversation again changes nothing.
+    await say(agency, 'Anita', {}, said);
+    expect(await names(agency, id)).toEqual(['Ana P.', null]);
+    await say(agency, 'Anita', { language: 'es' });
+    expect(await names(agency, id)).toEqual(['Anita', null]);
+    const late = await call.patch(
+      path,
+      { displayName: 'x' },
+      { headers: { 'if-match': headers.etag ?? '' } },
+    );
+    expect([late.status, late.body.error.code]).toEqual([412, 'PRECONDITION_FAILED']);
+    await call.patch(path, { displayName: null });
+    await call.patch(path, {});
+    expect(await names(agency, id)).toEqual([null, null]);
+  });
+
+  test('stays with a contact that stays, and is found by nobody’s search', async () => {
+    const agency = await service.agency();
+    const { id } = await person(agency, contact('whatsapp', NUMBER));
+    await say(agency, 'Zanahoria');
+    const { body } = await agency.patch(`${CUSTOMERS}/${id}`, {
+      contacts: [web('visitor'), contact('whatsapp', SPELLED)],
+    });
+    expect(body.contacts.map((each: { displayName: string }) => each.displayName)).toEqual([
+      null,
+      'Zanahoria',
+    ]);
+    expect((await agency.get(`${CUSTOMERS}?query=zanahoria`)).body.data).toEqual([]);
+  });
+
+  test('of a contact or customer that is not there, or archived, is 404', async () => {
+    const agency = await service.agency();
+    const call = dashboard.of(agency);
+    const [one, other] = [await person(agency, web('1')), await person(agency, web('2'))];
+    const patch = async (id: string, contactId: string) => {
+      const { status, body } = await call.patch(`/customers/${id}/contacts/${contactId}`, {
+        displayName: 'x',
+      });
+      return [status, body.error?.code];
+    };
+    expect(await patch(one.id, other.contacts[0].id)).toEqual([404, 'CUSTOMER_CONTACT_NOT_FOUND']);
+    expect(await patch(one.id, 'nobody')).toEqual([404, 'CUSTOMER_CONTACT_NOT_FOUND']);
+    expect(await patch(UNKNOWN, one.contacts[0].id)).toEqual([404, 'CUSTOMER_NOT_FOUND']);
+    await agency.delete(`${CUSTOMERS}/${one.id}`);
+    expect(await patch(one.id, one.contacts[0].id)).toEqual([404, 'CUSTOMER_NOT_FOUND']);
+    expect(await names(agency, other.id)).toEqual([null]);
+  });
+});
+
+describe('identifierValue of whatsapp and telefono is E.164', () => {
+  test.each([
+    ['+52 1 (55) 1234-5678', '+5215512345678'],
+    ['0052.55.1234.5678', '+525512345678'],
+    ['5491123456789', '+5491123456789'],
+    ['+55 11 91234 5678', '+5511912345678'],
+  ])('%s is %s in answers, and found as it was sent', async (sent, shown) => {
+    const agency = await service.agency();
+    for (const type of ['whatsapp', 'telefono']) {
+      const { id, contacts } = await create(agency, { contacts: [contact(type, sent)] });
+      expect(contacts[0]).toMatchObject({ identifierValue: shown, phoneNumber: shown });
+      for (const query of [sent, shown, shown.slice(1)]) {
+        const { body } = await agency.get(`${CUSTOMERS}?query=${encodeURIComponent(query)}`);
+        expect(body.data.map((each: { id: string }) => each.id)).toContain(id);
+      }
+    }
+  });
+
+  test('a business-scoped id, and every other type, is read back as it was sent', async () => {
+    const agency = await service.agency();
+    const sent = [
+      contact('whatsapp', 'MX.13491208655302741918'),
+      contact('email', ' Ana@Example.com '),
+      web('00 52'),
+    ];
+    const { contacts } = await create(agency, { contacts: sent });
+    expect(contacts).toMatchObject(sent);
+  });
+
+  test('another spelling of the number that is stored changes nothing, updatedAt included', async () => {
+    const agency = await service.agency();
+    const before = await create(agency, { contacts: [contact('whatsapp', '+52 55 1234 5678')] });
+    const { body } = await agency.patch(`${CUSTOMERS}/${before.id}`, {
+      contacts: [contact('whatsapp', '0052 55 1234 5678')],
+    });
+    expect(body).toEqual(before);
+  });
+});
+
+test('the dashboard reads a customer by id also when it is archived, and lists those of the book', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const [ana, eva] = [
+    await create(agency, { contacts: [web('1')] }),
+    await create(agency, { contacts: [web('2')] }),
+  ];
+  expect((await call.get(`/customers/${ana.id}`)).body).toEqual({ ...ana, archivedAt: null });
+  await agency.delete(`${CUSTOMERS}/${ana.id}`);
+  expect((await call.get(`/customers/${ana.id}`)).body).toEqual({
+    ...ana,
+    archivedAt: expect.any(String),
+    updatedAt: expect.any(String),
+  });
+  expect((await call.get('/customers?query=2')).body).toEqual(
+    (await agency.get(`${CUSTOMERS}?query=2`)).body,
+  );
+  expect((await call.get('/customers')).body.data).toEqual([eva]);
 });

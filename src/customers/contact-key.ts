@@ -84,6 +84,12 @@ export const possibleKeys = (
     }),
   );
 
+/** The contact key of a conversation's contact, where its channel is one that customers are reached on. */
+export const keyOnChannel = (channel: string, contact: string): string | null => {
+  const type = IDENTIFIER_TYPES.find((known) => known === channel);
+  return type === undefined ? null : contactKey(type, contact);
+};
+
 export const EMAIL_RULE = 'must be an address with one @ between two parts, without spaces, <> and mailto:';
 
 const RULES: Record<IdentifierType, string> = {

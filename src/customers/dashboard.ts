@@ -1,9 +1,11 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
+import { id } from '../fields.ts';
 import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { responses } from '../http/openapi/responses.ts';
-import { getCustomerRecord, listCustomers } from './repository.ts';
-import { CustomerList, CustomerListQuery, CustomerRecord } from './schema.ts';
+import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
+import { CustomerContactUpdate, CustomerList, CustomerListQuery, CustomerRecord } from './schema.ts';
 
 const tags = ['Customers'];
 const params = knownParams('customerId', 'Id of the customer.');
@@ -42,6 +44,33 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     },
     async (request, reply) =>
       answerJson(reply, await getCustomerRecord(request.scope, request.params.customerId)),
+  );
+
+  app.patch(
+    '/customers/:customerId/contacts/:contactId',
+    {
+      schema: {
+        operationId: 'updateCustomerContact',
+        tags,
+        summary: 'Name a contact of a customer',
+        description:
+          'The name stays until a later conversation with the contact says one. Everything else of a contact is changed through /v1.',
+        params: params.extend({ contactId: id().describe('Id of the contact.') }),
+        body: CustomerContactUpdate,
+        response: responses(
+          { status: 200, schema: CustomerRecord, description: 'The customer as it is now.' },
+          'CUSTOMER_NOT_FOUND',
+          'CUSTOMER_CONTACT_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { customerId, contactId } = request.params;
+      const updated = await ifMatch(request, lockCustomerRecord, customerId, (scope) =>
+        updateCustomerContact(scope, customerId, contactId, request.body),
+      );
+      return answerJson(reply, updated);
+    },
   );
   done();
 };

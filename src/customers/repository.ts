@@ -9,10 +9,18 @@ import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
 import { possibleKeys } from './contact-key.ts';
-import { contactColumns, createWithContacts, ofContacts, replaceContacts } from './contacts.ts';
+import {
+  contactColumns,
+  contactNames,
+  createWithContacts,
+  ofContacts,
+  renameContact,
+  replaceContacts,
+} from './contacts.ts';
 import {
   type ArchivedCustomer,
   Customer,
+  type CustomerContactUpdate,
   type CustomerCreate,
   CustomerFilters,
   type CustomerListQuery,
@@ -70,6 +78,9 @@ export const getCustomer = defineGet(customerView);
 export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
 
 /** @throws CUSTOMER_NOT_FOUND */
+export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_record');
+
+/** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomer = defineLockedGet(customerView);
 
 const insertCustomer = createStep(customerView, customerColumns);
@@ -84,7 +95,8 @@ export async function createCustomer(
   id = newId(),
 ): Promise<Json<Customer>> {
   const key = { organizationId: scope.organizationId, id };
-  const create = insertCustomer(key, { ...input, ...contactColumns(contacts) });
+  const names = await contactNames(scope, contacts);
+  const create = insertCustomer(key, { ...input, ...contactColumns(contacts, names) });
   return onlyBody(await createWithContacts(scope, id, contacts, create));
 }
 
@@ -105,6 +117,22 @@ export async function updateCustomer(
     patchCustomer(within, id, { ...input, ...(await replaceContacts(within, id, contacts)) }),
   );
 }
+
+/**
+ * Changes the name of a contact; null clears it. Without a name nothing changes.
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND
+ */
+export const updateCustomerContact = (
+  scope: OrganizationScope,
+  id: string,
+  contactId: string,
+  { displayName }: CustomerContactUpdate,
+): Promise<Json<CustomerRecord>> =>
+  inTransaction(scope, async (within) => {
+    if (!isId(id)) throw missing(liveCustomers, id);
+    if (displayName !== undefined) await renameContact(within, id, contactId, displayName);
+    return getCustomerRecord(within, id);
+  });
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const archiveCustomer = defineArchive<ArchivedCustomer>(liveCustomers, {

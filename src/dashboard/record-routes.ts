@@ -59,8 +59,8 @@ type RecordRoutes<
   note?: string;
   /** The effect of archiving, for the document. */
   archived?: string;
-  /** The codes with which a PUT or a PATCH can be refused, beside those of all. */
-  refusals?: ErrorCode[];
+  /** The codes with which a PUT can be refused, beside those of all. */
+  conflicts?: ErrorCode[];
   functions: Functions<Answer, Query, Body, Patch>;
 };
 
@@ -98,7 +98,7 @@ export function recordRoutes<
   }: RecordRoutes<Answer, Query, Body, Patch>,
 ): void {
   const app = untyped.withTypeProvider<ZodTypeProvider>();
-  const { listed, note, archived = '', refusals = [] } = texts;
+  const { listed, note, archived = '', conflicts = [] } = texts;
   const { list, get, lock, put, update, archive, missing } = texts.functions;
   const idName = idNameOf(name);
   const one = `${path}/:${idName}`;
@@ -158,7 +158,7 @@ export function recordRoutes<
             { status: 201, schema: record, description: `The ${noun}, created.` },
             { status: 200, schema: record, description: `The ${noun} as it is now.` },
           ],
-          ...refusals,
+          ...conflicts,
         ),
       },
     },
@@ -189,7 +189,6 @@ export function recordRoutes<
         response: responses(
           { status: 200, schema: record, description: `The ${noun} as it is now.` },
           missing,
-          ...refusals,
         ),
       },
     },

@@ -18,6 +18,7 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
     listed: 'The columns of the pipeline, from left to right.',
     note: '`key` is written once; another one is refused.',
     archived: 'Opportunities that are in the stage keep it, and go on showing its key.',
+    conflicts: ['PIPELINE_STAGE_KEY_TAKEN'],
     functions: pipelineStageRecord,
   });
   done();

@@ -62,12 +62,13 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         tags,
         summary: 'Count an opening of a quote',
         description:
-          'One more for `openCount`; `firstOpenedAt` becomes the earliest and `lastOpenedAt` the latest. `updatedAt` stays.',
+          'One more for `openCount`; `firstOpenedAt` becomes the earliest and `lastOpenedAt` the latest. Only the customer of a published quote can open it: 409 QUOTE_NOT_PUBLISHED.',
         params,
         body: QuoteOpen,
         response: responses(
           { status: 200, schema: Quote, description: 'The quote as it is now.' },
           'QUOTE_NOT_FOUND',
+          'QUOTE_NOT_PUBLISHED',
         ),
       },
     },

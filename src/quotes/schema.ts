@@ -95,7 +95,9 @@ export const QuotePut = z
     customerId: uuid().nullish().describe("Default: the opportunity's."),
     price: price().nullish(),
     currency: currency().nullish().describe('Three-character currency code.'),
-    publishedAt: moment().nullish(),
+    publishedAt: moment()
+      .nullish()
+      .describe('Default: what it has; the first time that it is published sets it.'),
   })
   .meta({
     id: 'QuotePut',

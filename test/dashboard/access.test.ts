@@ -63,6 +63,7 @@ test('the document has exactly the operations of this API', async () => {
     'rotateApiKey',
     'updateCatalogProductMedia',
     'updateConversation',
+    'updateCustomerContact',
     'updateOpportunity',
     'updatePipelineStage',
     'updateQuote',

@@ -70,11 +70,14 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
   );
   const archivedProduct = await product(agency, { title: `Archivado ${word}` });
   await agency.delete(`/v1/catalog/products/${archivedProduct.id}`);
-  const { id: customerId } = await customer(agency, {
+  const {
+    id: customerId,
+    contacts: [{ id: contactId }],
+  } = await customer(agency, {
     firstName: 'Ana',
     lastName: word,
     tags: [`vip ${word}`],
-    contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + index}` }],
+    contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + 100 * index}` }],
   });
   const stageKey = `negotiation ${agency.id} ${index}`;
   const { id: pipelineStageId } = await stage(agency, { key: stageKey, name: `Nuevo ${word}` });
@@ -96,7 +99,12 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     content: `Buenas ${word}`,
     createdAt: minute(60 + index),
   });
-  const { id: quoteId } = await quote(agency, { opportunityId, title: `Oferta ${word}`, customerId });
+  const { id: quoteId } = await quote(agency, {
+    opportunityId,
+    title: `Oferta ${word}`,
+    customerId,
+    status: 'published',
+  });
   const file = await attachment(agency, service.storage, quoteId, {
     fileName: `${index} ${word}.pdf`,
     content: Buffer.from(`Oferta ${index} ${word}`),
@@ -108,6 +116,7 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     productId: made.body.id as string,
     archivedProductId: archivedProduct.id as string,
     customerId: customerId as string,
+    contactId: contactId as string,
     pipelineStageId: pipelineStageId as string,
     stageKey,
     teamMemberId: teamMemberId as string,
@@ -221,6 +230,9 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
   [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
+  [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
+    body: ({ word }) => ({ displayName: `Anita ${word}` }),
+  },
   ...read('pipeline-stages/{pipelineStageId}', ({ word }) => ({ name: `Nuevo nombre ${word}` })),
   [`PUT ${BELOW}/pipeline-stages/{pipelineStageId}`]: {
     put: {
@@ -352,12 +364,11 @@ export const OPERATIONS: Record<string, Operation> = {
       full: ({ word, opportunityId }) => ({
         opportunityId,
         title: `Seis noches ${word}`,
-        status: 'published',
+        status: 'disabled',
         destination: 'Cartagena',
         customerId: null,
         price: 2890.25,
         currency: 'USD',
-        publishedAt: '2026-11-21T10:00:00.000Z',
       }),
       defaults: ({ word, customerId }) => ({
         destination: null,
@@ -378,6 +389,7 @@ export const OPERATIONS: Record<string, Operation> = {
         openCount: 0,
         firstOpenedAt: null,
         lastOpenedAt: null,
+        publishedAt: null,
         ...TIMES,
       }),
     },

@@ -36,7 +36,13 @@ const shown = async <T>(put: Promise<Put<T>>, ...own: (keyof T)[]): Promise<Reco
 };
 
 export const stage = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
-  shown(pipelineStageRecord.put(scope, id, PipelineStagePut.parse({ key: 'new', name: 'Nuevo', ...fields })));
+  shown(
+    pipelineStageRecord.put(
+      scope,
+      id,
+      PipelineStagePut.parse({ key: `key ${id}`, name: 'Nuevo', ...fields }),
+    ),
+  );
 
 export const member = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
   const preset = { userId: `user ${id}`, name: 'Lucía Romero', email: 'lucia@example.com' };

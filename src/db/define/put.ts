@@ -27,9 +27,9 @@ type PutOptions<Name extends string> = {
   /** The fields that hold the id of another record, each with the resource that the id must belong to. */
   references?: { readonly [Field in Name]?: Resource };
   /** Fields that are written once: a PUT or PATCH with another value is refused. */
-  fixed?: readonly Name[];
+  fixed?: readonly NoInfer<Name>[];
   /** Fields that keep what they have where a PUT leaves them out. */
-  kept?: readonly Name[];
+  kept?: readonly NoInfer<Name>[];
   /** Adds the values that the request left out, and those that are made when the record is created. */
   complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
 };
@@ -91,7 +91,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
     ($: Params<RecordKey>) => sql<{ id: string }>`
       insert into ${table} (organization_id, id, ${columnList(inserted)})
       values (${$.organizationId}, ${$.id}, ${valueList(inserted)})
-      on conflict do nothing returning ${table.id}`,
+      on conflict (organization_id, id) do nothing returning ${table.id}`,
   );
 
   const replaceStatement = prepared(
