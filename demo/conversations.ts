@@ -1,4 +1,4 @@
-import { contactKey, phoneNumber } from '../src/customers/contact-key.ts';
+import { contactKey, phoneNumber } from '../rules/contact-key.ts';
 import type { ContactInput } from '../src/customers/schema.ts';
 import type { ConversationPut } from '../src/dashboard/conversations/schema.ts';
 import type { ConversationMessageImport } from '../src/dashboard/messages/schema.ts';

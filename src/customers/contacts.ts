@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { contactKey, type IdentifierType, phoneNumber, searchText } from '../../rules/contact-key.ts';
 import { missing, type RecordKey, recordOf } from '../db/define/view.ts';
 import { LostRace, refusalOf } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
@@ -7,7 +8,6 @@ import { newId } from '../db/sql/ids.ts';
 import { nextUpdatedAt, placeholdersOf, rowValues } from '../db/sql/row.ts';
 import { builder, named, type Params, prepared, type Step, step } from '../db/sql/statement.ts';
 import { ApiError } from '../errors.ts';
-import { contactKey, type IdentifierType, phoneNumber, searchText } from './contact-key.ts';
 import type { ContactInput } from './schema.ts';
 
 /**

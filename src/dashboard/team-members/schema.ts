@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EMAIL_RULE, isEmailAddress } from '../../customers/contact-key.ts';
+import { EMAIL_RULE, isEmailAddress } from '../../../rules/contact-key.ts';
 import { text, texts } from '../../fields.ts';
 
 export const TeamMemberPut = z

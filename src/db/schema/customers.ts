@@ -101,7 +101,7 @@ export const customerContacts = pgTable(
     position: integer().notNull(),
     identifierType: text().notNull(),
     identifierValue: text().notNull(),
-    /** Two spellings of one account have the same key; see customers/contact-key.ts. */
+    /** Two spellings of one account have the same key; see rules/contact-key.ts. */
     contactKey: text().notNull(),
     phoneNumber: text(),
     displayName: text(),
