@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
 import {
   changeQuery,
   currency,
@@ -21,7 +22,6 @@ import {
   title,
 } from '../fields.ts';
 import { refusals } from '../http/ignored-parameters.ts';
-import { MAX_PRODUCT_TEXT, textFault } from './product-text.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);

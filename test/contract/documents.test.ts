@@ -55,7 +55,7 @@ describe.each(documents)('$path', ({ path, text }) => {
     expect(broken).toEqual([]);
     const named = all(
       text,
-      /`((?:src|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|tools)\/[\w./-]*)`/g,
+      /`((?:src|rules|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|tools)\/[\w./-]*)`/g,
     );
     expect(named.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
   });
@@ -72,11 +72,12 @@ describe.each(documents)('$path', ({ path, text }) => {
 describe('comments', () => {
   const FOLDERS = [
     'src',
+    'rules',
     'test',
     'tools',
     'bench',
-    'client/src',
-    'crm/src',
+    'client',
+    'crm',
     'demo',
     'deploy',
     'examples',
