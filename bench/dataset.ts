@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { getTableColumns, getTableName } from 'drizzle-orm';
 import type pg from 'pg';
+import { tables } from '../tools/tables-diagram.ts';
 
 /** How many records an organization is given. */
 type OrganizationSize = {
@@ -246,11 +248,8 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-const LOADED =
-  `customers customer_contacts products product_variants opportunities quotes quote_attachments conversations
-  whatsapp_messages channel_messages customer_bodies product_bodies searchable_customers searchable_products`.split(
-    /\s+/,
-  );
+/** The tables with an organization. */
+const LOADED = tables.filter((table) => 'organizationId' in getTableColumns(table)).map(getTableName);
 
 type Index = { name: string; definition: string };
 

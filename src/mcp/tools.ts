@@ -11,6 +11,7 @@ type Operation = {
   operationId: string;
   summary: string;
   description: string;
+  tags: string[];
   parameters?: { name: string; in: string; required: boolean; description: string; schema: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
