@@ -22,6 +22,8 @@ import { parseJson } from '../src/db/sql/json.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { hashKey } from '../src/keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../src/keys/repository.ts';
+import { clearOrganization } from '../src/organizations/repository.ts';
+import { populate } from './support/operations.ts';
 import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
 
@@ -458,6 +460,14 @@ describe('npm run demo', () => {
       stderr: expect.stringMatching(/^The organization has the demo already; --reset makes it anew.*\n$/),
     });
     expect(others.every(({ count }) => count === '0')).toBe(true);
+  });
+
+  test('knows every table that an organization has something in', async () => {
+    const agency = await another.agency('Full');
+    await populate({ service: another, agency });
+    await clearOrganization(agency.scope);
+    const left = (await rowsOf(another, agency.id)).filter(({ count }) => count !== '0');
+    expect(left, 'Write each table into RECORDS of src/organizations/repository.ts').toEqual([]);
   });
 
   test('leaves an organization alone that has records of its own', async () => {
