@@ -20,7 +20,6 @@ import {
   texts,
   title,
 } from '../fields.ts';
-import { refusals } from '../http/ignored-parameters.ts';
 import { MAX_PRODUCT_TEXT, textFault } from './product-text.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
@@ -232,8 +231,7 @@ export const CatalogProductUpdate = z
     id: 'CatalogProductUpdate',
     description: TEXT_LIMIT,
     examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }],
-  })
-  .register(refusals, { variants: 'cannot be changed after creation' });
+  });
 export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 
 export const CatalogProductListQuery = z.object({
