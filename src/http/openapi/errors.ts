@@ -65,6 +65,11 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
     'The key is revoked; issue a new one.',
   ],
   CATALOG_PRODUCT_NOT_ARCHIVED: ['The catalog product is not archived.'],
+  PIPELINE_STAGE_KEY_TAKEN: [
+    'Another stage of the pipeline has the key.',
+    'Another stage has the key "negotiation".',
+  ],
+  QUOTE_NOT_PUBLISHED: ['The quote is not published: its customer cannot open it.'],
   PRECONDITION_FAILED: ['The record is no longer the one that If-Match names.'],
   PAYLOAD_TOO_LARGE: ['The body is larger than this operation takes.'],
   RATE_LIMIT_EXCEEDED: [
