@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
 import {
   changeQuery,
   currency,
@@ -20,7 +21,6 @@ import {
   texts,
   title,
 } from '../fields.ts';
-import { MAX_PRODUCT_TEXT, textFault } from './product-text.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { keyOnChannel } from '../customers/contact-key.ts';
+import { keyOnChannel } from '../../rules/contact-key.ts';
 import { nameFromConversation } from '../customers/contacts.ts';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { type Put, putSteps, referenceRefused, type Stored } from '../db/define/put.ts';

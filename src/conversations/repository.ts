@@ -61,7 +61,7 @@ const conversationLists = {
         select thread.chain_id from ${searchableConversations} as found join ${conversations} as thread
           on thread.organization_id = found.organization_id and thread.id = found.id
         where found.organization_id = ${organizationParam} and found.search like contains_pattern(${text}))`,
-      isSearch: true,
+      by: 'search' as const,
     },
   },
 };

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { contactKey, phoneNumber, searchText } from '../../rules/contact-key.ts';
 import type { Filter } from '../db/define/list.ts';
 import { missing, organizationParam, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
 import { LostRace } from '../db/run/faults.ts';
@@ -7,7 +8,6 @@ import { conversations, customerContactKeys, customers, liveCustomers } from '..
 import { newId } from '../db/sql/ids.ts';
 import { type Params, prepared, type Step, step } from '../db/sql/statement.ts';
 import { ApiError, notFound } from '../errors.ts';
-import { contactKey, phoneNumber, searchText } from './contact-key.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
 
 /**

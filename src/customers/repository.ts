@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { possibleKeys } from '../../rules/contact-key.ts';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { changeFilters, contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
 import { missing } from '../db/define/view.ts';
@@ -8,7 +9,6 @@ import { customers, liveCustomers } from '../db/schema/customers.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
-import { possibleKeys } from './contact-key.ts';
 import {
   contactColumns,
   contactNames,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { contactKey, IDENTIFIER_TYPES, identifierRule } from '../../rules/contact-key.ts';
 import {
   changeQuery,
   dateTime,
@@ -12,7 +13,6 @@ import {
   text,
   textFilter,
 } from '../fields.ts';
-import { contactKey, IDENTIFIER_TYPES, identifierRule } from './contact-key.ts';
 
 const language = () => oneOf(['es', 'pt', 'en']);
 const identifierType = () => oneOf(IDENTIFIER_TYPES);

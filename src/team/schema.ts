@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EMAIL_RULE, isEmailAddress } from '../customers/contact-key.ts';
+import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
 import { patchOf } from '../dashboard/params.ts';
 import { dateTime, id, page, recordQuery, shown, text, texts } from '../fields.ts';
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { statePath } from '../../crm/src/state.ts';
-import { startCuttingProxy } from '../support/cutting-proxy.ts';
-import { useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { statePath } from '../src/state.ts';
 import { crm, leadNames, leads, startCrm, storedNames, useFolder } from './command.ts';
 
 const service = useService();

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import { answerInfo, createClient } from '../../client/src/index.ts';
-import { useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { answerInfo, createClient } from '../src/index.ts';
 
 const service = useService();
 let baseUrl: string;

@@ -3,15 +3,15 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { PROGRAM } from '../support/process.ts';
-import { useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { PROGRAM } from '../../test/support/process.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
 import { useFolder } from './command.ts';
 
 const service = useService();
 const file = useFolder();
-const MAIN = fileURLToPath(new URL('../../crm/src/main.ts', import.meta.url));
-const README = fileURLToPath(new URL('../../crm/README.md', import.meta.url));
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const README = fileURLToPath(new URL('../README.md', import.meta.url));
 
 test('what the README of crm shows works', async () => {
   const agency = await service.agency();

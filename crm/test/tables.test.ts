@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromCell, toCell } from '../../crm/src/cells.ts';
-import { CellError, listCell, parseList, parseNumber } from '../../crm/src/fields.ts';
-import { inOrder } from '../../crm/src/in-order.ts';
-import { inspect, openRows, type Row } from '../../crm/src/source.ts';
+import { fromCell, toCell } from '../src/cells.ts';
+import { CellError, listCell, parseList, parseNumber } from '../src/fields.ts';
+import { inOrder } from '../src/in-order.ts';
+import { inspect, openRows, type Row } from '../src/source.ts';
 import { crm, useFolder } from './command.ts';
 
 const file = useFolder();

@@ -3,10 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { statePath } from '../../crm/src/state.ts';
-import { startCuttingProxy } from '../support/cutting-proxy.ts';
-import { useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { statePath } from '../src/state.ts';
 import { crm, leadNames, leads, startCrm, storedNames, useFolder } from './command.ts';
 
 const service = useService();
@@ -368,7 +368,7 @@ test('an import says when the limit of the key is what holds it', async () => {
 });
 
 test('the command says its version', async () => {
-  const { version } = JSON.parse(await readFile(new URL('../../crm/package.json', import.meta.url), 'utf8'));
+  const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
   expect(await crm(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { PROGRAM } from '../support/process.ts';
-import { useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { PROGRAM } from '../../test/support/process.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
 import { useFolder } from './command.ts';
 
 const run = promisify(execFile);

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { answerInfo, type CrmClient, CrmError, createClient } from '../../client/src/index.ts';
-import { attachment, conversation, member, message, opportunity, quote } from '../support/records.ts';
-import { type Agency, useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { attachment, conversation, member, message, opportunity, quote } from '../../test/support/records.ts';
+import { type Agency, useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { answerInfo, type CrmClient, CrmError, createClient } from '../src/index.ts';
 
 const service = useService();
 let baseUrl: string;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createClient, UnsettledListError } from '../../client/src/index.ts';
-import { type Agency, useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { type Agency, useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { createClient, UnsettledListError } from '../src/index.ts';
 
 const service = useService();
 let baseUrl: string;

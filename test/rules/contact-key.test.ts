@@ -6,7 +6,7 @@ import {
   identifierRule,
   phoneNumber,
   searchText,
-} from '../src/customers/contact-key.ts';
+} from '../../rules/contact-key.ts';
 
 const TYPES: IdentifierType[] = ['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web'];
 const TELEPHONES: IdentifierType[] = ['whatsapp', 'telefono'];

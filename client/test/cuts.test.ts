@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createClient } from '../../client/src/index.ts';
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts';
-import { useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { type CuttingProxy, startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { createClient } from '../src/index.ts';
 
 const service = useService();
 let proxy: CuttingProxy;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const EVERY = 11;
-/** `CREATES=10000 npx vitest run test/client/cuts.test.ts` for the large number. */
+/** `CREATES=10000 npm test -w client -- cuts` for the large number. */
 const CREATES = Number(process.env.CREATES ?? 330);
 
 test(`${CREATES} creates over connections of which every ${EVERY}th is cut make ${CREATES} records`, {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ClientOptions, createClient, type Retry } from '../../client/src/index.ts';
+import { type ClientOptions, createClient, type Retry } from '../src/index.ts';
 
 const PAGE = { data: [], pagination: { limit: 25, offset: 0, total: 0 } };
 const ok = () => Response.json(PAGE);

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
-import { PROGRAM } from '../support/process.ts';
-import type { Agency, Service } from '../support/service.ts';
+import { PROGRAM } from '../../test/support/process.ts';
+import type { Agency, Service } from '../../test/support/service.ts';
 
-const MAIN = fileURLToPath(new URL('../../crm/src/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 export type Ended = { code: number | null; stdout: string; stderr: string };
 

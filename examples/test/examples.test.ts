@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PROGRAM } from '../support/process.ts';
-import { conversation, customer, message, opportunity } from '../support/records.ts';
-import { type Agency, useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { PROGRAM } from '../../test/support/process.ts';
+import { conversation, customer, message, opportunity } from '../../test/support/records.ts';
+import { type Agency, useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
 
 const run = promisify(execFile);
 const service = useService();
-const example = (name: string) => fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
+const example = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const NODE = ['--conditions=travel-agency-crm-source'];
 let url: string;
 let folder: string;
@@ -208,6 +208,6 @@ test('pipeline-agent.ts looks up what its model asks for, and says what the mode
 test('the list of examples names those that are there', async () => {
   const text = await readFile(example('README.md'), 'utf8');
   const listed = [...text.matchAll(/^\| \[([\w.-]+)\]/gm)].map(([, name]) => name);
-  const there = (await readdir(example('.'))).filter((name) => name !== 'README.md');
+  const there = (await readdir(example('.'))).filter((name) => /\.(ts|py|sh)$/.test(name));
   expect(listed.sort()).toEqual(there.sort());
 });

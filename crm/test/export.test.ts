@@ -2,12 +2,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { exportable } from '../../crm/src/export.ts';
-import { inspect, openRows } from '../../crm/src/source.ts';
-import { readDocument } from '../support/contract.ts';
-import { conversation, member, opportunity, quote } from '../support/records.ts';
-import { useService } from '../support/service.ts';
-import { listen } from '../support/socket.ts';
+import { readDocument } from '../../test/support/contract.ts';
+import { conversation, member, opportunity, quote } from '../../test/support/records.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { exportable } from '../src/export.ts';
+import { inspect, openRows } from '../src/source.ts';
 import { crm, useFolder } from './command.ts';
 
 const service = useService();
