@@ -14,8 +14,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --forc
 COPY LICENSE ./
 COPY src ./src
 COPY migrations ./migrations
-COPY openapi ./openapi
-COPY docs/reference ./docs/reference
+COPY docs/guide ./docs/guide
 
 RUN mkdir /data && chown node:node /data
 VOLUME /data

@@ -10,7 +10,7 @@ import { scopeTo } from '../src/db/run/scope.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { issueApiKey } from '../src/keys/repository.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { machine } from './machine.ts';
 import { productionFlags, startServer } from './servers.ts';

@@ -9,7 +9,7 @@ import { scopeTo } from '../src/db/run/scope.ts';
 import { startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { issueApiKey } from '../src/keys/repository.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { residentMemory } from './machine.ts';
 import { type LoadProcess, productionFlags, startLoad, startServer } from './servers.ts';

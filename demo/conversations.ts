@@ -1,7 +1,6 @@
+import type { ConversationMessageImport, ConversationPut } from '../src/conversations/schema.ts';
 import { contactKey, phoneNumber } from '../src/customers/contact-key.ts';
 import type { ContactInput } from '../src/customers/schema.ts';
-import type { ConversationPut } from '../src/dashboard/conversations/schema.ts';
-import type { ConversationMessageImport } from '../src/dashboard/messages/schema.ts';
 import type { DemoCustomer } from './customers.ts';
 import type { DemoProduct } from './products.ts';
 import { at, daysAgo, daysBetween, idOf, plusDays, plusMinutes, type Random, randomOf } from './random.ts';

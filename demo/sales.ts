@@ -1,5 +1,5 @@
-import type { OpportunityPut } from '../src/dashboard/opportunities/schema.ts';
-import type { QuotePut } from '../src/dashboard/quotes/schema.ts';
+import type { OpportunityPut } from '../src/opportunities/schema.ts';
+import type { QuotePut } from '../src/quotes/schema.ts';
 import type { DemoCustomer } from './customers.ts';
 import type { DemoProduct } from './products.ts';
 import { at, calendarDate, daysAgo, idOf, plusDays, plusMinutes, randomOf } from './random.ts';

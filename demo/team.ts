@@ -1,5 +1,5 @@
-import type { PipelineStagePut } from '../src/dashboard/pipeline-stages/schema.ts';
-import type { TeamMemberPut } from '../src/dashboard/team-members/schema.ts';
+import type { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
+import type { TeamMemberPut } from '../src/team/schema.ts';
 import { daysAgo, idOf, listOf, rowsOf } from './random.ts';
 import type { Language } from './themes.ts';
 

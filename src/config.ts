@@ -156,15 +156,7 @@ export function misspeltVariables(
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
   const given = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
   const result = Environment.safeParse(Object.fromEntries(given));
-  if (result.success) {
-    const { RATE_LIMIT_STORE: wanted } = environment;
-    // Nothing reads this variable. Where somebody relies on another store than the one that counts, the start says so.
-    if (wanted && wanted !== (result.data.REDIS_URL ? 'redis' : 'memory'))
-      throw new ConfigError(
-        `RATE_LIMIT_STORE=${wanted} cannot be: with REDIS_URL requests are counted in Redis, without it in the memory of each instance. Remove RATE_LIMIT_STORE.`,
-      );
-    return result.data;
-  }
+  if (result.success) return result.data;
   const faults = result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
   throw new ConfigError(`${faults.join('; ')}.`);
 }

@@ -2,9 +2,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { randomBase62 } from './api-keys/api-key.ts';
+import { openKeyCache } from './api-keys/cache.ts';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, misspeltVariables, readConfig } from './config.ts';
-import { buildDashboardApp } from './dashboard/app.ts';
+import { buildDashboardApp } from './dashboard-app.ts';
 import { openDatabase } from './db/run/client.ts';
 import { isDatabaseFault, sqlState } from './db/run/faults.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/server/embedded.ts';
@@ -20,8 +22,6 @@ import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { type Limiter, memoryLimiter } from './http/rate-limit.ts';
 import { startJobs } from './jobs/schedule.ts';
-import { randomBase62 } from './keys/api-key.ts';
-import { openKeyCache } from './keys/cache.ts';
 
 /** The process: reads the environment, opens everything, listens, and closes in the opposite order. */
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, inject, test } from 'vitest';
 import { purgeCatalogProducts } from '../src/catalog/repository.ts';
-import { restoreCatalogProduct, updateCatalogProductMedia } from '../src/dashboard/products/repository.ts';
+import { restoreCatalogProduct, updateCatalogProductMedia } from '../src/catalog/repository.ts';
 import { newId } from '../src/db/sql/ids.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { customerCopies, keepCopies, productCopies } from '../src/jobs/keep-copies.ts';

@@ -7,12 +7,12 @@ import { type Asked, statementOf } from '../bench/workloads.ts';
 import { getCatalogProduct, purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
-import { listArchivedCatalogProducts } from '../src/dashboard/products/repository.ts';
+import { listArchivedCatalogProducts } from '../src/catalog/repository.ts';
 import type { OrganizationScope } from '../src/db/run/scope.ts';
 import { sweepKeys } from '../src/idempotency/repository.ts';
 import { customerCopies, productCopies } from '../src/jobs/keep-copies.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
-import { listAttachments } from '../src/quotes/repository.ts';
+import { listAttachments } from '../src/quotes/attachments.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
 import { type Filter, LISTS } from './support/operations.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { deleteAttachment, openQuote, quoteRecord } from '../src/dashboard/quotes/repository.ts';
 import { makeToken } from '../src/files/links.ts';
+import { deleteAttachment } from '../src/quotes/attachments.ts';
+import { openQuote, quoteRecord } from '../src/quotes/repository.ts';
 import { attachment, quote } from './support/records.ts';
 import { type Agency, useService } from './support/service.ts';
 

@@ -6,7 +6,7 @@ import { createLogger } from '../src/http/logging.ts';
 import type { Limiter } from '../src/http/rate-limit.ts';
 import { insured, memoryLimiter } from '../src/http/rate-limit.ts';
 import { redisLimiter } from '../src/http/redis-limiter.ts';
-import { issueApiKey } from '../src/keys/repository.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { ownApp } from './support/instance.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
 
@@ -302,22 +302,10 @@ test('when the store fails at an unchanged answer, it is sent, stays counted, an
   ]);
 });
 
-test('a store that does not count is refused at the start, with what counts instead', () => {
+test('an address that is none of Redis is refused at the start', () => {
   expect(() => readConfig({ REDIS_URL: 'http://redis' })).toThrow(
     'REDIS_URL must be a redis:// or rediss:// URL.',
   );
-  const REDIS_URL = 'redis://redis';
-  for (const [environment, store] of [
-    [{}, 'postgres'],
-    [{ REDIS_URL }, 'postgres'],
-    [{}, 'redis'],
-    [{ REDIS_URL }, 'memory'],
-  ] as const)
-    expect(() => readConfig({ ...environment, RATE_LIMIT_STORE: store })).toThrow(
-      `RATE_LIMIT_STORE=${store} cannot be: with REDIS_URL requests are counted in Redis, without it in the memory of each instance. Remove RATE_LIMIT_STORE.`,
-    );
-  expect(readConfig({ RATE_LIMIT_STORE: 'redis', REDIS_URL })).toMatchObject({ REDIS_URL });
-  expect(readConfig({ RATE_LIMIT_STORE: 'memory' })).toEqual(readConfig({}));
 });
 
 test('a limit that nobody set is 6,000 a minute', () => {

@@ -13,7 +13,7 @@ import { misspeltVariables } from '../src/config.ts';
 import { openDatabase } from '../src/db/run/client.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { issueApiKey } from '../src/keys/repository.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import {
   administer,

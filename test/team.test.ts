@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { teamMemberRecord } from '../src/dashboard/team-members/repository.ts';
+import { teamMemberRecord } from '../src/team/repository.ts';
 import { member } from './support/records.ts';
 import { useService } from './support/service.ts';
 

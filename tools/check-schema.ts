@@ -7,10 +7,7 @@ import { readMigrations } from '../src/db/server/migrate.ts';
 /** Fails when the tables of the code have something that no migration makes. */
 const newest = readMigrations().at(-1)?.tag.slice(0, 4);
 const snapshot = JSON.parse(readFileSync(`${config.out}/meta/${newest}_snapshot.json`, 'utf8'));
-const missing = await generateMigration(
-  snapshot,
-  generateDrizzleJson(schema, snapshot.id, undefined, config.casing),
-);
+const missing = await generateMigration(snapshot, generateDrizzleJson(schema, snapshot.id));
 if (missing.length > 0) {
   console.log(
     'No migration makes this. Write one: npm run migration -- --name what_changes --why "the reason"',

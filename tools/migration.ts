@@ -1,58 +1,67 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import config from '../drizzle.config.ts';
-import { databaseUrl, startEmbeddedPostgres } from '../src/db/server/embedded.ts';
-import { MigrationRefused, makeMigration } from './make-migration.ts';
+import { dangersOf, isIndexOfTableInUse, refusedByCluster } from './migration-rules.ts';
 
-const USAGE = 'Usage: npm run migration -- --name what_changes --why "the reason" [--rewrite]';
+/** `drizzle-kit generate`, with the reason as a comment, indexes built beside those who write, and the rules held. */
 
-const ROOT = new URL('../', import.meta.url);
-const folder = fileURLToPath(new URL(config.out, ROOT));
+const BREAKPOINT = '--> statement-breakpoint';
+const JOURNAL = `${config.out}/meta/_journal.json`;
 
-/** Runs `work` with a PostgreSQL of its own, which can make empty databases and ends with it. */
-async function withScratchDatabases<Result>(
-  work: (createDatabase: () => Promise<string>) => Promise<Result>,
-): Promise<Result> {
-  const directory = await mkdtemp(join(tmpdir(), 'crm-migration-'));
-  try {
-    const server = await startEmbeddedPostgres(join(directory, 'postgres'), { fsync: 'off' });
-    let made = 0;
-    const createDatabase = async (): Promise<string> => {
-      made += 1;
-      const client = new pg.Client({ connectionString: server.url });
-      await client.connect();
-      await client.query(`create database scratch_${made}`).finally(() => client.end());
-      return databaseUrl(server.host, `scratch_${made}`);
-    };
-    return await work(createDatabase).finally(server.stop);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+const filesOf = (): string[] => readdirSync(config.out, { recursive: true, encoding: 'utf8' });
+const text = (path: string): string => readFileSync(path, 'utf8');
+
+/** Runs drizzle-kit, which asks where it cannot tell a new name from a new column. Returns the name of its migration. */
+function generate(...options: string[]): string | undefined {
+  const before = filesOf();
+  const command = ['node_modules/drizzle-kit/bin.cjs', 'generate', ...options];
+  execFileSync(process.execPath, command, { stdio: 'inherit' });
+  return filesOf().find((file) => file.endsWith('.sql') && !before.includes(file));
 }
 
-/** Writes the migration of what changed in the schema, after it was tried on that PostgreSQL. */
-try {
-  const { values } = parseArgs({
-    options: {
-      name: { type: 'string', default: '' },
-      why: { type: 'string', default: '' },
-      rewrite: { type: 'boolean', default: false },
-    },
+const concurrent = (index: string): string =>
+  index
+    .replace(/^DROP INDEX (IF EXISTS )?/, 'DROP INDEX CONCURRENTLY IF EXISTS ')
+    .replace(/^(CREATE (?:UNIQUE )?INDEX) /, '$1 CONCURRENTLY IF NOT EXISTS ');
+
+/**
+ * Writes the migration of what changed in src/db/schema/. It is two files where indexes of tables in use change beside
+ * something else: PostgreSQL builds them outside of a transaction, the new ones first.
+ * @returns what the rules say against it
+ */
+function makeMigration(name: string, why: string): string[] {
+  const file = generate('--name', name);
+  if (file === undefined) return [];
+  const statements = text(`${config.out}/${file}`)
+    .trim()
+    .split(/\s*--> statement-breakpoint\s*/);
+  const isApart = (statement: string): boolean => isIndexOfTableInUse(statement, statements);
+  const parts = [
+    statements.filter((statement) => !isApart(statement)),
+    statements.filter(isApart).map(concurrent).sort(),
+  ].filter((part) => part.length > 0);
+  return parts.flatMap((part, index) => {
+    const written = index === 0 ? file : generate('--custom', '--name', `${name}_indexes`);
+    const content = `-- ${why.trim().replace(/\s+/g, ' ')}\n${part.join(`\n${BREAKPOINT}\n`)}\n`;
+    writeFileSync(`${config.out}/${written}`, content);
+    const migration = { tag: `${written}`, statements: part };
+    return [...dangersOf(migration), ...refusedByCluster(migration)];
   });
-  if (!/^[a-z0-9]+(_[a-z0-9]+)*$/.test(values.name) || values.why.trim() === '')
-    throw new MigrationRefused(USAGE);
-  const schema = (await import(new URL(config.schema, ROOT).href)) as Record<string, unknown>;
-  const made = await withScratchDatabases((createDatabase) =>
-    makeMigration({ ...values, schema, folder, createDatabase }),
-  );
-  for (const { tag } of made) console.log(`Written: ${relative('.', folder)}/${tag}.sql`);
-  console.log('All migrations were applied, and give the schema of the code.');
-} catch (error) {
-  const isRefusal = error instanceof MigrationRefused;
-  console.error(isRefusal ? error.message : `No migration was made: ${(error as Error).message}`);
+}
+
+const { values } = parseArgs({
+  options: { name: { type: 'string', default: '' }, why: { type: 'string', default: '' } },
+});
+if (!/^[a-z0-9]+(_[a-z0-9]+)*$/.test(values.name) || values.why.trim() === '') {
+  console.error('Usage: npm run migration -- --name what_changes --why "the reason"');
+  process.exit(1);
+}
+const [before, journal] = [filesOf(), text(JOURNAL)];
+const faults = makeMigration(values.name, values.why);
+if (faults.length > 0) {
+  for (const file of filesOf()) if (!before.includes(file)) rmSync(`${config.out}/${file}`);
+  writeFileSync(JOURNAL, journal);
+  console.error(`No migration was made. ${faults.join('\n')}`);
   process.exitCode = 1;
 }

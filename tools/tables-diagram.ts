@@ -1,7 +1,6 @@
 import { getTableName, is } from 'drizzle-orm';
 import { getTableConfig, type PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import * as schema from '../src/db/schema/index.ts';
-import { columnName } from '../src/db/sql/statement.ts';
 
 /** Stands in nearly every table and key, so the picture leaves it out. */
 const OWNER = 'organization_id';
@@ -23,7 +22,7 @@ function entity(table: PgTable): string[] {
   const primary = primaryKeys.flatMap((key) => key.columns.map(columnName));
   const foreign = foreignKeys.flatMap((key) => key.reference().columns.map(columnName));
   const lines = columns
-    .map((column) => ({ name: columnName(column), type: typeOf(column), isKey: column.primary }))
+    .map((column) => ({ name: column.name, type: typeOf(column), isKey: column.primary }))
     .filter((column) => column.name !== OWNER)
     .map((column) => {
       const isPrimary = column.isKey || primary.includes(column.name);
@@ -38,11 +37,11 @@ function relations(table: PgTable): string[] {
   const { name, primaryKeys, foreignKeys } = getTableConfig(table);
   return foreignKeys.flatMap((key) => {
     const { columns, foreignTable } = key.reference();
-    const own = columns.filter((column) => columnName(column) !== OWNER);
+    const own = columns.filter((column) => column.name !== OWNER);
     if (own.length === 0) return [];
     const names = columns.map(columnName);
     const isKey = primaryKeys.some((primary) =>
-      primary.columns.every((column) => names.includes(columnName(column))),
+      primary.columns.every((column) => names.includes(column.name)),
     );
     const parent = own.some((column) => !column.notNull) ? '|o' : '||';
     const line = `${getTableName(foreignTable)} ${parent}--${isKey ? 'o|' : 'o{'} ${name}`;

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
+import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../api-keys/repository.ts';
+import { type ApiKey, ApiKeyCreate } from '../api-keys/schema.ts';
 import { MAX_LIMIT } from '../db/define/list.ts';
 import type { Database } from '../db/run/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { type Json, parseJson } from '../db/sql/json.ts';
 import { validate } from '../http/validation.ts';
-import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../keys/repository.ts';
-import { type ApiKey, ApiKeyCreate } from '../keys/schema.ts';
 import { allOrganizations, createOrganization } from '../organizations/repository.ts';
 import { runCommand, UsageError } from './database.ts';
 

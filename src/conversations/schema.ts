@@ -1,5 +1,18 @@
 import { z } from 'zod';
-import { dateTime, id, limit, page, pageQuery, shown, textFilter } from '../fields.ts';
+import {
+  dateTime,
+  id,
+  limit,
+  longText,
+  moment,
+  name,
+  page,
+  pageQuery,
+  shown,
+  text,
+  textFilter,
+  uuid,
+} from '../fields.ts';
 
 export const Conversation = z
   .object({
@@ -74,3 +87,100 @@ export const ConversationTranscriptQuery = z.object({ limit: limit(200, 50) });
 export const ConversationParams = z.object({
   conversationId: id().describe('Id of any thread of the conversation.'),
 });
+
+/** From here on: what only the dashboard API has. */
+
+export const ConversationPut = z
+  .object({
+    channel: text({ min: 1, max: 255 }).meta({ examples: ['whatsapp'] }),
+    contact: text({ min: 1, max: 320 }).describe('Identifier on its channel: phone number, handle.'),
+    contactName: name().nullish(),
+    customerId: uuid().nullish(),
+    activityState: name().nullish(),
+    controlledBy: name().nullish(),
+    language: name().nullish(),
+    rotatedFrom: uuid()
+      .nullish()
+      .describe('The thread that this one continues. A thread is continued by one other at most.'),
+  })
+  .meta({
+    id: 'ConversationPut',
+    examples: [
+      {
+        channel: 'whatsapp',
+        contact: '+5215512345678',
+        contactName: 'Ana',
+        controlledBy: 'agent',
+        language: 'es',
+      },
+    ],
+  });
+export type ConversationPut = z.infer<typeof ConversationPut>;
+
+/** The delivery of a message, as its store keeps it. The conversation's channel decides which store it is. */
+const delivery = () =>
+  z
+    .object({
+      providerMessageId: name().nullish().describe('Of whatsapp.'),
+      status: name()
+        .nullish()
+        .describe('Of whatsapp.')
+        .meta({ examples: ['read'] }),
+      statusAt: moment().nullish().describe('Of whatsapp.'),
+      templateName: name().nullish().describe('Of whatsapp.'),
+      providerName: name().nullish().describe('Of every other channel.'),
+      externalId: name().nullish().describe('Of every other channel.'),
+      subject: text({ max: 2_000 }).nullish().describe('Of every other channel.'),
+    })
+    .nullish()
+    .describe('What the provider reports; none of it shows in /v1.');
+
+const message = {
+  content: longText(),
+  direction: text({ min: 1, max: 255 }).meta({ examples: ['inbound'] }),
+  messageType: text({ min: 1, max: 255 }).meta({ examples: ['text'] }),
+  senderName: name().nullish(),
+  createdAt: moment().optional().describe('Default: now; of a message that is there already, what it has.'),
+  delivery: delivery(),
+};
+
+export const ConversationMessagePut = z.object(message).meta({
+  id: 'ConversationMessagePut',
+  examples: [{ content: 'Hola, busco un viaje a Cartagena', direction: 'inbound', messageType: 'text' }],
+});
+export type ConversationMessagePut = z.infer<typeof ConversationMessagePut>;
+
+export const ConversationMessageImport = z.object({ id: uuid(), ...message }).meta({
+  id: 'ConversationMessageImport',
+});
+export type ConversationMessageImport = z.infer<typeof ConversationMessageImport>;
+
+export const ConversationMessagesImport = z
+  .object({
+    data: z
+      .array(ConversationMessageImport)
+      .min(1)
+      .max(500)
+      .superRefine((messages, context) => {
+        const first = new Map<string, number>();
+        for (const [index, { id }] of messages.entries()) {
+          const earlier = first.get(id.toLowerCase());
+          if (earlier === undefined) first.set(id.toLowerCase(), index);
+          else
+            context.addIssue({
+              code: 'custom',
+              path: [index, 'id'],
+              message: `is the same message as data[${earlier}]`,
+            });
+        }
+      }),
+  })
+  .meta({ id: 'ConversationMessagesImport' });
+
+export const ImportedMessages = z
+  .object({
+    inserted: z.int32(),
+    updated: z.int32().describe('Messages that were there already, changed or not.'),
+  })
+  .meta({ id: 'ImportedMessages' });
+export type ImportedMessages = z.infer<typeof ImportedMessages>;

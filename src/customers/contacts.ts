@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { missing, type RecordKey, recordOf } from '../db/define/view.ts';
+import { missing, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
 import { LostRace } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import { customerContactKeys, customers, liveCustomers } from '../db/schema/customers.ts';
 import { newId } from '../db/sql/ids.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+import { type Params, prepared, type Step, step } from '../db/sql/statement.ts';
 import { ApiError } from '../errors.ts';
 import { contactKey, type IdentifierType, phoneNumber, searchText } from './contact-key.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
@@ -102,23 +102,55 @@ function contactConflict(
 }
 
 /**
- * Claims contacts for a customer, in the transaction that writes its row.
- * @param inputs all contacts of the request
- * @param added those that the customer does not have yet
- * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
+ * A contact could not be claimed.
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them, unless they are free again
  */
-export async function claimContacts(
-  { db, organizationId }: OrganizationScope,
-  id: string,
+async function refuseTaken(
+  { db }: OrganizationScope,
   inputs: readonly ContactInput[],
-  added = inputs,
+  values: KeyValues,
 ): Promise<void> {
-  const values = valuesOf({ organizationId, id }, inOrder(added.map(keyOfContact)));
-  const claimed = await db.write(claimStatement, values);
-  if (claimed.length === added.length) return;
   const owners = await db.read(ownersStatement, values);
   if (owners.length > 0) throw contactConflict(inputs.map(keyOfContact), owners);
-  throw new LostRace('A contact was taken and is free again.');
+}
+
+const isFreeAgain = (): LostRace => new LostRace('A contact was taken and is free again.');
+
+/** Takes a new customer away again, and its contacts with it, where one of them could not be claimed. */
+const undoStatement = prepared(
+  'customers.undo_create',
+  ($: Params<RecordKey & { contacts: number }>) => sql`
+    delete from ${customers} where ${rowOf(liveCustomers, $)} and ${$.contacts}::integer > (
+      select count(*) from ${customerContactKeys}
+      where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} = ${$.id})`,
+);
+
+/** A contact can be taken at the first attempt and free at the second. */
+const ATTEMPTS = 3;
+
+/**
+ * Creates a customer and claims its contacts, in one round trip.
+ * @param create writes the row
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
+ */
+export async function createWithContacts<Row>(
+  scope: OrganizationScope,
+  id: string,
+  inputs: readonly ContactInput[],
+  create: Step<Row>,
+): Promise<Row[]> {
+  const { db, organizationId } = scope;
+  const values = valuesOf({ organizationId, id }, inOrder(inputs.map(keyOfContact)));
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const [rows, claimed] = await db.writeTogether([
+      create,
+      step(claimStatement, values),
+      step(undoStatement, { organizationId, id, contacts: inputs.length }),
+    ]);
+    if (claimed.length === inputs.length) return rows;
+    await refuseTaken(scope, inputs, values);
+  }
+  throw isFreeAgain();
 }
 
 const lockContactsStatement = prepared(
@@ -146,6 +178,11 @@ export async function replaceContacts(
   const [gone, added] = [without(stored, inputs), without(inputs, stored)];
   if (gone.length > 0)
     await db.write(releaseStatement, valuesOf({ organizationId, id }, gone.map(keyOfContact)));
-  if (added.length > 0) await claimContacts(scope, id, inputs, added);
+  const values = valuesOf({ organizationId, id }, inOrder(added.map(keyOfContact)));
+  const claimed = added.length > 0 ? await db.write(claimStatement, values) : [];
+  if (claimed.length < added.length) {
+    await refuseTaken(scope, inputs, values);
+    throw isFreeAgain();
+  }
   return contactColumns(inputs, stored);
 }

@@ -2,13 +2,13 @@ import { sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { contains, defineList, hasEntry, newestFirst } from '../db/define/list.ts';
 import { missing } from '../db/define/view.ts';
-import { defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
+import { createStep, defineArchive, defineUpdate, onlyBody } from '../db/define/write.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import { customers, liveCustomers } from '../db/schema/customers.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
-import { claimContacts, contactColumns, replaceContacts } from './contacts.ts';
+import { contactColumns, createWithContacts, replaceContacts } from './contacts.ts';
 import {
   type ArchivedCustomer,
   Customer,
@@ -45,22 +45,21 @@ export const getCustomer = defineGet(customerView);
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomer = defineLockedGet(customerView);
 
-const insertCustomer = defineCreate(customerView, customerColumns);
+const insertCustomer = createStep(customerView, customerColumns);
 
 /**
  * Creates a customer with its contacts, all or nothing.
  * @throws CUSTOMER_CONTACT_CONFLICT
  */
-export const createCustomer = (
+export async function createCustomer(
   scope: OrganizationScope,
   { contacts, ...input }: CustomerCreate,
   id = newId(),
-): Promise<Json<Customer>> =>
-  inTransaction(scope, async (within) => {
-    const body = await insertCustomer(within, id, { ...input, ...contactColumns(contacts) });
-    await claimContacts(within, id, contacts);
-    return body;
-  });
+): Promise<Json<Customer>> {
+  const key = { organizationId: scope.organizationId, id };
+  const create = insertCustomer(key, { ...input, ...contactColumns(contacts) });
+  return onlyBody(await createWithContacts(scope, id, contacts, create));
+}
 
 const patchCustomer = defineUpdate(customerView, customerColumns);
 

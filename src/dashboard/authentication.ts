@@ -1,10 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Database } from '../db/run/client.ts';
 import { ApiError } from '../errors.ts';
-import { presentedToken } from '../http/authentication.ts';
-import { callerOf } from '../http/caller.ts';
-import { scopeOf } from '../organizations/repository.ts';
+import { presentedToken } from '../http/credentials.ts';
 
 const CLOSED = 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.';
 
@@ -25,13 +22,5 @@ export function authenticateDashboard(app: FastifyInstance, token: string | unde
         headers: { 'www-authenticate': 'Bearer' },
       }),
     );
-  });
-}
-
-/** Gives each request the scope of the organization in its path. An unknown one is 404 ORGANIZATION_NOT_FOUND. */
-export function openOrganization(app: FastifyInstance, db: Database): void {
-  app.addHook('preHandler', async (request, reply) => {
-    const { organizationId } = request.params as { organizationId: string };
-    request.scope = await scopeOf(db, organizationId, callerOf(reply));
   });
 }

@@ -8,7 +8,7 @@ import type { Json } from '../db/sql/json.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { responses } from '../http/openapi.ts';
+import { responses } from '../http/openapi/responses.ts';
 import { ArchivedRecord, uuidParams } from './params.ts';
 
 /** Routes of a record whose owner makes its id: PUT writes all of it, DELETE archives it. */

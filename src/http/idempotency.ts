@@ -5,7 +5,7 @@ import type { Json } from '../db/sql/json.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { claimKey, findAnswer, keepAnswer } from '../idempotency/repository.ts';
 import { answerJson } from './answers.ts';
-import { presentedToken } from './authentication.ts';
+import { presentedToken } from './credentials.ts';
 
 /**
  * Idempotency-Key: the same POST sent again is answered with the first answer, and does nothing. As in the IETF draft

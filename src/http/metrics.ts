@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/run/client.ts';
 import type { RefusalReason } from '../errors.ts';
-import type { KeyCache } from '../keys/cache.ts';
 
 /** The metrics of one process, for Prometheus. No label contains an organization, a key or an address. */
 export type Metrics = {
@@ -24,7 +23,13 @@ export type Metrics = {
 /** Anybody can ask for any path with any method. All such requests are one series. */
 const UNKNOWN = { method: 'any', route: 'unknown' };
 
-export function createMetrics({ db, keys }: { db: Database; keys: KeyCache }): Metrics {
+type Sources = {
+  db: Database;
+  /** How often a key was found in memory, and how often not. */
+  keys: { stats: () => { hits: number; misses: number } };
+};
+
+export function createMetrics({ db, keys }: Sources): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });

@@ -1,8 +1,8 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { LruMap } from 'toad-cache';
+import { idAmongAll } from '../db/sql/ids.ts';
 import { ApiError } from '../errors.ts';
-import { type KnownKey, usageName } from '../keys/repository.ts';
 import { provesCopy } from './conditional.ts';
 import { isInner } from './load/inner.ts';
 
@@ -15,6 +15,8 @@ declare module 'fastify' {
 
 /** Length of a window in seconds. Limits are per minute. */
 export const WINDOW_SECONDS = 60;
+
+type Key = NonNullable<FastifyRequest['apiKey']>;
 
 /** The count of the window, and when it ends. */
 type Counted = { consumedPoints: number; msBeforeNext: number };
@@ -100,7 +102,7 @@ const FREE_TIMES = 10;
  */
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
   const free = memoryLimiter();
-  const limitOf = (key: KnownKey): number => key.requestsPerMinute ?? requestsPerMinute;
+  const limitOf = (key: Key): number => key.requestsPerMinute ?? requestsPerMinute;
 
   /** Answers the seconds until the allowance is whole again. */
   function tell(reply: FastifyReply, limit: number, { consumedPoints, msBeforeNext }: Counted): number {
@@ -119,14 +121,14 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
       const reset = tell(reply, limit, count);
       done(count.consumedPoints > limit ? exceeded(limit, reset) : undefined);
     };
-    limiter.penalty(usageName(key)).then(counted, done);
+    limiter.penalty(idAmongAll(key)).then(counted, done);
   });
 
   /** Does not count an answer that nothing changed, unless this key had its share of them. */
-  async function takeBack(key: KnownKey, reply: FastifyReply): Promise<void> {
-    const { consumedPoints } = await free.penalty(usageName(key));
+  async function takeBack(key: Key, reply: FastifyReply): Promise<void> {
+    const { consumedPoints } = await free.penalty(idAmongAll(key));
     if (consumedPoints > FREE_TIMES * limitOf(key)) return;
-    tell(reply, limitOf(key), await limiter.reward(usageName(key)));
+    tell(reply, limitOf(key), await limiter.reward(idAmongAll(key)));
   }
 
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ApiError, type ErrorBody, errorBody, validationFailed } from '../errors.ts';
-import { presentedKey } from '../http/authentication.ts';
 import { callerOf } from '../http/caller.ts';
+import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
 import { INNER } from '../http/load/inner.ts';
 import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts';
@@ -19,7 +19,7 @@ export type McpOptions = {
   /** The application that has the routes of /v1. */
   app: FastifyInstance;
   /** The OpenAPI document of these routes, as JSON. */
-  document: string;
+  document: () => string;
   canWrite: boolean;
 };
 
@@ -87,7 +87,7 @@ type Exchange = {
 async function startProtocol({ app, document, canWrite }: McpOptions) {
   // It takes memory, so it is loaded at the first message.
   const sdk = await import('@modelcontextprotocol/server');
-  const all = toolsOf(JSON.parse(document) as ApiDocument);
+  const all = toolsOf(JSON.parse(document()) as ApiDocument);
   const reading = toolboxOf(all.filter(({ tool }) => tool.annotations.readOnlyHint));
   const toolboxes = { read: reading, write: canWrite ? toolboxOf(all) : reading };
   const names = all.map(({ tool }) => tool.name);

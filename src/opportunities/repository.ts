@@ -2,17 +2,21 @@ import { sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import { defineGet } from '../db/define/get.ts';
 import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
+import { defineRecord } from '../db/define/put.ts';
 import { named } from '../db/define/view.ts';
 import {
+  activeMembers,
+  activeStages,
   customers,
+  liveCustomers,
   liveOpportunities,
   opportunities,
   pipelineStages,
   reportedTemperature,
   teamMembers,
 } from '../db/schema/index.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
-import { Opportunity, OpportunityListQuery } from './schema.ts';
+import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { Opportunity, OpportunityListQuery, OpportunityPut } from './schema.ts';
 
 /** Names come from the records themselves, also when these are archived. */
 export const opportunityView = {
@@ -43,3 +47,9 @@ export const listOpportunities = defineList(opportunityView, {
 
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet(opportunityView);
+
+/** A PUT throws VALIDATION_FAILED naming a reference to no live record of the organization. */
+export const opportunityRecord = defineRecord(opportunityView, {
+  columns: columnsOf(OpportunityPut, opportunities),
+  references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
+});

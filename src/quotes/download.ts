@@ -9,7 +9,7 @@ import { type LinkSecrets, readToken } from '../files/links.ts';
 import { storageKey } from '../files/storage.ts';
 import { callerOf } from '../http/caller.ts';
 import { setCacheControl } from '../http/headers.ts';
-import { findAttachment } from './repository.ts';
+import { findAttachment } from './attachments.ts';
 
 export type DownloadOptions = {
   db: Database;

@@ -1,15 +1,23 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
+import { randomBase62 } from '../api-keys/api-key.ts';
 import { customerName } from '../customers/repository.ts';
 import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
-import { keyOf, missing, named, type RecordKey, recordOf } from '../db/define/view.ts';
-import type { OrganizationScope, Queries } from '../db/run/scope.ts';
-import { customers, liveQuotes, organizations, quoteAttachments, quotes } from '../db/schema/index.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
+import { defineRecord } from '../db/define/put.ts';
+import { bodyOf, missing, named, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
+import {
+  customers,
+  liveCustomers,
+  liveOpportunities,
+  liveQuotes,
+  opportunities,
+  quotes,
+} from '../db/schema/index.ts';
+import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { selectList } from '../db/sql/json.ts';
+import type { Json } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
-import type { LinkedFile } from '../files/links.ts';
-import { Quote, type QuoteAttachment, QuoteListQuery } from './schema.ts';
+import { Quote, QuoteListQuery, QuotePut } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
 export const quoteView = {
@@ -28,84 +36,55 @@ export const listQuotes = defineList(quoteView, {
   },
 });
 
-/** An attachment as it is stored. Its URL is signed anew for each answer. */
-export type StoredAttachment = Omit<QuoteAttachment, 'url'>;
+const customerOfStatement = prepared(
+  'opportunities.customer',
+  ($: Params<RecordKey>): SQL<{ customerId: string | null }> => sql`
+    select ${opportunities.customerId} as "customerId" from ${opportunities} where ${rowOf(liveOpportunities, $)}`,
+);
 
-const attachmentFields = selectList({
-  id: quoteAttachments.id,
-  fileName: quoteAttachments.fileName,
-  kind: quoteAttachments.kind,
-  mimeType: quoteAttachments.mimeType,
-  sizeBytes: sql`${quoteAttachments.sizeBytes}::float8`,
+/** The opportunity's customer. It is a stored reference, and stays good when that customer is archived. */
+async function customerOf({ db, organizationId }: OrganizationScope, opportunityId: string) {
+  const [opportunity] = await db.read(customerOfStatement, { organizationId, id: opportunityId });
+  return opportunity?.customerId ?? null;
+}
+
+/**
+ * PUT creates the quote with a token of its own, or replaces it; the token stays. It throws VALIDATION_FAILED naming a
+ * reference to no live record of the organization.
+ */
+export const quoteRecord = defineRecord(quoteView, {
+  columns: columnsOf(QuotePut, quotes),
+  insertOnly: { token: quotes.token },
+  references: { opportunityId: liveOpportunities, customerId: liveCustomers },
+  complete: async (scope, input) => ({
+    ...input,
+    token: randomBase62(32),
+    ...(input.customerId === undefined && {
+      customerId: await customerOf(scope, String(input.opportunityId)),
+    }),
+  }),
 });
 
-const attachmentsStatement = prepared(
-  'quotes.list_attachments',
-  ($: Params<RecordKey>) => sql<{ attachments: StoredAttachment[] }>`select coalesce((
-      select json_agg(attachment) from (
-        select ${attachmentFields} from ${quoteAttachments}
-        where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = ${quotes.id}
-        order by ${quoteAttachments.createdAt}, ${quoteAttachments.id}) attachment), '[]') as attachments
-    from ${quotes} where ${recordOf(liveQuotes, $)}`,
+const openStatement = prepared(
+  'quotes.open',
+  ($: Params<RecordKey & { openedAt: string }>): SQL<{ body: Json<Quote> }> => sql`
+    update ${quotes} set open_count = ${quotes.openCount} + 1,
+      first_opened_at = least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz),
+      last_opened_at = greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)
+    where ${recordOf(liveQuotes, $)} returning ${bodyOf(quoteView)} as body`,
 );
 
 /**
- * The attachments of a quote of any status, oldest first.
+ * Counts that the customer opened the quote once more.
+ * @param openedAt ISO 8601
  * @throws QUOTE_NOT_FOUND
  */
-export async function listAttachments(
+export async function openQuote(
   { db, organizationId }: OrganizationScope,
   id: string,
-): Promise<StoredAttachment[]> {
-  const [row] = isId(id) ? await db.read(attachmentsStatement, { organizationId, id }) : [];
+  openedAt: string,
+): Promise<Json<Quote>> {
+  const [row] = isId(id) ? await db.write(openStatement, { organizationId, id, openedAt }) : [];
   if (!row) throw missing(liveQuotes, id);
-  return row.attachments;
-}
-
-const findAttachmentStatement = prepared(
-  'quotes.find_attachment',
-  ($: Params<RecordKey>) => sql<StoredAttachment>`
-    select ${attachmentFields} from ${quoteAttachments} join ${quotes}
-      on ${quotes.organizationId} = ${quoteAttachments.organizationId} and ${quotes.id} = ${quoteAttachments.quoteId}
-    where ${keyOf(quoteAttachments, $)} and ${liveQuotes.visible}`,
-);
-
-/** An attachment of a live quote. */
-export async function findAttachment(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-): Promise<StoredAttachment | undefined> {
-  const [row] = await db.read(findAttachmentStatement, { organizationId, id });
-  return row;
-}
-
-const knownOrganizationsStatement = prepared(
-  'quotes.organizations_of_files',
-  ($: Params<{ ids: string[] }>) => sql<{ id: string }>`
-    select ${organizations.id} from ${organizations} where ${organizations.id} = any(${$.ids}::uuid[])`,
-);
-
-const attachmentsOfFilesStatement = prepared(
-  'quotes.attachments_of_files',
-  ($: Params<{ organizationId: string; ids: string[] }>) => sql<{ id: string }>`
-    select ${quoteAttachments.id} from ${quoteAttachments}
-    where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = any(${$.ids}::uuid[])`,
-);
-
-/**
- * The given files that no attachment has. Files of organizations that this database does not know are left out: they
- * may belong to another database that shares the storage.
- */
-export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): Promise<LinkedFile[]> {
-  const ofOrganization = Map.groupBy(files, ({ organizationId }) => organizationId);
-  const known = await db.read(knownOrganizationsStatement, { ids: [...ofOrganization.keys()] });
-  const orphans: LinkedFile[] = [];
-  for (const { id: organizationId } of known) {
-    const stored = ofOrganization.get(organizationId) ?? [];
-    const ids = stored.map(({ attachmentId }) => attachmentId);
-    const rows = await db.read(attachmentsOfFilesStatement, { organizationId, ids });
-    const attached = new Set(rows.map(({ id }) => id));
-    orphans.push(...stored.filter(({ attachmentId }) => !attached.has(attachmentId)));
-  }
-  return orphans;
+  return row.body;
 }

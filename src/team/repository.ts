@@ -1,7 +1,8 @@
 import { defineList, oldestFirst } from '../db/define/list.ts';
+import { defineRecord } from '../db/define/put.ts';
 import { activeMembers, teamMembers } from '../db/schema/index.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
-import { TeamMember, TeamMemberListQuery } from './schema.ts';
+import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { TeamMember, TeamMemberListQuery, TeamMemberPut } from './schema.ts';
 
 export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers) };
 
@@ -10,3 +11,5 @@ export const listTeamMembers = defineList(memberView, {
   order: oldestFirst('createdAt'),
   filters: {},
 });
+
+export const teamMemberRecord = defineRecord(memberView, { columns: columnsOf(TeamMemberPut, teamMembers) });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { dateTime, id, page, pageQuery, shown } from '../fields.ts';
+import { EMAIL_RULE, isEmailAddress } from '../customers/contact-key.ts';
+import { dateTime, id, page, pageQuery, shown, text, texts } from '../fields.ts';
 
 export const TeamMember = z
   .object({
@@ -20,3 +21,24 @@ export type TeamMember = z.infer<typeof TeamMember>;
 export const TeamMemberList = page(TeamMember).meta({ id: 'TeamMemberList' });
 
 export const TeamMemberListQuery = z.object(pageQuery());
+
+/** From here on: what only the dashboard API has. */
+
+export const TeamMemberPut = z
+  .object({
+    userId: text({ min: 1, max: 255 }).describe(
+      "Of the person's account, which can be in many organizations.",
+    ),
+    name: text({ min: 1, max: 255 }),
+    email: text({ max: 320 }).refine(isEmailAddress, EMAIL_RULE),
+    roles: texts().default([]).describe('One base role and optional add-ons.'),
+    isAssignable: z
+      .boolean()
+      .default(true)
+      .describe('Whether the member takes part in automatic assignment of opportunities.'),
+  })
+  .meta({
+    id: 'TeamMemberPut',
+    examples: [{ userId: 'user_81', name: 'Lucía Ríos', email: 'lucia@example.com', roles: ['owner'] }],
+  });
+export type TeamMemberPut = z.infer<typeof TeamMemberPut>;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../src/db/run/client.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import type { KeyCache } from '../../src/keys/cache.ts';
+import type { KeyCache } from '../../src/api-keys/cache.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { opportunityRecord } from '../../src/dashboard/opportunities/repository.ts';
-import { pipelineStageRecord } from '../../src/dashboard/pipeline-stages/repository.ts';
-import { teamMemberRecord } from '../../src/dashboard/team-members/repository.ts';
+import { opportunityRecord } from '../../src/opportunities/repository.ts';
+import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
+import { teamMemberRecord } from '../../src/team/repository.ts';
 import { findDrift } from '../../src/db/copies/recount.ts';
 import { useDashboard } from '../dashboard/dashboard.ts';
 import {

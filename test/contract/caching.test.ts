@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { entityTag } from '../../src/http/conditional.ts';
-import { issueApiKey } from '../../src/keys/repository.ts';
+import { CHAPTERS } from '../../src/reference/guide.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { buildDashboard, TOKEN, useDashboard } from '../dashboard/dashboard.ts';
 import { readDocument } from '../support/contract.ts';
 import {
@@ -43,15 +44,18 @@ const CREDENTIALS = ['GET /v1/quotes/{quoteId}/attachments', 'GET /files/{token}
 /** Answered with 405: there is no stream. */
 const NO_READ = ['GET /mcp'];
 const STATE = ['GET /livez', 'GET /readyz', 'GET /metrics'];
+/** Where the service shows the way to a document. */
+const REDIRECTS = ['GET /', 'GET /docs', 'GET /docs/guide', 'GET /docs/guide/'];
 const DOCUMENTS = [
   'GET /openapi.json',
-  'GET /docs',
   'GET /docs/',
-  'GET /docs/scalar.js',
-  'GET /docs/document.json',
-  'GET /docs/guide.md',
+  'GET /docs/js/scalar.js',
   'GET /llms.txt',
+  'GET /favicon.ico',
 ];
+const GUIDE = ['.md', '/guide.css', '/guide.js', ...CHAPTERS.map((chapter) => `/${chapter}`)].map(
+  (name) => `GET /docs/guide${name}`,
+);
 
 /** Asks either API, by the address. */
 const ask = (agency: Agency, url: string, headers: Record<string, string> = {}): Promise<Reply> =>
@@ -80,7 +84,7 @@ test('the walk has every GET of both routers, and no other', async () => {
     route.startsWith('GET '),
   );
   expect([...new Set(routes)].sort()).toEqual(
-    [...DATA, ...CREDENTIALS, ...STATE, ...NO_READ, ...DOCUMENTS].sort(),
+    [...DATA, ...CREDENTIALS, ...STATE, ...NO_READ, ...REDIRECTS, ...DOCUMENTS, ...GUIDE].sort(),
   );
   for (const path of STATE) {
     const { headers, statusCode } = await whole.app.inject(path.slice('GET '.length));
@@ -362,9 +366,9 @@ test('a refusal is kept by nobody else and has no tag', async () => {
 });
 
 describe('the document and the reference page may be kept by anybody, and asked for again', () => {
-  test.each(DOCUMENTS.filter((route) => route !== 'GET /docs'))('%s', async (route) => {
+  test.each([...DOCUMENTS, ...GUIDE])('%s', async (route) => {
     const url = route.slice('GET '.length);
-    for (const app of url === '/docs/guide.md' ? [service.app] : [service.app, dashboard.app]) {
+    for (const app of GUIDE.includes(route) ? [service.app] : [service.app, dashboard.app]) {
       const { statusCode, headers } = await app.inject(url);
       expect(statusCode).toBe(200);
       expect(headers).toMatchObject({

@@ -477,7 +477,7 @@ describe('the list of codes', () => {
       'API_KEY_INACTIVE',
       'CATALOG_PRODUCT_NOT_ARCHIVED',
     ];
-    expect([...code.enum, ...ofTheDashboard].sort()).toEqual([...errorCodes].sort());
+    expect([...code.examples, ...ofTheDashboard].sort()).toEqual([...errorCodes].sort());
   });
 
   test('an error body names at most twenty faults, in its message too', () => {

@@ -6,7 +6,7 @@ import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
-import { issueApiKey } from '../../src/keys/repository.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
@@ -223,7 +223,7 @@ const KINDS: Kind[] = [
     [...PLAIN, 'cache-control'],
     () => ask('v1', link, { headers: { 'if-match': '"x"' } }),
   ],
-  ['the document', 200, [...PLAIN, 'cache-control', 'etag'], () => ask('v1', '/openapi.json')],
+  ['the document', 200, [...PLAIN, 'cache-control', 'etag', 'vary'], () => ask('v1', '/openapi.json')],
   [
     'the page without its slash',
     301,
@@ -235,6 +235,12 @@ const KINDS: Kind[] = [
     200,
     [...PLAIN, 'cache-control', 'content-security-policy', 'etag', 'vary'],
     () => ask('v1', '/docs/'),
+  ],
+  [
+    'a page of the guide',
+    200,
+    [...PLAIN, 'cache-control', 'content-security-policy', 'etag', 'vary'],
+    () => ask('v1', '/docs/guide/start'),
   ],
   ['a list of the dashboard', 200, [...DASHBOARD, 'etag'], () => trusted('')],
   ['an organization that was made', 201, DASHBOARD, () => trusted('', asJson({ name: 'New' }))],

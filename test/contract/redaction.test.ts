@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
-import { makeKey } from '../../src/keys/api-key.ts';
+import { makeKey } from '../../src/api-keys/api-key.ts';
 import { attachment, conversation, customer, message, quote } from '../support/records.ts';
 import { startService, useService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';

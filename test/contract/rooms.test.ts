@@ -8,9 +8,8 @@ import { expect, test } from 'vitest';
 const src = fileURLToPath(new URL('../../src', import.meta.url));
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 
-/** The dashboard API is one room; src/ itself has a room for each of its files. */
-const roomOf = (file: string): string =>
-  file.startsWith('dashboard/') ? 'dashboard' : dirname(file) === '.' ? file : dirname(file);
+/** src/ itself has a room for each of its files. */
+const roomOf = (file: string): string => (dirname(file) === '.' ? file : dirname(file));
 const importsOf = (file: string): string[] =>
   [...readFileSync(join(src, file), 'utf8').matchAll(/from '(\.[^']+)'/g)].map(([, path = '']) =>
     join(dirname(file), path),

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
-import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard/app.ts';
+import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard-app.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { keepCauses } from '../support/causes.ts';
 import { contractOf, readDocument } from '../support/contract.ts';

@@ -16,8 +16,8 @@ import {
 import { openDatabase } from '../../src/db/run/client.ts';
 import { scopeTo } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { makeKey } from '../../src/keys/api-key.ts';
-import { issueApiKey } from '../../src/keys/repository.ts';
+import { makeKey } from '../../src/api-keys/api-key.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
 

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { openDatabase } from '../../src/db/run/client.ts';
 import { scopeTo } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { issueApiKey } from '../../src/keys/repository.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
 

@@ -14,8 +14,8 @@ import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { keepCopies } from '../../src/jobs/keep-copies.ts';
-import { hashKey } from '../../src/keys/api-key.ts';
-import { findKeys, issueApiKey } from '../../src/keys/repository.ts';
+import { hashKey } from '../../src/api-keys/api-key.ts';
+import { findKeys, issueApiKey } from '../../src/api-keys/repository.ts';
 
 /** An agency moves from one installation to another, by the blocks of docs/moving-an-agency.md, while it writes. */
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { issueApiKey } from '../../src/keys/repository.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { operationsOf, readDocument } from '../support/contract.ts';
 import { customer } from '../support/records.ts';
 import { routesOf } from '../support/router.ts';

@@ -1,17 +1,16 @@
-import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Queries } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { hashKey, makeKey } from '../../src/keys/api-key.ts';
-import { type KeyCache, openKeyCache } from '../../src/keys/cache.ts';
+import { hashKey, makeKey } from '../../src/api-keys/api-key.ts';
+import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import {
   findKeys,
   issueApiKey,
   revokeApiKey,
   rotateApiKey,
   saveKeyUsage,
-} from '../../src/keys/repository.ts';
+} from '../../src/api-keys/repository.ts';
 import {
   type Agency,
   type Service,
@@ -347,19 +346,4 @@ describe('lastUsedAt', () => {
     await keys.close();
     expect(await lastUsedAt(id)).toEqual(new Date(NOON));
   });
-});
-
-test('a revocation is told to instances of the release before, which remember keys for a minute', async () => {
-  const agency = await service.agency();
-  const [revoked, rotated] = [await anotherKey(agency), await anotherKey(agency)];
-  const told: (string | undefined)[] = [];
-  const listener = new pg.Client(service.url);
-  await listener.connect();
-  opened.push({ close: () => listener.end() });
-  listener.on('notification', ({ payload }) => told.push(payload));
-  await listener.query('listen api_keys_changed');
-  await revokeApiKey(agency.scope, revoked.id);
-  await rotateApiKey(agency.scope, rotated.id, 0);
-  await until(async () => told.length === 2);
-  expect(told).toEqual([hashKey(revoked.key), hashKey(rotated.key)]);
 });

@@ -92,16 +92,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
   [
     'Adding a filter',
     5,
-    [
-      'contract/operations',
-      'openapi',
-      'requests',
-      'documents',
-      'migrations',
-      'upgrades',
-      'test/plans',
-      'test/copies',
-    ],
+    ['contract/operations', 'openapi', 'requests', 'documents', 'migrations', 'test/plans', 'test/copies'],
   ],
   [
     'Adding a resource',

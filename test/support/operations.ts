@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { recordId } from '../../bench/dataset.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
 import { listCustomers } from '../../src/customers/repository.ts';
@@ -14,7 +15,6 @@ import {
 } from '../../src/db/schema/index.ts';
 import type { Resource } from '../../src/db/schema/resource.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { issueApiKey } from '../../src/keys/repository.ts';
 import { listOpportunities } from '../../src/opportunities/repository.ts';
 import { listQuotes } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';

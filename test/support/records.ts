@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { putConversation } from '../../src/dashboard/conversations/repository.ts';
-import { ConversationPut } from '../../src/dashboard/conversations/schema.ts';
-import { putMessage } from '../../src/dashboard/messages/repository.ts';
-import { ConversationMessagePut } from '../../src/dashboard/messages/schema.ts';
-import { opportunityRecord } from '../../src/dashboard/opportunities/repository.ts';
-import { OpportunityPut } from '../../src/dashboard/opportunities/schema.ts';
-import { pipelineStageRecord } from '../../src/dashboard/pipeline-stages/repository.ts';
-import { PipelineStagePut } from '../../src/dashboard/pipeline-stages/schema.ts';
-import { quoteRecord, recordAttachment } from '../../src/dashboard/quotes/repository.ts';
-import { QuotePut } from '../../src/dashboard/quotes/schema.ts';
-import { teamMemberRecord } from '../../src/dashboard/team-members/repository.ts';
-import { TeamMemberPut } from '../../src/dashboard/team-members/schema.ts';
+import { putConversation } from '../../src/conversations/chains.ts';
+import { putMessage } from '../../src/conversations/messages.ts';
+import { ConversationMessagePut, ConversationPut } from '../../src/conversations/schema.ts';
 import type { Put } from '../../src/db/define/put.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import type { FileStorage } from '../../src/files/storage.ts';
 import { storeFile } from '../../src/files/upload.ts';
+import { opportunityRecord } from '../../src/opportunities/repository.ts';
+import { OpportunityPut } from '../../src/opportunities/schema.ts';
+import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
+import { PipelineStagePut } from '../../src/pipeline-stages/schema.ts';
+import { recordAttachment } from '../../src/quotes/attachments.ts';
+import { quoteRecord } from '../../src/quotes/repository.ts';
+import { QuotePut } from '../../src/quotes/schema.ts';
+import { teamMemberRecord } from '../../src/team/repository.ts';
+import { TeamMemberPut } from '../../src/team/schema.ts';
 import type { Agency } from './service.ts';
 
 /** Records that /v1 only reads, written as the dashboard writes them. Each answers what /v1 shows. */

@@ -46,7 +46,7 @@ export type OrganizationId = string & { readonly [proven]: true };
 export type OrganizationScope = { readonly db: Queries; readonly organizationId: OrganizationId };
 
 /**
- * Opens a scope. Only code that has proven the organization may do so: http/authentication.ts (the key),
+ * Opens a scope. Only code that has proven the organization may do so: api-keys/authentication.ts (the key),
  * organizations/repository.ts (the dashboard's path), files/ (signed links), jobs/, cli/ and the demo agency. A lint rule refuses the import
  * everywhere else.
  * @param caller the request that waits: its reads end when its client has gone

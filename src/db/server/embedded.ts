@@ -110,7 +110,7 @@ const SERVER_SOCKET = '.s.PGSQL.5432';
 
 /**
  * Lets in whom the kernel says to be the user of this process, or root, as any role. Written at every start: another
- * user may run the service now, and folders of earlier versions trusted everybody who reached the socket.
+ * user may run the service now.
  */
 async function writeAccess(data: string): Promise<void> {
   const users = [...new Set([userInfo().username, 'root'])];
@@ -167,11 +167,15 @@ async function startFault(data: string, cause: unknown): Promise<string> {
   return `process ${pid} runs, which ${join(data, 'postmaster.pid')} says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`;
 }
 
+/** Connection string of the server with these data, which answers while the service runs. */
+export const embeddedUrl = (directory: string): string =>
+  databaseUrl(socketDirectory(resolve(directory)), 'postgres');
+
 /** The server with these data for a command beside the service: the running one where there is one, else started for the command. */
 export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
   const host = socketDirectory(resolve(directory));
   if (!(await isHeld(join(host, INSTANCE_SOCKET)))) return startEmbeddedPostgres(directory);
-  return { url: databaseUrl(host, 'postgres'), host, stop: async () => undefined };
+  return { url: embeddedUrl(directory), host, stop: async () => undefined };
 }
 
 /**

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { isLockTimeout, sqlState } from '../run/faults.ts';
 import { distributeNewTable } from './distributed-table.ts';
@@ -21,26 +20,14 @@ export type Migration = {
   statements: readonly string[];
 };
 
-type Applied = { when: number; hash: string };
+const FOLDER = new URL('../../../migrations/', import.meta.url);
+const read = (file: string): string => readFileSync(new URL(file, FOLDER), 'utf8');
 
-/**
- * Migrations that rows can make fail: they are recorded and not run. A released file never changes, so a later one does
- * its work.
- */
-const REPLACED: Readonly<Record<string, string>> = {
-  '0009_searchable_records_keys_checked': '0012_copies_checked',
-};
-
-const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
-
-export function readMigrations(folder = FOLDER): Migration[] {
-  const journal = JSON.parse(readFileSync(`${folder}/meta/_journal.json`, 'utf8')) as {
-    entries: { when: number; tag: string }[];
-  };
-  return journal.entries.map(({ when, tag }) => {
-    const text = readFileSync(`${folder}/${tag}.sql`, 'utf8');
-    const statements = tag in REPLACED ? [] : text.split('--> statement-breakpoint');
-    return { tag, when, hash: hash('sha256', text), statements };
+export function readMigrations(): Migration[] {
+  const { entries } = JSON.parse(read('meta/_journal.json')) as { entries: { when: number; tag: string }[] };
+  return entries.map(({ when, tag }) => {
+    const text = read(`${tag}.sql`);
+    return { tag, when, hash: hash('sha256', text), statements: text.split('--> statement-breakpoint') };
   });
 }
 
@@ -72,9 +59,6 @@ export async function migrateDatabase(url: string, migrations = readMigrations()
     await checkServer(client);
     if ((await pendingOf(client, migrations)).length === 0) return;
     await client.query('set statement_timeout = 0');
-    // Tables are filled batch by batch, and PostgreSQL expects far too many rows in a batch. With these joins it would read
-    // another table whole for each of them, while the writers of the batch's records wait.
-    await client.query('set enable_hashjoin = off; set enable_mergejoin = off');
     // On a Citus cluster, keys between distributed tables can only be made so. Elsewhere it is a name without meaning.
     await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
     await takeLock(client);
@@ -120,32 +104,37 @@ async function checkServer(client: pg.Client): Promise<void> {
     throw new MigrationError(`The database must have the encoding UTF8, not ${encoding}.`);
 }
 
-/** The migrations that the database lacks. It may have newer ones than this version knows; it may not have others in between. */
+/** The migrations that the database lacks. It may have newer ones than this version knows, and no other ones. */
 async function pendingOf(client: pg.Client, migrations: readonly Migration[]): Promise<Migration[]> {
   const applied = await readApplied(client);
-  const latest = Math.max(...migrations.map(({ when }) => when));
-  for (const { when, hash } of applied) {
-    if (when > latest) continue;
-    const known = migrations.find((migration) => migration.when === when);
-    if (known?.hash === hash) continue;
-    const what = known ? `another form of ${known.tag}` : `one of ${new Date(when).toISOString()}`;
-    throw new MigrationError(
-      `The database has migrations that this version does not have (${what}). Nothing was changed: use the version of the service that made it, or an empty database.`,
-    );
-  }
-  const done = new Set(applied.map(({ when }) => when));
-  return migrations.filter(({ when }) => !done.has(when));
+  const known = new Set(migrations.map(({ when }) => when));
+  const latest = Math.max(...known);
+  const pending = migrations.filter(({ when }) => !applied.has(when));
+  const edited = migrations.find(({ when, hash }) => applied.has(when) && applied.get(when) !== hash);
+  const foreign = [...applied.keys()].find((when) => when < latest && !known.has(when));
+  if (edited) throw otherHistory(`was made with another form of ${edited.tag}`);
+  if (applied.size > 0 && pending[0] === migrations[0])
+    throw otherHistory('was made before version 1.0.0, or by another program');
+  if (foreign !== undefined)
+    throw otherHistory(`has one migration of ${new Date(foreign).toISOString()} that is not of this version`);
+  return pending;
 }
 
-async function readApplied(client: pg.Client): Promise<Applied[]> {
+const otherHistory = (what: string): MigrationError =>
+  new MigrationError(
+    `The database ${what}. Nothing was changed: use an empty database, or the version that made this one.`,
+  );
+
+/** The hashes of what was applied, by the moments of their migrations. */
+async function readApplied(client: pg.Client): Promise<Map<number, string>> {
   const { rows: tables } = await client.query(
     `select from pg_tables where schemaname = 'drizzle' and tablename = '__drizzle_migrations'`,
   );
-  if (tables.length === 0) return [];
+  if (tables.length === 0) return new Map();
   const { rows } = await client.query<{ when: string; hash: string }>(
-    'select created_at as when, hash from drizzle.__drizzle_migrations order by created_at',
+    'select created_at as when, hash from drizzle.__drizzle_migrations',
   );
-  return rows.map(({ when, hash }) => ({ when: Number(when), hash }));
+  return new Map(rows.map(({ when, hash }) => [Number(when), hash]));
 }
 
 /** Asks again and again: a session that waits inside of a query would keep a concurrent index from being finished. */

@@ -9,5 +9,9 @@ export const newId = (): string => v7();
 
 export const isId = (text: string): boolean => WHOLE.test(text);
 
+/** Names a record among those of all organizations: two of them may have the same ids. */
+export const idAmongAll = ({ organizationId, id }: { organizationId: string; id: string }): string =>
+  `${organizationId} ${id}`;
+
 /** For filters: text that is no id becomes null, which equals no id. The uuid type would refuse the text. */
 export const idOrNull = (text: string): string | null => (isId(text) ? text : null);

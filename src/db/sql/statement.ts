@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { fillPlaceholders, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { fillPlaceholders, is, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
 
@@ -8,8 +8,8 @@ export type Statement<Row, Values> = {
   /** `resource.operation`, unique. It names the prepared statement in PostgreSQL, and the statement for `npm run sql`. */
   readonly name: string;
   readonly text: string;
-  /** Turns values into those of `$1`, `$2`, … */
-  readonly bind: (values: Values) => unknown[];
+  /** What stands for `$1`, `$2`, …: placeholders, and constants. */
+  readonly params: readonly unknown[];
   /** True: each connection prepares it once. False: PostgreSQL plans it at each run, and knows the values then. */
   readonly isPrepared: boolean;
   /** It takes next to no time: not worth hearing whether its client has gone, which costs a get a tenth. */
@@ -17,7 +17,7 @@ export type Statement<Row, Values> = {
   /** It differs from another statement in columns or conditions only. It is composed when first needed. */
   readonly isVariant?: boolean | undefined;
   /** For types only. */
-  readonly _?: { row: Row };
+  readonly _?: { row: Row; values: (values: Values) => void };
 };
 
 /** The placeholders of a statement: `$.id` stands where the value of `id` goes. A name that `Values` lacks does not compile. */
@@ -68,8 +68,7 @@ function compose<Values, Query extends SQLWrapper>(
   return register({
     name,
     text,
-    // Throws where a value is missing.
-    bind: (values) => fillPlaceholders(params, values as Record<string, unknown>),
+    params,
     ...options,
   });
 }
@@ -105,8 +104,13 @@ export const step = <Row, Values>(statement: Statement<Row, Values>, values: Val
   query: bind(statement, values),
 });
 
-/** The statement with its values, in the form that pg takes. */
+/** The statement with its values, in the form that pg takes. Throws where a value is missing. */
 export function bind<Row, Values>(statement: Statement<Row, Values>, values: Values): QueryConfig {
-  const { name, text, isPrepared } = statement;
-  return { text, values: statement.bind(values), ...(isPrepared && { name }) };
+  const { name, text, params, isPrepared } = statement;
+  const bound = fillPlaceholders(params as unknown[], values as Record<string, unknown>);
+  return { text, values: bound, ...(isPrepared && { name }) };
 }
+
+/** The names of `$1`, `$2`, …; a constant is itself. */
+export const parametersOf = ({ params }: Statement<unknown, never>): string[] =>
+  params.map((param) => (is(param, Placeholder) ? param.name : JSON.stringify(param)));

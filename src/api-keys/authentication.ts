@@ -1,0 +1,65 @@
+import type { FastifyInstance } from 'fastify';
+import type { Database } from '../db/run/client.ts';
+import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
+import { ApiError } from '../errors.ts';
+import { callerOf } from '../http/caller.ts';
+import { presentedKey } from '../http/credentials.ts';
+import { isWellFormedKey } from './api-key.ts';
+import type { KeyCache } from './cache.ts';
+import type { KnownKey } from './repository.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key that the request came with; undefined before authentication and outside of /v1. */
+    apiKey: KnownKey | undefined;
+    /** The organization of that key. */
+    scope: OrganizationScope;
+  }
+}
+
+const unauthorized = (message: string): ApiError =>
+  new ApiError('UNAUTHORIZED', message, { headers: { 'www-authenticate': 'Bearer' } });
+
+/** Each is one object, because its stack has no use. Only the last speaks of keys that exist, and it names none. */
+const UNAUTHORIZED = {
+  noKey: unauthorized(
+    'No API key was sent, or two that differ; send one as Authorization: Bearer <key> or as x-api-key: <key>.',
+  ),
+  notWhole: unauthorized(
+    'This is not a whole API key: its form or its checksum is wrong; copy all of it, from tcrm_ to the last character.',
+  ),
+  notLive: unauthorized('The API key does not work: it is unknown, expired or revoked.'),
+};
+
+const READ_ONLY = new ApiError(
+  'KEY_READ_ONLY',
+  'This key can only read; ask for one with the access "write".',
+);
+
+/** Lets a key that only reads pass with GET and HEAD alone. Needs an authenticated request. */
+export function refuseWrites(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ method, apiKey }, _reply, done) => {
+    const isRead = method === 'GET' || method === 'HEAD';
+    done(isRead || apiKey?.access === 'write' ? undefined : READ_ONLY);
+  });
+}
+
+/** Lets only requests with a live key pass, and gives them the scope of its organization. */
+export function authenticate(app: FastifyInstance, { db, keys }: { db: Database; keys: KeyCache }): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const enter = (key: KnownKey | undefined): void => {
+      if (key) {
+        request.apiKey = key;
+        request.scope = scopeTo(db, key.organizationId, callerOf(reply));
+      }
+      done(key ? undefined : UNAUTHORIZED.notLive);
+    };
+    const presented = presentedKey(request.raw.rawHeaders);
+    if (presented === undefined) return done(UNAUTHORIZED.noKey);
+    if (!isWellFormedKey(presented)) return done(UNAUTHORIZED.notWhole);
+    const found = keys.find(presented);
+    // Nearly every key is known at once: no promise then.
+    if (found instanceof Promise) found.then(enter, done);
+    else enter(found);
+  });
+}

@@ -1,0 +1,105 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { OrganizationParams } from '../dashboard/params.ts';
+import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi/responses.ts';
+import { issueApiKey, listApiKeys, lockApiKey, revokeApiKey, rotateApiKey } from './repository.ts';
+import {
+  ApiKey,
+  ApiKeyCreate,
+  ApiKeyList,
+  ApiKeyListQuery,
+  ApiKeyParams,
+  ApiKeyRotate,
+  IssuedApiKey,
+} from './schema.ts';
+
+const tags = ['API keys'];
+
+export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (app, { now }, done) => {
+  app.post(
+    '/api-keys',
+    {
+      config: { credential: true },
+      schema: {
+        operationId: 'issueApiKey',
+        tags,
+        summary: 'Issue a key',
+        description: 'A key of this organization for /v1. The answer is the only place that ever shows it.',
+        params: OrganizationParams,
+        body: ApiKeyCreate,
+        response: responses({ status: 201, schema: IssuedApiKey, description: 'The key, shown this once.' }),
+      },
+    },
+    async (request, reply) =>
+      idempotently(request, reply, 201, (scope) => issueApiKey(scope, request.body, now())),
+  );
+
+  app.get(
+    '/api-keys',
+    {
+      schema: {
+        operationId: 'listApiKeys',
+        tags,
+        summary: 'List keys',
+        description: 'The keys of the organization, newest first, those revoked and expired too.',
+        params: OrganizationParams,
+        querystring: ApiKeyListQuery,
+        response: responses({ status: 200, schema: ApiKeyList, description: 'A page of keys.' }),
+      },
+    },
+    async (request, reply) => answerJson(reply, await listApiKeys(request.scope, request.query)),
+  );
+
+  app.post(
+    '/api-keys/:apiKeyId/rotate',
+    {
+      config: { credential: true },
+      schema: {
+        operationId: 'rotateApiKey',
+        tags,
+        summary: 'Rotate a key',
+        description:
+          'Issues a key with the settings of the old one, which stays good for the overlap. A revoked or expired key cannot be rotated: 409 API_KEY_INACTIVE.',
+        params: ApiKeyParams,
+        body: ApiKeyRotate,
+        response: responses(
+          { status: 201, schema: IssuedApiKey, description: 'The new key, shown this once.' },
+          'API_KEY_NOT_FOUND',
+          'API_KEY_INACTIVE',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { apiKeyId } = request.params;
+      return idempotently(request, reply, 201, (scope) =>
+        rotateApiKey(scope, apiKeyId, request.body.overlapSeconds),
+      );
+    },
+  );
+
+  app.delete(
+    '/api-keys/:apiKeyId',
+    {
+      schema: {
+        operationId: 'revokeApiKey',
+        tags,
+        summary: 'Revoke a key',
+        description:
+          'Ends the key on every instance within a second. Of a revoked key: the same answer again.',
+        params: ApiKeyParams,
+        response: responses(
+          { status: 200, schema: ApiKey, description: 'The revoked key.' },
+          'API_KEY_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { apiKeyId } = request.params;
+      const revoked = await ifMatch(request, lockApiKey, apiKeyId, (scope) => revokeApiKey(scope, apiKeyId));
+      return answerJson(reply, revoked);
+    },
+  );
+  done();
+};

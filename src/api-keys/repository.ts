@@ -1,0 +1,212 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { defineGet, defineLockedGet } from '../db/define/get.ts';
+import { defineList, newestFirst } from '../db/define/list.ts';
+import { bodyOf, type RecordKey, rowOf } from '../db/define/view.ts';
+import { inTransaction, type OrganizationId, type OrganizationScope, type Queries } from '../db/run/scope.ts';
+import { apiKeys, issuedKeys } from '../db/schema/index.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
+import { newId } from '../db/sql/ids.ts';
+import { type Json, parseJson, selectList } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
+import { ApiError, validationFailed } from '../errors.ts';
+import { hashKey, makeKey, recognisable } from './api-key.ts';
+import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
+
+const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
+
+/** What authentication knows of a key. */
+export type KnownKey = {
+  id: string;
+  organizationId: OrganizationId;
+  access: ApiKey['access'];
+  requestsPerMinute: number | null;
+};
+
+const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
+
+type FoundKey = Omit<KnownKey, 'access'> & { access: string; hash: string; lifetime: number | null };
+
+const findStatement = prepared(
+  'api_keys.find',
+  ($: Params<{ hashes: readonly string[] }>): SQL<FoundKey> => sql`
+    select ${selectList({
+      hash: sql`encode(${apiKeys.hash}, 'hex')`,
+      id: apiKeys.id,
+      organizationId: apiKeys.organizationId,
+      access: apiKeys.access,
+      requestsPerMinute: apiKeys.requestsPerMinute,
+      lifetime: sql`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
+    })} from ${apiKeys} where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive}`,
+);
+
+/** The live keys with these hashes, by hash, each with the milliseconds that it has left by the clock of the database. */
+export async function findKeys(
+  db: Queries,
+  hashes: readonly string[],
+): Promise<Map<string, { key: KnownKey; lifetime: number }>> {
+  const rows = await db.read(findStatement, { hashes: hashes.map((hash) => `\\x${hash}`) });
+  return new Map(
+    rows.map(({ hash, lifetime, organizationId, access, ...key }) => [
+      hash,
+      {
+        key: {
+          ...key,
+          organizationId: organizationId as OrganizationId,
+          access: access === 'write' ? 'write' : 'read',
+        },
+        lifetime: lifetime ?? Number.POSITIVE_INFINITY,
+      },
+    ]),
+  );
+}
+
+/** The organization's keys, newest first, those revoked and expired too. */
+export const listApiKeys = defineList(keyView, {
+  query: ApiKeyListQuery,
+  order: newestFirst('createdAt'),
+  filters: {},
+});
+
+const getApiKey = defineGet(keyView);
+
+/** @throws API_KEY_NOT_FOUND */
+export const lockApiKey = defineLockedGet(keyView);
+
+type NewKey = { id: string; key: string; hash: string; start: string; last4: string };
+
+function newKey(): NewKey {
+  const key = makeKey();
+  return { id: newId(), key, hash: hashKey(key), ...recognisable(key) };
+}
+
+/** The answer to issuing a key: the stored record and the key itself. It is shown only this once. */
+const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
+  `${body.slice(0, -1)},"key":${JSON.stringify(key)}}` as Json<ApiKey & { key: string }>;
+
+type IssueValues = Omit<NewKey, 'key'> & {
+  organizationId: string;
+  name: string;
+  access: string;
+  requestsPerMinute: number | null;
+  /** ISO 8601 */
+  expiresAt: string | null;
+};
+
+const issueStatement = prepared(
+  'api_keys.issue',
+  ($: Params<IssueValues>): SQL<{ body: Json<ApiKey> }> => sql`
+    insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
+    values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
+      ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt})
+    returning ${bodyOf(keyView)} as body`,
+);
+
+async function insertKey(
+  { db, organizationId }: OrganizationScope,
+  settings: Pick<IssueValues, 'name' | 'access' | 'requestsPerMinute' | 'expiresAt'>,
+  { key, ...stored }: NewKey,
+): Promise<Json<ApiKey & { key: string }>> {
+  const [row] = await db.write(issueStatement, { ...settings, ...stored, organizationId });
+  if (!row) throw new Error('Issuing a key returned no row.');
+  return withSecret(row.body, key);
+}
+
+/**
+ * Issues a key. Only this answer ever shows it.
+ * @param now milliseconds since 1970
+ * @throws VALIDATION_FAILED when it would have expired already
+ */
+export async function issueApiKey(
+  scope: OrganizationScope,
+  input: ApiKeyCreate,
+  now = Date.now(),
+): Promise<Json<ApiKey & { key: string }>> {
+  const { name, access = 'write', requestsPerMinute = null, expiresAt = null } = input;
+  if (expiresAt !== null && Date.parse(expiresAt) <= now) {
+    throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
+  }
+  return insertKey(scope, { name, access, requestsPerMinute, expiresAt }, newKey());
+}
+
+const revokeStatement = prepared(
+  'api_keys.revoke',
+  ($: Params<RecordKey>) => sql`
+    update ${apiKeys} set revoked_at = now() where ${rowOf(issuedKeys, $)} and ${apiKeys.revokedAt} is null`,
+);
+
+/**
+ * Ends a key: within a second on every instance. For a key that is revoked already, the answer is the same as before.
+ * @throws API_KEY_NOT_FOUND
+ */
+export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json<ApiKey>> =>
+  inTransaction(scope, async (within) => {
+    await lockApiKey(within, id);
+    const { db, organizationId } = within;
+    await db.write(revokeStatement, { organizationId, id });
+    return getApiKey(within, id);
+  });
+
+const replaceStatement = prepared(
+  'api_keys.replace',
+  ($: Params<RecordKey & { replacedBy: string; overlapSeconds: number }>): SQL<{ id: string }> => sql`
+    update ${apiKeys} set replaced_by = ${$.replacedBy},
+      expires_at = least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))
+    where ${rowOf(issuedKeys, $)} and ${isAlive} and ${apiKeys.replacedBy} is null
+    returning ${apiKeys.id}`,
+);
+
+/** Why a key that is not alive, or replaced, cannot be rotated. */
+function inactivity({ revokedAt, replacedBy, expiresAt }: ApiKey): string {
+  if (revokedAt !== null) return 'The key is revoked; issue a new one.';
+  if (replacedBy === null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now()))
+    return 'The key has expired; issue a new one.';
+  return `The key was rotated already: key ${replacedBy} stands in its place.`;
+}
+
+/**
+ * Issues a key with the settings of another one. The old key lives for the overlap, but never longer than before. Of
+ * simultaneous rotations one wins, and the others find the key replaced.
+ * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE when the old key is revoked, expired or already replaced
+ */
+export const rotateApiKey = (
+  scope: OrganizationScope,
+  id: string,
+  overlapSeconds: number,
+): Promise<Json<ApiKey & { key: string }>> =>
+  inTransaction(scope, async (within) => {
+    const old = parseJson(await lockApiKey(within, id));
+    const { db, organizationId } = within;
+    const key = newKey();
+    const values = { organizationId, id, replacedBy: key.id, overlapSeconds };
+    const [replaced] = await db.write(replaceStatement, values);
+    if (!replaced) throw new ApiError('API_KEY_INACTIVE', inactivity(old));
+    return insertKey(within, old, key);
+  });
+
+const usageStatement = prepared(
+  'api_keys.save_usage',
+  ($: Params<{ usage: string }>) => sql`update ${apiKeys} set last_used_at = used.at
+    from jsonb_to_recordset(${$.usage}::jsonb) as used(organization_id uuid, id uuid, at timestamptz, minute timestamptz)
+    where ${apiKeys.organizationId} = used.organization_id and ${apiKeys.id} = used.id
+      and (${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < used.minute)`,
+);
+
+const MINUTE_MS = 60_000;
+const isoAt = (moment: number): string => new Date(moment).toISOString();
+
+/**
+ * Saves when keys were last used, many at once. Per key and minute only the first use is written, from whichever
+ * instance it comes.
+ */
+export async function saveKeyUsage(
+  db: Queries,
+  usage: Iterable<{ key: KnownKey; at: number }>,
+): Promise<void> {
+  const rows = [...usage].map(({ key, at }) => ({
+    organization_id: key.organizationId,
+    id: key.id,
+    at: isoAt(at),
+    minute: isoAt(at - (at % MINUTE_MS)),
+  }));
+  await db.write(usageStatement, { usage: JSON.stringify(rows) });
+}

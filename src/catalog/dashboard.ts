@@ -1,0 +1,103 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { knownParams, OrganizationParams } from '../dashboard/params.ts';
+import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi/responses.ts';
+import { withinTextLimit } from './patched-text.ts';
+import {
+  listArchivedCatalogProducts,
+  lockCatalogProduct,
+  restoreCatalogProduct,
+  updateCatalogProductMedia,
+} from './repository.ts';
+import {
+  CatalogProduct,
+  CatalogProductMediaUpdate,
+  RestorableCatalogProductList,
+  RestorableCatalogProductListQuery,
+} from './schema.ts';
+
+const tags = ['Catalog'];
+const productParams = knownParams('productId', 'Id of the product.');
+
+export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (
+  app,
+  { now },
+  done,
+) => {
+  app.get(
+    '/catalog/products',
+    {
+      schema: {
+        operationId: 'listArchivedCatalogProducts',
+        tags,
+        summary: 'List archived products',
+        description: 'Archived products that can still be restored, latest archived first.',
+        params: OrganizationParams,
+        querystring: RestorableCatalogProductListQuery,
+        response: responses({
+          status: 200,
+          schema: RestorableCatalogProductList,
+          description: 'A page of archived products.',
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { archived: _, ...query } = request.query;
+      return answerJson(reply, await listArchivedCatalogProducts(request.scope, query, now()));
+    },
+  );
+
+  app.patch(
+    '/catalog/products/:productId',
+    {
+      schema: {
+        operationId: 'updateCatalogProductMedia',
+        tags,
+        summary: 'Update the media of a product',
+        description:
+          'Changes only the fields in the body; null clears one. Everything else of a product is changed through /v1.',
+        params: productParams,
+        body: CatalogProductMediaUpdate,
+        response: responses(
+          { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
+          'CATALOG_PRODUCT_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { productId } = request.params;
+      const updated = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
+        withinTextLimit(scope, productId, request.body, (within) =>
+          updateCatalogProductMedia(within, productId, request.body),
+        ),
+      );
+      return answerJson(reply, updated);
+    },
+  );
+
+  app.post(
+    '/catalog/products/:productId/restore',
+    {
+      schema: {
+        operationId: 'restoreCatalogProduct',
+        tags,
+        summary: 'Restore an archived product',
+        description:
+          'Brings the product back with everything it had, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
+        params: productParams,
+        response: responses(
+          { status: 200, schema: CatalogProduct, description: 'The product.' },
+          'CATALOG_PRODUCT_NOT_FOUND',
+          'CATALOG_PRODUCT_NOT_ARCHIVED',
+        ),
+      },
+    },
+    async (request, reply) =>
+      idempotently(request, reply, 200, (scope) =>
+        restoreCatalogProduct(scope, request.params.productId, now()),
+      ),
+  );
+  done();
+};

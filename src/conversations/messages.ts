@@ -1,0 +1,221 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { Put } from '../db/define/put.ts';
+import { bodyOf, missing, type RecordKey, rowOf, tableName } from '../db/define/view.ts';
+import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import { channelMessages, conversations, threads, whatsappMessages } from '../db/schema/index.ts';
+import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { isId } from '../db/sql/ids.ts';
+import type { Json } from '../db/sql/json.ts';
+import { columnList, rowValues, valueList } from '../db/sql/row.ts';
+import { type Params, prepared, step } from '../db/sql/statement.ts';
+import { validationFailed } from '../errors.ts';
+import {
+  ConversationMessage,
+  ConversationMessageImport,
+  type ConversationMessagePut,
+  type ImportedMessages,
+} from './schema.ts';
+
+/** Messages. The channel of their conversation decides in which of two stores they are kept. */
+
+/** One message: its fields, and what its provider reports. */
+type MessageValues = {
+  organizationId: string;
+  conversationId: string;
+  id: string;
+  createdAt: string | null;
+} & Record<string, unknown>;
+
+type MessageTable = typeof whatsappMessages | typeof channelMessages;
+
+/** A moment as milliseconds since 1970. Neither the server's time zone nor its style of dates matters. */
+const inMilliseconds = (moment: PgColumn | SQL): SQL =>
+  sql`(extract(epoch from ${moment} at time zone 'UTC') * 1000)::float8`;
+
+/** The statements of one message store. `delivery` are the columns for what the provider reports. */
+function defineStore<Delivery extends string>(table: MessageTable, delivery: Columns<Delivery>) {
+  const message = columnsOf(ConversationMessageImport.omit({ delivery: true }), table);
+  const columns: Columns = { ...message, ...delivery };
+  const { createdAt, ...others } = message;
+  const replaced: Columns = { ...others, ...delivery };
+  const name = tableName({ table });
+  const ofConversation = ($: Params<{ organizationId: string; conversationId: string }>): SQL =>
+    sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
+  const sent = valueList(replaced);
+
+  return {
+    columns,
+    delivery: delivery as Columns,
+
+    stored: prepared(
+      `${name}.stored`,
+      ($: Params<{ organizationId: string; conversationId: string; ids: string[] }>) =>
+        sql<{
+          id: string;
+        }>`select ${table.id} from ${table} where ${ofConversation($)} and ${table.id} = any(${$.ids}::uuid[])`,
+    ),
+
+    /** A message without `createdAt` gets the present moment. */
+    insert: prepared(
+      `${name}.insert`,
+      ($: Params<MessageValues>) => sql<{ createdAt: number }>`
+        insert into ${table} (organization_id, conversation_id, ${columnList(replaced)}, created_at)
+        values (${$.organizationId}, ${$.conversationId}, ${sent}, coalesce(${$.createdAt}::timestamptz, now()))
+        returning ${inMilliseconds(sql`created_at`)} as "createdAt"`,
+    ),
+
+    /** A message without `createdAt` keeps the one it has. Only a row that differs is written. */
+    update: prepared(
+      `${name}.update`,
+      ($: Params<MessageValues>) => sql<{ createdAt: number }>`
+        update ${table} set (${columnList(replaced)}, created_at)
+          = row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
+        where ${ofConversation($)} and ${table.id} = ${$.id}
+          and row(${sql.join(Object.values(replaced), sql`, `)}, ${createdAt})
+            is distinct from row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
+        returning ${inMilliseconds(createdAt)} as "createdAt"`,
+    ),
+
+    get: prepared(
+      `${name}.get`,
+      ($: Params<RecordKey & { conversationId: string }>): SQL<{ body: Json<ConversationMessage> }> => sql`
+        select ${bodyOf({ fields: fieldsOf(ConversationMessage, table) })} as body from ${table}
+        where ${ofConversation($)} and ${table.id} = ${$.id}`,
+    ),
+  };
+}
+
+const stores = {
+  whatsapp: defineStore(whatsappMessages, {
+    providerMessageId: whatsappMessages.providerMessageId,
+    status: whatsappMessages.deliveryStatus,
+    statusAt: whatsappMessages.deliveryStatusAt,
+    templateName: whatsappMessages.templateName,
+  }),
+  others: defineStore(channelMessages, {
+    providerName: channelMessages.providerName,
+    externalId: channelMessages.externalId,
+    subject: channelMessages.subject,
+  }),
+};
+type Store = (typeof stores)[keyof typeof stores];
+
+/** The delivery fields of a message that its store has no column for. */
+const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: string) =>
+  Object.entries(delivery ?? {})
+    .filter(([field, value]) => value !== undefined && value !== null && !(field in store.delivery))
+    .map(([field]) => ({
+      path: `${path}.delivery.${field}`,
+      message: "is not kept for this conversation's channel",
+    }));
+
+const lockStatement = prepared(
+  'conversations.lock_channel',
+  ($: Params<RecordKey>): SQL<{ channel: string }> => sql`
+    select ${conversations.channel} from ${conversations} where ${rowOf(threads, $)} for no key update`,
+);
+
+const countStatement = prepared(
+  'conversations.add_messages',
+  ($: Params<RecordKey & { inserted: number; latest: string }>) => sql`
+    update ${conversations} set message_count = ${conversations.messageCount} + ${$.inserted}::integer,
+      last_message_at = greatest(${conversations.lastMessageAt}, ${$.latest}::timestamptz)
+    where ${rowOf(threads, $)}`,
+);
+
+/** Inserts the new messages, and updates the stored ones. */
+async function writeMessages(
+  { db, organizationId }: OrganizationScope,
+  conversationId: string,
+  store: Store,
+  messages: readonly ConversationMessageImport[],
+): Promise<ImportedMessages> {
+  const key = { organizationId, conversationId };
+  const ids = messages.map(({ id }) => id.toLowerCase());
+  const stored = new Set((await db.read(store.stored, { ...key, ids })).map(({ id }) => id));
+  const answers = await db.writeTogether(
+    messages.map(({ delivery, ...message }) =>
+      step(stored.has(message.id.toLowerCase()) ? store.update : store.insert, {
+        ...rowValues(store.columns, { ...message, ...delivery }),
+        ...key,
+      } as unknown as MessageValues),
+    ),
+  );
+  const written = answers.flat();
+  const inserted = messages.length - stored.size;
+  if (written.length > 0) {
+    const latest = new Date(Math.max(...written.map(({ createdAt }) => createdAt))).toISOString();
+    await db.write(countStatement, { organizationId, id: conversationId, inserted, latest });
+  }
+  return { inserted, updated: stored.size };
+}
+
+/**
+ * Locks the conversation, and runs `work` on its message store.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ */
+const underLock = <Result>(
+  scope: OrganizationScope,
+  id: string,
+  messages: readonly { path: string; message: ConversationMessagePut }[],
+  work: (scope: OrganizationScope, store: Store) => Promise<Result>,
+): Promise<Result> =>
+  inTransaction(scope, async (within) => {
+    const [conversation] = isId(id)
+      ? await within.db.write(lockStatement, { organizationId: within.organizationId, id })
+      : [];
+    if (!conversation) throw missing(threads, id);
+    const store = conversation.channel === 'whatsapp' ? stores.whatsapp : stores.others;
+    const faults = messages.flatMap(({ message, path }) => misplaced(store, message, path));
+    if (faults.length > 0) throw validationFailed(faults);
+    return work(within, store);
+  });
+
+/**
+ * Creates the messages, or replaces those that are there, all or none.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ */
+export const putMessages = (
+  scope: OrganizationScope,
+  conversationId: string,
+  messages: readonly ConversationMessageImport[],
+): Promise<ImportedMessages> =>
+  underLock(
+    scope,
+    conversationId,
+    messages.map((message, index) => ({ message, path: `body.data[${index}]` })),
+    (within, store) => writeMessages(within, conversationId, store, messages),
+  );
+
+/**
+ * Creates the message, or replaces it.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ */
+export const putMessage = (
+  scope: OrganizationScope,
+  conversationId: string,
+  id: string,
+  input: ConversationMessagePut,
+): Promise<Put<ConversationMessage>> =>
+  underLock(scope, conversationId, [{ message: input, path: 'body' }], async (within, store) => {
+    const { inserted } = await writeMessages(within, conversationId, store, [{ ...input, id }]);
+    const { organizationId } = within;
+    const [row] = await within.db.read(store.get, { organizationId, conversationId, id });
+    if (!row) throw new Error('A message was written and is not there.');
+    return { created: inserted === 1, body: row.body };
+  });
+
+/**
+ * Reads the message under the lock of its conversation; undefined when there is none.
+ * @throws CONVERSATION_NOT_FOUND
+ */
+export const lockMessage = (
+  scope: OrganizationScope,
+  conversationId: string,
+  id: string,
+): Promise<Json<ConversationMessage> | undefined> =>
+  underLock(scope, conversationId, [], async ({ db, organizationId }, store) => {
+    const [row] = await db.read(store.get, { organizationId, conversationId, id });
+    return row?.body;
+  });

@@ -1,0 +1,75 @@
+import { apiKeyRoutes } from './api-keys/dashboard.ts';
+import { catalogDashboardRoutes } from './catalog/dashboard.ts';
+import { conversationDashboardRoutes } from './conversations/dashboard.ts';
+import { authenticateDashboard } from './dashboard/authentication.ts';
+import { DASHBOARD_API } from './dashboard/description.ts';
+import type { Database } from './db/run/client.ts';
+import type { FileLinks } from './files/links.ts';
+import type { FileStorage } from './files/storage.ts';
+import { setCacheControl } from './http/headers.ts';
+import { type HealthOptions, healthRoutes } from './http/health.ts';
+import { PATIENCE, type Patience } from './http/load/connections.ts';
+import type { Metrics } from './http/metrics.ts';
+import { describeApi } from './http/openapi/document.ts';
+import { createHttpServer, type HttpServerOptions } from './http/server.ts';
+import { opportunityDashboardRoutes } from './opportunities/dashboard.ts';
+import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
+import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
+import { quoteDashboardRoutes } from './quotes/dashboard.ts';
+import { type Publisher, published } from './reference/publish.ts';
+import { referenceRoutes } from './reference/routes.ts';
+import { teamDashboardRoutes } from './team/dashboard.ts';
+
+export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'patience'> & {
+  db: Database;
+  /** The bearer token of the dashboard's backend. Without it, every request is answered with 503. */
+  token: string | undefined;
+  /** Where the files of attachments go. */
+  storage: FileStorage;
+  /** Signs the links of attachments. */
+  links: FileLinks;
+  /** The clock: milliseconds since 1970. */
+  now?: () => number;
+  /** For liveness, readiness and metrics, which need no token. */
+  health?: { ready: HealthOptions['ready']; metrics: Metrics };
+  /** Whom users of the service ask, for the document. */
+  publisher?: Pick<Publisher, 'contact'>;
+};
+
+/** An upload of 25 MiB over a slow line is no attack. */
+const UPLOAD_PATIENCE: Patience = { ...PATIENCE, request: 60_000 };
+
+/** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
+export async function buildDashboardApp(options: DashboardOptions) {
+  const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
+  const app = createHttpServer({ ...options, metrics: health?.metrics, patience: UPLOAD_PATIENCE });
+  const document = published(describeApi(app, DASHBOARD_API), publisher);
+  app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
+
+  app.register(
+    (v1, _options, done) => {
+      setCacheControl(v1, 'data');
+      authenticateDashboard(v1, token);
+      v1.register(organizationRoutes, { db });
+      v1.register(
+        (organization, _options, done) => {
+          openOrganization(organization, db);
+          organization.register(apiKeyRoutes, { now });
+          organization.register(catalogDashboardRoutes, { now });
+          organization.register(pipelineStageRoutes);
+          organization.register(teamDashboardRoutes);
+          organization.register(opportunityDashboardRoutes);
+          organization.register(conversationDashboardRoutes);
+          organization.register(quoteDashboardRoutes, { storage, links, now });
+          done();
+        },
+        { prefix: '/organizations/:organizationId' },
+      );
+      done();
+    },
+    { prefix: '/dashboard/v1' },
+  );
+  if (health) app.register(healthRoutes, { ...health, leaving });
+  await app.ready();
+  return app;
+}

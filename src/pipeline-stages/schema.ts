@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { id, integer, text } from '../fields.ts';
+
+export const PipelineStage = z
+  .object({
+    id: id(),
+    key: z.string().meta({ examples: ['negotiation'] }),
+    name: z.string().meta({ examples: ['Negociación'] }),
+    position: z.int32().describe('Place in the pipeline, from left to right.'),
+  })
+  .meta({ id: 'PipelineStage' });
+export type PipelineStage = z.infer<typeof PipelineStage>;
+
+export const PipelineStagePut = z
+  .object({
+    key: text({ min: 1, max: 255 }).describe('Stable; integrations branch on it.'),
+    name: text({ min: 1, max: 255 }).describe('What the agency calls the column.'),
+    position: integer().default(0),
+  })
+  .meta({
+    id: 'PipelineStagePut',
+    examples: [{ key: 'negotiation', name: 'Negociación', position: 2 }],
+  });
+export type PipelineStagePut = z.infer<typeof PipelineStagePut>;

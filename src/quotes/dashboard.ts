@@ -1,0 +1,177 @@
+import { hash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { uuidParams } from '../dashboard/params.ts';
+import { recordRoutes } from '../dashboard/record-routes.ts';
+import { isCertainlyUndone } from '../db/run/faults.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
+import { type Json, parseJson, toJson } from '../db/sql/json.ts';
+import type { FileLinks } from '../files/links.ts';
+import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
+import { type FileStorage, storageKey } from '../files/storage.ts';
+import { type StoredFile, storeFile } from '../files/upload.ts';
+import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
+import { responses } from '../http/openapi/responses.ts';
+import { validatorCompiler } from '../http/validation.ts';
+import { deleteAttachment, lockAttachment, recordAttachment, type StoredAttachment } from './attachments.ts';
+import { openQuote, quoteRecord } from './repository.ts';
+import {
+  DeletedQuoteAttachment,
+  Quote,
+  QuoteAttachment,
+  QuoteAttachmentUpload,
+  QuoteOpen,
+  QuotePut,
+} from './schema.ts';
+
+const tags = ['Quotes'];
+const params = uuidParams('quoteId');
+
+export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
+
+export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
+  const { storage, now } = options;
+
+  recordRoutes(app, {
+    path: '/quotes',
+    noun: 'quote',
+    name: 'Quote',
+    title: 'a quote',
+    tags,
+    record: Quote,
+    body: QuotePut,
+    note: '`token` is made when the quote is created and never changes.',
+    archived: 'The quote leaves lists and lookups, and its attachments with it.',
+    functions: quoteRecord,
+  });
+
+  app.post(
+    '/quotes/:quoteId/opens',
+    {
+      schema: {
+        operationId: 'openQuote',
+        tags,
+        summary: 'Count an opening of a quote',
+        description:
+          'One more for `openCount`; `firstOpenedAt` becomes the earliest and `lastOpenedAt` the latest. `updatedAt` stays.',
+        params,
+        body: QuoteOpen,
+        response: responses(
+          { status: 200, schema: Quote, description: 'The quote as it is now.' },
+          'QUOTE_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const openedAt = request.body.openedAt ?? new Date(now()).toISOString();
+      return idempotently(request, reply, 200, (scope) => openQuote(scope, request.params.quoteId, openedAt));
+    },
+  );
+
+  app.delete(
+    '/quotes/:quoteId/attachments/:attachmentId',
+    {
+      schema: {
+        operationId: 'deleteQuoteAttachment',
+        tags,
+        summary: 'Delete an attachment',
+        description: 'The attachment and its file are gone for good.',
+        params: uuidParams('quoteId', 'attachmentId'),
+        response: responses(
+          {
+            status: 200,
+            schema: DeletedQuoteAttachment,
+            description: 'The attachment was deleted.',
+          },
+          'QUOTE_NOT_FOUND',
+          'QUOTE_ATTACHMENT_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { quoteId, attachmentId } = request.params;
+      const deleted = await ifMatch(request, lockAttachment(quoteId), attachmentId, (scope) =>
+        deleteAttachment(scope, quoteId, attachmentId),
+      );
+      await removeFile(request, storage, deleted.id);
+      return answerJson(reply, toJson(deleted));
+    },
+  );
+
+  app.register(uploadRoutes, options);
+  done();
+};
+
+/** Removes a file that no attachment has any more. One that the storage does not remove now is swept later. */
+const removeFile = ({ scope, log }: FastifyRequest, storage: FileStorage, id: string): Promise<void> =>
+  storage
+    .remove(storageKey(scope.organizationId, id))
+    .catch((err: unknown) => log.warn({ err, attachmentId: id }, 'a file stays until the files are swept'));
+
+/** The hash of an upload: of its parts and the bytes of its file. */
+const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile): Buffer =>
+  hash(
+    'sha256',
+    JSON.stringify([description.kind, description.fileName, description.mimeType, sha256]),
+    'buffer',
+  );
+
+/** A scope of its own, because no other route takes multipart bodies. */
+const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { storage, links }) => {
+  await acceptUploads(app);
+  // The route reads the body itself while it arrives. The schema of the body is for the document only.
+  app.setValidatorCompiler<z.ZodType>((part) =>
+    part.httpPart === 'body' ? () => true : validatorCompiler(part),
+  );
+
+  app.post(
+    '/quotes/:quoteId/attachments',
+    {
+      config: { credential: true },
+      schema: {
+        operationId: 'createQuoteAttachment',
+        tags,
+        summary: 'Attach a file to a quote',
+        description:
+          'The file is streamed to the storage; one larger than 25 MiB is refused while it arrives (413).',
+        consumes: ['multipart/form-data'],
+        params,
+        body: QuoteAttachmentUpload,
+        response: responses(
+          { status: 201, schema: QuoteAttachment, description: 'The attachment.' },
+          'QUOTE_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { scope, params } = request;
+      const discard = ({ id }: StoredFile) => removeFile(request, storage, id);
+      const { stored, description } = await readUpload(request, reply, {
+        store: async (content) => {
+          // A request that is sent again is answered with its first answer, even when the quote is gone by now.
+          if (request.headers['idempotency-key'] === undefined) await quoteRecord.get(scope, params.quoteId);
+          return storeFile(storage, scope.organizationId, content);
+        },
+        discard,
+      });
+      const record = async (within: OrganizationScope): Promise<Json<StoredAttachment>> => {
+        const attachment = await recordAttachment(within, params.quoteId, stored, description);
+        return toJson({ ...attachment, url: await links.sign(within, attachment) });
+      };
+      const answer = await idempotently(request, reply, 201, record, bodyHashOf(description, stored)).catch(
+        async (error) => {
+          if (isCertainlyUndone(error)) await discard(stored);
+          throw error;
+        },
+      );
+      if (!reply.hasHeader('idempotency-replayed')) return answer;
+      // The attachment of a replay has the file that came first, and its link may have expired.
+      await discard(stored);
+      const first = parseJson<StoredAttachment>(answer);
+      return toJson({ ...first, url: await links.sign(scope, first) });
+    },
+  );
+};

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { createTestDatabase } from '../support/databases.ts';
+
+/** A copy of what a newcomer changes, with the tools beside it. */
+function copyOfTheCode(edits: readonly (readonly [path: string, from: string, to: string])[] = []): string {
+  const copy = mkdtempSync(join(tmpdir(), 'crm-test-migrations-'));
+  onTestFinished(() => rm(copy, { recursive: true, force: true }));
+  for (const path of ['src', 'tools', 'migrations', 'drizzle.config.ts', 'package.json'])
+    cpSync(path, join(copy, path), {
+      recursive: true,
+      filter: (from) => !from.includes('node_modules'),
+    });
+  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  for (const [path, from, to] of edits) {
+    const text = readFileSync(join(copy, path), 'utf8');
+    expect(text.split(from), `${path}: ${from}`).toHaveLength(2);
+    writeFileSync(join(copy, path), text.replace(from, to));
+  }
+  return copy;
+}
+
+const run = (copy: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
+  promisify(execFile)(process.execPath, args, {
+    cwd: copy,
+    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...environment },
+  });
+const tool = (name: string, ...options: string[]) => [
+  '--import',
+  './src/runtime.js',
+  `tools/${name}.ts`,
+  ...options,
+];
+const kit = (...options: string[]) => ['node_modules/drizzle-kit/bin.cjs', ...options];
+
+const filesOf = (copy: string): string[] =>
+  readdirSync(join(copy, 'migrations'), { recursive: true, encoding: 'utf8' }).sort();
+const read = (copy: string, path: string): string => readFileSync(join(copy, path), 'utf8');
+
+const TABLES = 'src/db/schema/team.ts';
+const NICKNAME = [
+  TABLES,
+  "    email: text('email').notNull(),\n",
+  "    email: text('email').notNull(),\n    nickname: text('nickname'),\n",
+];
+const INDEX = [TABLES, "index('team_members_live_idx')", "index('team_members_newest_idx')"];
+const edit = (...edits: string[][]) => edits as unknown as [string, string, string][];
+
+describe('npm run migration', () => {
+  const WHY = ['--why', 'Guides know\npeople by it.'];
+
+  test('writes what drizzle-kit generates, under the reason; and the indexes of tables in use apart, the new one first', async () => {
+    const copy = copyOfTheCode(edit(NICKNAME, INDEX));
+    await run(copy, tool('migration', '--name', 'nickname', ...WHY));
+    expect(read(copy, 'migrations/0001_nickname.sql')).toBe(
+      '-- Guides know people by it.\nALTER TABLE "team_members" ADD COLUMN "nickname" text;\n',
+    );
+    expect(read(copy, 'migrations/0002_nickname_indexes.sql')).toMatch(
+      /^-- Guides .*\nCREATE INDEX CONCURRENTLY IF NOT EXISTS "team_members_newest_idx" .*;\n--> statement-breakpoint\nDROP INDEX CONCURRENTLY IF EXISTS "team_members_live_idx";\n$/,
+    );
+    const files = filesOf(copy);
+    const again = await run(copy, tool('migration', '--name', 'nickname', ...WHY));
+    expect(again.stdout).toContain('No schema changes');
+    expect(filesOf(copy)).toEqual(files);
+  });
+
+  test.each([
+    ['a call without a reason', [], ['--name', 'x'], 'Usage: npm run migration -- --name what_changes --why'],
+    [
+      'what everybody would wait for',
+      [[TABLES, "    userId: text('user_id').notNull(),\n", "    userId: boolean('user_id').notNull(),\n"]],
+      ['--name', 'user', ...WHY],
+      'alter table team_members alter column user_id set data type boolean: changes the type of a column',
+    ],
+    [
+      'an index under the name of the old one',
+      [[TABLES, 'table.createdAt, table.id).where', 'table.createdAt).where']],
+      ['--name', 'order', ...WHY],
+      'team_members_live_idx on team_members using btree (organization_id,created_at) where archived_at is null: leaves lists without an index',
+    ],
+  ])('refuses %s, and leaves the folder as it was', async (_what, edits, options, message) => {
+    const copy = copyOfTheCode(edit(...edits));
+    const before = [filesOf(copy), read(copy, 'migrations/meta/_journal.json')];
+    await expect(run(copy, tool('migration', ...options))).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(message),
+    });
+    expect([filesOf(copy), read(copy, 'migrations/meta/_journal.json')]).toEqual(before);
+  });
+});
+
+describe('drizzle-kit', () => {
+  test('pulls the tables of the database of the environment, beside the migrations', async () => {
+    const database = await createTestDatabase(inject('serverUrl'));
+    onTestFinished(database.drop);
+    const copy = copyOfTheCode();
+    const before = filesOf(copy);
+    await run(copy, kit('pull'), { DATABASE_URL: database.ownerUrl });
+    expect(read(copy, '.data/pull/schema.ts')).toContain('export const teamMembers = pgTable("team_members"');
+    expect(filesOf(copy)).toEqual(before);
+  });
+
+  test.each(['migrate', 'push'])('does not %s, and says what does', async (command) => {
+    await expect(run(copyOfTheCode(), kit(command))).rejects.toMatchObject({
+      code: 1,
+      stderr: `drizzle-kit ${command} is not used here: npm run migrate applies the migrations.\n`,
+    });
+  });
+});

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { format } from 'sql-formatter';
+import { readConfig } from '../src/config.ts';
+import { embeddedUrl } from '../src/db/server/embedded.ts';
+import { allStatements, parametersOf, type Statement } from '../src/db/sql/statement.ts';
+// They compose every statement of the service.
+import '../src/app.ts';
+import '../src/dashboard-app.ts';
+import '../src/jobs/schedule.ts';
+
+/**
+ * npm run sql -- customers.list: prints the statement of this name as a person reads it, with the names of its values. Without a name, all
+ * names. With --explain its plan follows, from the database of the environment or that of the running service.
+ */
+
+/** Removes the quotes that a name does not need. Text constants stay as they are. */
+const withoutNeedlessQuotes = (text: string): string =>
+  text
+    .split(/('(?:[^']|'')*')/)
+    .map((part) => (part.startsWith("'") ? part : part.replace(/"([a-z_]+[a-z0-9_]*)"/g, '$1')))
+    .join('');
+
+function readable(statement: Statement<unknown, never>): string {
+  const parameters = parametersOf(statement);
+  const sql = format(withoutNeedlessQuotes(statement.text), {
+    language: 'postgresql',
+    keywordCase: 'lower',
+    expressionWidth: 100,
+  });
+  return `${sql};`.replaceAll(/\$(\d+)/g, (_, number) => `$${parameters[Number(number) - 1]}`);
+}
+
+async function planOf({ text }: Statement<unknown, never>): Promise<string> {
+  const { DATABASE_DIRECT_URL, DATABASE_URL, DATA_DIR } = readConfig();
+  const connectionString = DATABASE_DIRECT_URL ?? DATABASE_URL ?? embeddedUrl(join(DATA_DIR, 'postgres'));
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<string, string>>(`explain (generic_plan) ${text}`);
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  } finally {
+    await client.end();
+  }
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { explain: { type: 'boolean', default: false } },
+});
+const name = positionals.join(' ');
+const statements = allStatements().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+const statement = statements.find((each) => each.name === name);
+if (statement) {
+  console.log(readable(statement));
+  if (values.explain) console.log(`\n${await planOf(statement)}`);
+} else {
+  if (name !== '') console.error(`There is no statement ${name}. The names are:`);
+  for (const each of statements) if (!each.isVariant) console.log(each.name);
+  process.exitCode = name === '' ? 0 : 1;
+}
