@@ -12,6 +12,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
 
 COPY LICENSE ./
+COPY rules ./rules
 COPY src ./src
 COPY migrations ./migrations
 COPY docs/guide ./docs/guide

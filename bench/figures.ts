@@ -1,4 +1,5 @@
-import { LARGE, organizationId, SMALL, TERMS } from './dataset.ts';
+import { LARGE, organizationId, SMALL, TERMS } from '../test/support/dataset.ts';
+import { median } from '../test/support/statistics.ts';
 import { residentMemory } from './machine.ts';
 import {
   alternate,
@@ -11,7 +12,6 @@ import {
   sqlJob,
 } from './measure.ts';
 import type { Server } from './servers.ts';
-import { median } from './statistics.ts';
 import {
   firstPage,
   gets,

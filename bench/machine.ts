@@ -21,9 +21,6 @@ function stat(pid: number): string[] | undefined {
   }
 }
 
-/** The process that started this one. */
-export const parentOf = (pid: number): number => Number(stat(pid)?.[1]);
-
 /** Seconds of processor time that the process has used. */
 export function cpuSeconds(pid: number): number | undefined {
   const fields = stat(pid);

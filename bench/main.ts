@@ -2,15 +2,24 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { type Database, openDatabase } from '../src/db/run/client.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
+import {
+  BODIES,
+  LARGE,
+  loadDataSet,
+  MIDDLE,
+  organizationId,
+  recordId,
+  SCALES,
+  SMALL,
+} from '../test/support/dataset.ts';
 import { createProductsOf } from './body-sizes.ts';
-import { BODIES, LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES, SMALL } from './dataset.ts';
 import {
   type Figure,
   figureOfStart,
@@ -21,10 +30,9 @@ import {
 } from './figures.ts';
 import { machine } from './machine.ts';
 import { type Bench, type Measured, measure } from './measure.ts';
-import { measureOffered, type Offered } from './open-loop.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { drawThroughput } from './plot.ts';
-import { printed, printedOffers, type Report, reportOf } from './report.ts';
+import { printed, reportOf } from './report.ts';
 import { APPLICATIONS, productionFlags, type Server, startLoad, startServer } from './servers.ts';
 import { KILOBYTES_OF_BODIES, type LiveIds, SIDES, workloads } from './workloads.ts';
 
@@ -210,17 +218,6 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
   const all = workloads(liveIds, { conversations });
   const [postgres = ''] = version;
 
-  if (options.rate !== undefined) {
-    const offers: Offered[] = [];
-    for (const workload of all.filter(({ name }) => wanted(name))) {
-      report(`offering: ${workload.name}`);
-      offers.push(await measureOffered(bench, workload, options.rate));
-    }
-    process.stdout.write(`${printedOffers(machine(postgres), offers)}\n`);
-    await writeJson(options, { machine: machine(postgres), offers });
-    return;
-  }
-
   const reads = all.filter(({ kind, name }) => kind !== 'write' && wanted(name));
   const writes = all.filter(({ kind, name }) => kind === 'write' && wanted(name));
   const measured: Measured[] = [];
@@ -262,11 +259,6 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
-  if (options.plotOf !== undefined) {
-    const report = JSON.parse(await readFile(options.plotOf, 'utf8')) as Report;
-    await writeFile(PICTURE, drawThroughput(report));
-    return;
-  }
   const folder = await mkdtemp(join(tmpdir(), 'crm-bench-'));
   const closers: (() => Promise<void>)[] = [];
   try {

@@ -1,4 +1,3 @@
-import type { QueryConfig } from 'pg';
 import {
   createCatalogProduct,
   getCatalogProduct,
@@ -9,11 +8,11 @@ import { CatalogProductCreate, type CatalogProductUpdate } from '../src/catalog/
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
 import { createCustomer, getCustomer, listCustomers, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate, type CustomerUpdate } from '../src/customers/schema.ts';
-import { type OrganizationScope, type Queries, scopeTo } from '../src/db/run/scope.ts';
-import { type Step, step } from '../src/db/sql/statement.ts';
+import type { OrganizationScope } from '../src/db/run/scope.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
 import { listQuotes } from '../src/quotes/repository.ts';
-import { BODIES, LARGE, MIDDLE, organizationId, recordId, rotatedConversation, TERMS } from './dataset.ts';
+import { BODIES, LARGE, MIDDLE, recordId, rotatedConversation, TERMS } from '../test/support/dataset.ts';
+import { type Asked, statementOf } from '../test/support/statements.ts';
 
 /** What is measured: each request, and the one statement that answers it. */
 
@@ -23,9 +22,6 @@ export type Request = {
   body?: unknown;
   ifNoneMatch?: string;
 };
-
-/** One statement, and those that follow it: all or nothing where they are a transaction. */
-export type Asked = QueryConfig & { after?: readonly QueryConfig[]; isTransaction?: boolean };
 
 /** The same work for all sides: over HTTP, and as the repository hands it to pg. */
 export type Pair = { request: Request; statement: Asked };
@@ -56,40 +52,6 @@ export type LiveIds = (
   organization: number,
   amount: number,
 ) => Promise<string[]>;
-
-/** What a repository function asks of the database, without asking; every statement gets `answer`. */
-export async function statementOf(
-  organization: number,
-  call: (scope: OrganizationScope) => Promise<unknown>,
-  answer: object[] = [{ id: '', body: '{}', total: '0' }],
-): Promise<Asked> {
-  const asked: QueryConfig[] = [];
-  let isTransaction = false;
-  const ask = async (steps: readonly Step[]) => {
-    asked.push(...steps.map(({ query }) => query));
-    return steps.map(() => answer);
-  };
-  const together = ask as unknown as Queries['readTogether'];
-  const alone: Queries['read'] = async (statement, values) => (await together([step(statement, values)]))[0];
-  const writeTogether: Queries['writeTogether'] = (steps) => {
-    isTransaction ||= steps.length > 1;
-    return together(steps);
-  };
-  const recorder: Queries = {
-    read: alone,
-    readTogether: together,
-    write: alone,
-    writeTogether,
-    transaction: (work) => {
-      isTransaction = true;
-      return work(recorder);
-    },
-  };
-  await call(scopeTo({ for: () => recorder }, organizationId(organization)));
-  const [statement, ...after] = asked;
-  if (!statement) throw new Error('An operation took no statement.');
-  return after.length > 0 ? { ...statement, after, isTransaction } : statement;
-}
 
 type List<Query> = (
   scope: OrganizationScope,
@@ -181,7 +143,7 @@ const THREADS = 100;
 /** Distinct over the whole run: no contact is written twice, every patch changes something. */
 let written = 0;
 
-export function newCustomer(): CustomerCreate {
+function newCustomer(): CustomerCreate {
   written += 1;
   const number = String(written).padStart(9, '0');
   return CustomerCreate.parse({

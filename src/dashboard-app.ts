@@ -1,6 +1,7 @@
 import { apiKeyRoutes } from './api-keys/dashboard.ts';
 import { catalogDashboardRoutes } from './catalog/dashboard.ts';
 import { conversationDashboardRoutes } from './conversations/dashboard.ts';
+import { customerDashboardRoutes } from './customers/dashboard.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
 import { DASHBOARD_API } from './dashboard/description.ts';
 import type { Database } from './db/run/client.ts';
@@ -56,6 +57,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes, { now });
           organization.register(catalogDashboardRoutes, { now });
+          organization.register(customerDashboardRoutes);
           organization.register(pipelineStageRoutes);
           organization.register(teamDashboardRoutes);
           organization.register(opportunityDashboardRoutes);

@@ -10,18 +10,17 @@ import { loadDemo } from '../demo/load.ts';
 import { demoProducts } from '../demo/products.ts';
 import { demoOpportunities, demoQuotes } from '../demo/sales.ts';
 import { demoStages, demoTeam } from '../demo/team.ts';
-import { ConversationPut } from '../src/conversations/schema.ts';
-import { ConversationMessagesImport } from '../src/conversations/schema.ts';
-import { OpportunityPut } from '../src/opportunities/schema.ts';
-import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
+import { hashKey } from '../src/api-keys/api-key.ts';
+import { issueApiKey, revokeApiKey } from '../src/api-keys/repository.ts';
 import { CatalogProductMediaUpdate } from '../src/catalog/schema.ts';
-import { QuotePut } from '../src/quotes/schema.ts';
-import { TeamMemberPut } from '../src/team/schema.ts';
+import { ConversationMessagesImport, ConversationPut } from '../src/conversations/schema.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import type { FileStorage } from '../src/files/storage.ts';
-import { hashKey } from '../src/api-keys/api-key.ts';
-import { issueApiKey, revokeApiKey } from '../src/api-keys/repository.ts';
+import { OpportunityPut } from '../src/opportunities/schema.ts';
+import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
+import { QuotePut } from '../src/quotes/schema.ts';
+import { TeamMemberPut } from '../src/team/schema.ts';
 import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
 
@@ -32,9 +31,8 @@ const tables = [
   'team_members',
   'pipeline_stages',
   'products',
-  'product_variants',
   'customers',
-  'customer_contacts',
+  'customer_contact_keys',
   'opportunities',
   'conversations',
   'whatsapp_messages',

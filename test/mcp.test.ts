@@ -1,10 +1,10 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { newId } from '../src/db/sql/ids.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import { errorCodes } from '../src/errors.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
 import { type Agency, type Service, startService } from './support/service.ts';

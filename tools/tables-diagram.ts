@@ -19,8 +19,8 @@ const typeOf = (column: PgColumn): string =>
 
 function entity(table: PgTable): string[] {
   const { name, columns, primaryKeys, foreignKeys } = getTableConfig(table);
-  const primary = primaryKeys.flatMap((key) => key.columns.map(columnName));
-  const foreign = foreignKeys.flatMap((key) => key.reference().columns.map(columnName));
+  const primary = primaryKeys.flatMap((key) => key.columns.map(({ name }) => name));
+  const foreign = foreignKeys.flatMap((key) => key.reference().columns.map(({ name }) => name));
   const lines = columns
     .map((column) => ({ name: column.name, type: typeOf(column), isKey: column.primary }))
     .filter((column) => column.name !== OWNER)
@@ -39,13 +39,13 @@ function relations(table: PgTable): string[] {
     const { columns, foreignTable } = key.reference();
     const own = columns.filter((column) => column.name !== OWNER);
     if (own.length === 0) return [];
-    const names = columns.map(columnName);
+    const names = columns.map(({ name }) => name);
     const isKey = primaryKeys.some((primary) =>
       primary.columns.every((column) => names.includes(column.name)),
     );
     const parent = own.some((column) => !column.notNull) ? '|o' : '||';
     const line = `${getTableName(foreignTable)} ${parent}--${isKey ? 'o|' : 'o{'} ${name}`;
-    return [`  ${line} : ${own.map(columnName).join('_')}`];
+    return [`  ${line} : ${own.map(({ name }) => name).join('_')}`];
   });
 }
 

@@ -1,7 +1,7 @@
 import { and, arrayContains, asc, eq, inArray, isNull, type SQL } from 'drizzle-orm';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { v7 } from 'uuid';
-import { contactKey, phoneNumber, searchText } from '../../src/customers/contact-key.ts';
+import { contactKey, phoneNumber, searchText } from '../../rules/contact-key.ts';
 import {
   type ContactInput,
   Customer,

@@ -348,9 +348,9 @@ export type CustomerContact = {
   id: string;
   /** The channel on which the person is reached. */
   identifierType: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
-  /** As it was sent. Example: `+52 1 55 1234 5678`. */
+  /** Identifies the person on the channel: a telephone number in E.164 for whatsapp and telefono, everything else as it was sent. Example: `+5215512345678`. */
   identifierValue: string;
-  /** The name on the channel, once the dashboard knows it. */
+  /** The name on the channel, as the latest conversation with the contact says it, or the dashboard after that. Example: `Ana`. */
   displayName: string | null;
   /** In E.164, for whatsapp and telefono. Example: `+5215512345678`. */
   phoneNumber: string | null;
@@ -360,7 +360,7 @@ export type CustomerContactCreate = {
   /** The channel on which the person is reached. */
   identifierType: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
   /**
-   * Identifies the person on the channel; read back as it was sent.
+   * Identifies the person on the channel; read back as it was sent, a telephone number in E.164.
    *
    * - `whatsapp`, `telefono`: a telephone number in E.164, such as `+5215512345678`. Spaces, dots, dashes and brackets do not count, and a
    *   leading 00 stands for +. Without a +, 12 to 15 digits are taken as WhatsApp reports numbers, and 8 to 11 digits only where they are a valid
@@ -573,6 +573,12 @@ export type ListCatalogProductsQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** Records that were created at this moment or later. */
+  createdSince?: string;
+  /** The records with these ids, up to 100, with commas between them. At most 10000 characters. */
+  ids?: string;
+  /** Records that were changed at this moment or later, new ones too. */
+  updatedSince?: string;
   /** Products of this tier. */
   budgetTier?: 'economic' | 'mid' | 'premium';
   /** Products with exactly this code of your own. At most 255 characters. */
@@ -591,10 +597,20 @@ export type ListCustomersQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** Records that were created at this moment or later. */
+  createdSince?: string;
+  /** The records with these ids, up to 100, with commas between them. At most 10000 characters. */
+  ids?: string;
+  /** Records that were changed at this moment or later, new ones too. */
+  updatedSince?: string;
+  /** The customer that has exactly this contact, however it is written: a telephone number, address or handle. At most 320 characters. */
+  contact?: string;
   /** Text in the name, the summary or any contact, whatever its case and accents. At most 200 characters. */
   query?: string;
   /** Customers that have exactly this tag. At most 200 characters. */
   tag?: string;
+  /** The channel of `contact`; any, unless it is named. */
+  contactType?: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
 };
 
 /** What listOpportunities can be asked for. */
@@ -603,6 +619,12 @@ export type ListOpportunitiesQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** Records that were created at this moment or later. */
+  createdSince?: string;
+  /** The records with these ids, up to 100, with commas between them. At most 10000 characters. */
+  ids?: string;
+  /** Records that were changed at this moment or later, new ones too. */
+  updatedSince?: string;
   /** Opportunities of exactly this customer. At most 200 characters. */
   customerId?: string;
   /** Text in the title, short reference or destination, whatever its case and accents. At most 200 characters. */
@@ -623,6 +645,12 @@ export type ListConversationsQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** Records that were created at this moment or later. */
+  createdSince?: string;
+  /** The records with these ids, up to 100, with commas between them. At most 10000 characters. */
+  ids?: string;
+  /** Records that were changed at this moment or later, new ones too. */
+  updatedSince?: string;
   /** Conversations in exactly this state. At most 200 characters. */
   activityState?: string;
   /** Conversations on exactly this channel. At most 200 characters. */
@@ -637,6 +665,8 @@ export type ListConversationsQuery = {
 export type GetConversationTranscriptQuery = {
   /** How many records to return, 1 to 200. At least 1, at most 200. Default: `50`. */
   limit?: number;
+  /** Messages before this one, by its id, or before a date-time. At most 64 characters. */
+  before?: string;
 };
 
 /** What listQuotes can be asked for. */
@@ -645,6 +675,12 @@ export type ListQuotesQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** Records that were created at this moment or later. */
+  createdSince?: string;
+  /** The records with these ids, up to 100, with commas between them. At most 10000 characters. */
+  ids?: string;
+  /** Records that were changed at this moment or later, new ones too. */
+  updatedSince?: string;
   /** Quotes of exactly this customer. At most 200 characters. */
   customerId?: string;
   /** Quotes of this opportunity. At most 200 characters. */
@@ -661,4 +697,8 @@ export type ListTeamMembersQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
+  /** Records that were created at this moment or later. */
+  createdSince?: string;
+  /** The records with these ids, up to 100, with commas between them. At most 10000 characters. */
+  ids?: string;
 };

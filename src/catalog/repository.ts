@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { contains, defineList, equals, newestFirst, type Page } from '../db/define/list.ts';
+import { changeFilters, contains, defineList, equals, newestFirst, type Page } from '../db/define/list.ts';
 import { bodyOf, missing, type RecordKey, rowOf } from '../db/define/view.ts';
 import { defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
@@ -31,6 +31,7 @@ const productColumns = columnsOf(CatalogProductUpdate, products);
 
 /** The filters of the catalog. */
 export const productFilters = {
+  ...changeFilters,
   budgetTier: equals('budgetTier'),
   externalReferenceCode: equals('externalReferenceCode'),
   query: contains(),

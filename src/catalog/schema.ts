@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
 import {
+  changeQuery,
   currency,
   dateText,
   dateTime,
@@ -9,7 +11,6 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   positiveInteger,
   positiveNumber,
   price,
@@ -21,7 +22,6 @@ import {
   title,
 } from '../fields.ts';
 import { refusals } from '../http/ignored-parameters.ts';
-import { MAX_PRODUCT_TEXT, textFault } from './product-text.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);
@@ -237,7 +237,7 @@ export const CatalogProductUpdate = z
 export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 
 export const CatalogProductListQuery = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   budgetTier: budgetTier().optional().describe('Products of this tier.'),
   externalReferenceCode: textFilter('Products with exactly this code of your own.', 255),
   query: textFilter('Text in the title, short description or description, whatever its case and accents.'),
@@ -251,8 +251,8 @@ export const CatalogProductParams = z.object({ productId: id().describe('Id of t
 /** From here on: what only the dashboard API has. */
 
 export const RestorableCatalogProduct = CatalogProduct.extend({
-  archivedAt: dateTime(),
-  purgeAt: dateTime().describe('Until then the product can be restored.'),
+  archivedAt: dateTime().optional().describe('Of archived products.'),
+  purgeAt: dateTime().optional().describe('Of archived products: until then the product can be restored.'),
 }).meta({ id: 'RestorableCatalogProduct' });
 export type RestorableCatalogProduct = z.infer<typeof RestorableCatalogProduct>;
 
@@ -261,7 +261,9 @@ export const RestorableCatalogProductList = page(RestorableCatalogProduct).meta(
 });
 
 export const RestorableCatalogProductListQuery = CatalogProductListQuery.extend({
-  archived: oneOf(['true']).describe('Live products are listed by /v1.'),
+  archived: oneOf(['true'])
+    .optional()
+    .describe('Archived products that can still be restored, latest archived first.'),
 });
 
 const images = () => texts().nullable().optional().describe('null empties the list.');

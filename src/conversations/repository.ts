@@ -1,13 +1,15 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { customerName } from '../customers/repository.ts';
-import { contains, defineList, equals, newestFirst } from '../db/define/list.ts';
-import { missing, named, type RecordKey, rowOf } from '../db/define/view.ts';
+import { defineList, equals, newestFirst, recordFilters, since } from '../db/define/list.ts';
+import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import {
   channelMessages,
   conversations,
   customers,
   newestThreads,
+  searchableConversations,
   threads,
   whatsappMessages,
 } from '../db/schema/index.ts';
@@ -15,43 +17,80 @@ import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
 import { type Fields, isoTime, type Json, jsonRow } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
+import { validationFailed } from '../errors.ts';
 import {
   Conversation,
   ConversationListQuery,
   type ConversationMessage,
+  ConversationRecord,
   type ConversationTranscript,
 } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
+const derived = { customerName: named(customerName, customers, conversations.customerId) };
+
 export const conversationView = {
   ...newestThreads,
-  fields: fieldsOf(Conversation, conversations, {
-    customerName: named(customerName, customers, conversations.customerId),
-  }),
+  fields: fieldsOf(Conversation, conversations, derived),
 };
 
-export const listConversations = defineList(conversationView, {
+/** As the dashboard has them. */
+export const conversationRecordView = {
+  ...newestThreads,
+  fields: fieldsOf(ConversationRecord, conversations, derived),
+};
+
+/** The rows of a list are newest threads. What finds a chain is in any of its threads. */
+const conversationLists = {
   query: ConversationListQuery,
   order: newestFirst('lastMessageAt'),
   filters: {
+    ...recordFilters,
     activityState: equals('activityState'),
     channel: equals('channel'),
-    customerId: equals('customerId'),
-    query: contains(),
+    updatedSince: since('updatedAt', 'value'),
+    customerId: {
+      field: 'chainId',
+      where: (chainId: PgColumn, value: Placeholder) => sql`${chainId} in (
+        select thread.chain_id from ${conversations} as thread
+        where thread.organization_id = ${organizationParam} and thread.customer_id = ${value})`,
+    },
+    query: {
+      field: 'chainId',
+      where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} in (
+        select thread.chain_id from ${searchableConversations} as found join ${conversations} as thread
+          on thread.organization_id = found.organization_id and thread.id = found.id
+        where found.organization_id = ${organizationParam} and found.search like contains_pattern(${text}))`,
+      by: 'search' as const,
+    },
   },
+};
+
+export const listConversations = defineList(conversationView, conversationLists);
+
+export const listConversationRecords = defineList(conversationRecordView, {
+  ...conversationLists,
+  name: 'conversations.list_records',
 });
 
-type MessageStore = typeof whatsappMessages | typeof channelMessages;
+export type MessageStore = typeof whatsappMessages | typeof channelMessages;
+
+/** Where a message stands in its transcript: before all that are newer. */
+type Place = { createdAt: string; messageId: string };
+
+type TranscriptValues = RecordKey & { limit: number };
 
 /** The newest messages of one thread in one store. The store's transcript index finds them. */
 const newestMessages = (
   store: MessageStore,
-  $: Params<{ organizationId: string; limit: number }>,
+  $: Params<TranscriptValues>,
+  place: Params<Place> | undefined,
 ): SQL => sql`(
   select ${store.id}, ${store.conversationId}, ${store.content}, ${store.createdAt}, ${store.direction},
     ${store.messageType}, ${store.senderName}
   from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = threads.id
+    ${place ? sql`and (${store.createdAt}, ${store.id}) < (${place.createdAt}::timestamptz, ${place.messageId}::uuid)` : sql``}
   order by ${store.createdAt} desc nulls last, ${store.id} desc nulls last
   limit ${$.limit})`;
 
@@ -66,36 +105,88 @@ const messageFields: Fields<ConversationMessage> = {
   senderName: sql`message.sender_name`,
 };
 
-const transcriptStatement = prepared(
-  'conversations.transcript',
-  ($: Params<RecordKey & { limit: number }>) => sql<{ body: Json<ConversationTranscript> }>`with
-    threads as materialized (
-      select ${conversations.id}, ${conversations.messageCount} from ${conversations}
-      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
-        select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})),
+/** The threads of the chain that a thread is in. */
+const chainOf = ($: Params<RecordKey>): SQL => sql`
+  select ${conversations.id}, ${conversations.messageCount} from ${conversations}
+  where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
+    select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})`;
+
+const transcript = ($: Params<TranscriptValues>, place?: Params<Place>) =>
+  sql<{ body: Json<ConversationTranscript> }>`with
+    threads as materialized (${chainOf($)}),
     newest as (
       select message.* from threads cross join lateral (
-        ${newestMessages(whatsappMessages, $)} union all ${newestMessages(channelMessages, $)}) message
+        ${newestMessages(whatsappMessages, $, place)} union all ${newestMessages(channelMessages, $, place)}) message
       order by message.created_at desc, message.id desc
       limit ${$.limit})
     select concat(
       '{"data":[',
       (select string_agg(${jsonRow(messageFields)}, ',' order by message.created_at, message.id) from newest message),
       '],"total":', sum(threads.message_count), '}') as body
-    from threads having count(*) > 0`,
+    from threads having count(*) > 0`;
+
+const transcriptStatement = prepared('conversations.transcript', ($: Params<TranscriptValues>) =>
+  transcript($),
 );
+
+const earlierStatement = prepared('conversations.transcript before', ($: Params<TranscriptValues & Place>) =>
+  transcript($, $),
+);
+
+const momentOf = (store: MessageStore, $: Params<RecordKey & { messageId: string }>): SQL => sql`
+  select ${store.createdAt} from ${store}
+  where ${store.organizationId} = ${$.organizationId} and ${store.id} = ${$.messageId}
+    and ${store.conversationId} in (select threads.id from threads)`;
+
+/** No row: there is no such conversation. Null: the message is none of its transcript. */
+const placeStatement = prepared(
+  'conversations.place_of_message',
+  ($: Params<RecordKey & { messageId: string }>): SQL<{ createdAt: string | null }> => sql`
+    with threads as materialized (${chainOf($)}),
+      message as (${momentOf(whatsappMessages, $)} union all ${momentOf(channelMessages, $)})
+    select (select ${isoTime(sql`message.created_at`)} from message) as "createdAt" from threads limit 1`,
+);
+
+/** Before every message of the moment. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * The place that messages are to be before: that of a message, or a moment.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript
+ */
+async function placeOf(
+  { db, organizationId }: OrganizationScope,
+  id: string,
+  before: string,
+): Promise<Place> {
+  if (!isId(before)) return { createdAt: before, messageId: FIRST_ID };
+  const [place] = await db.read(placeStatement, { organizationId, id, messageId: before });
+  if (!place) throw missing(threads, id);
+  const { createdAt } = place;
+  if (createdAt === null)
+    throw validationFailed([{ path: 'query.before', message: 'is the id of no message of this transcript' }]);
+  return { createdAt, messageId: before };
+}
 
 /**
  * The newest messages of a conversation, oldest first, from all threads of its chain and from both stores. The id of
  * any thread of the chain gives the same transcript.
- * @throws CONVERSATION_NOT_FOUND
+ * @param before the id of a message, or a moment
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED
  */
 export async function getTranscript(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   id: string,
   limit: number,
+  before?: string,
 ): Promise<Json<ConversationTranscript>> {
-  const [row] = isId(id) ? await db.read(transcriptStatement, { organizationId, id, limit }) : [];
+  const { db, organizationId } = scope;
+  if (!isId(id)) throw missing(threads, id);
+  const values = { organizationId, id, limit };
+  const [row] =
+    before === undefined
+      ? await db.read(transcriptStatement, values)
+      : await db.read(earlierStatement, { ...values, ...(await placeOf(scope, id, before)) });
   if (!row?.body) throw missing(threads, id);
   return row.body;
 }

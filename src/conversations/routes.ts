@@ -41,7 +41,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         tags,
         summary: 'Get the transcript of a conversation',
         description:
-          'The newest `limit` messages, oldest first, of all the threads that were joined by rotation. There is no offset: ask for as many as needed. Use it to read what was said.',
+          'The newest `limit` messages, oldest first, of all the threads that were joined by rotation. There is no offset: the messages before the first of an answer are found with its id as `before`. Use it to read what was said.',
         params: ConversationParams,
         querystring: ConversationTranscriptQuery,
         response: responses(
@@ -50,11 +50,13 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         ),
       },
     },
-    async (request, reply) =>
-      answerJson(
+    async (request, reply) => {
+      const { limit, before } = request.query;
+      return answerJson(
         reply,
-        await getTranscript(request.scope, request.params.conversationId, request.query.limit),
-      ),
+        await getTranscript(request.scope, request.params.conversationId, limit, before),
+      );
+    },
   );
   done();
 };

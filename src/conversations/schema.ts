@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { patchOf } from '../dashboard/params.ts';
 import {
+  changeQuery,
   dateTime,
   id,
   limit,
@@ -7,11 +9,11 @@ import {
   moment,
   name,
   page,
-  pageQuery,
   shown,
   text,
   textFilter,
   uuid,
+  withPlus,
 } from '../fields.ts';
 
 export const Conversation = z
@@ -49,7 +51,7 @@ export type Conversation = z.infer<typeof Conversation>;
 export const ConversationList = page(Conversation).meta({ id: 'ConversationList' });
 
 export const ConversationListQuery = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   activityState: textFilter('Conversations in exactly this state.'),
   channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
   customerId: textFilter('Conversations of this customer.'),
@@ -82,13 +84,32 @@ export const ConversationTranscript = z
   .meta({ id: 'ConversationTranscript' });
 export type ConversationTranscript = z.infer<typeof ConversationTranscript>;
 
-export const ConversationTranscriptQuery = z.object({ limit: limit(200, 50) });
+const Place = z.union([uuid(), moment()]);
+
+export const ConversationTranscriptQuery = z.object({
+  limit: limit(200, 50),
+  before: z
+    .preprocess(
+      withPlus,
+      text({ max: 64 }).refine(
+        (before) => Place.safeParse(before).success,
+        'must be the id of a message of this transcript, or a date-time with an offset, such as 2026-11-21T08:25:00Z',
+      ),
+    )
+    .optional()
+    .describe('Messages before this one, by its id, or before a date-time.'),
+});
 
 export const ConversationParams = z.object({
   conversationId: id().describe('Id of any thread of the conversation.'),
 });
 
 /** From here on: what only the dashboard API has. */
+
+export const ConversationRecord = Conversation.extend({
+  rotatedFrom: shown(id().nullable(), 'The thread that this one continues; null for the first of its chain.'),
+}).meta({ id: 'ConversationRecord' });
+export type ConversationRecord = z.infer<typeof ConversationRecord>;
 
 export const ConversationPut = z
   .object({
@@ -116,6 +137,12 @@ export const ConversationPut = z
     ],
   });
 export type ConversationPut = z.infer<typeof ConversationPut>;
+
+export const ConversationUpdate = patchOf(ConversationPut).meta({
+  id: 'ConversationUpdate',
+  examples: [{ controlledBy: 'lucia@example.com', activityState: 'waiting_for_customer' }],
+});
+export type ConversationUpdate = z.infer<typeof ConversationUpdate>;
 
 /** The delivery of a message, as its store keeps it. The conversation's channel decides which store it is. */
 const delivery = () =>

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { contactKey, IDENTIFIER_TYPES, identifierRule } from '../../rules/contact-key.ts';
 import {
+  changeQuery,
   dateTime,
   id,
   longText,
@@ -7,12 +9,10 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   shown,
   text,
   textFilter,
 } from '../fields.ts';
-import { contactKey, IDENTIFIER_TYPES, identifierRule } from './contact-key.ts';
 
 const identifierType = () => oneOf(IDENTIFIER_TYPES);
 
@@ -20,8 +20,16 @@ export const CustomerContact = z
   .object({
     id: shown(id(), 'Never changes; text without a meaning of its own.'),
     identifierType: shown(identifierType(), 'The channel on which the person is reached.'),
-    identifierValue: shown(z.string(), 'As it was sent.', '+52 1 55 1234 5678'),
-    displayName: shown(z.string().nullable(), 'The name on the channel, once the dashboard knows it.'),
+    identifierValue: shown(
+      z.string(),
+      'Identifies the person on the channel: a telephone number in E.164 for whatsapp and telefono, everything else as it was sent.',
+      '+5215512345678',
+    ),
+    displayName: shown(
+      z.string().nullable(),
+      'The name on the channel, as the latest conversation with the contact says it, or the dashboard after that.',
+      'Ana',
+    ),
     phoneNumber: shown(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
   })
   .meta({ id: 'CustomerContact' });
@@ -65,7 +73,7 @@ export const ArchivedCustomer = z
   .meta({ id: 'ArchivedCustomer' });
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
 
-const IDENTIFIER = `Identifies the person on the channel; read back as it was sent.
+const IDENTIFIER = `Identifies the person on the channel; read back as it was sent, a telephone number in E.164.
 
 - \`whatsapp\`, \`telefono\`: a telephone number in E.164, such as \`+5215512345678\`. Spaces, dots, dashes and brackets do not count, and a
   leading 00 stands for +. Without a +, 12 to 15 digits are taken as WhatsApp reports numbers, and 8 to 11 digits only where they are a valid
@@ -161,11 +169,35 @@ export const CustomerUpdate = z
   .meta({ id: 'CustomerUpdate', examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }] });
 export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 
-export const CustomerListQuery = z.object({
-  ...pageQuery(),
+/** What the list itself is filtered by. */
+export const CustomerFilters = z.object({
+  ...changeQuery(),
+  contact: textFilter(
+    'The customer that has exactly this contact, however it is written: a telephone number, address or handle.',
+    320,
+  ).meta({ examples: ['+52 1 55 1234 5678'] }),
   query: textFilter('Text in the name, the summary or any contact, whatever its case and accents.'),
   tag: textFilter('Customers that have exactly this tag.'),
+});
+
+export const CustomerListQuery = CustomerFilters.extend({
+  contactType: identifierType().optional().describe('The channel of `contact`; any, unless it is named.'),
+}).superRefine(({ contact, contactType }, context) => {
+  if (contactType === undefined || contact !== undefined) return;
+  context.addIssue({ code: 'custom', path: ['contactType'], message: 'goes with contact, which is missing' });
 });
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
 export const CustomerParams = z.object({ customerId: id().describe('Id of the customer.') });
+
+/** From here on: what only the dashboard API has. */
+
+export const CustomerRecord = Customer.extend({
+  archivedAt: shown(dateTime().nullable(), 'When the customer left the book; null while it is in it.'),
+}).meta({ id: 'CustomerRecord' });
+export type CustomerRecord = z.infer<typeof CustomerRecord>;
+
+export const CustomerContactUpdate = z
+  .object({ displayName: name().nullish().describe('The name on the channel; null clears it.') })
+  .meta({ id: 'CustomerContactUpdate', examples: [{ displayName: 'Ana' }] });
+export type CustomerContactUpdate = z.infer<typeof CustomerContactUpdate>;

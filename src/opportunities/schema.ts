@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { patchOf } from '../dashboard/params.ts';
 import {
+  changeQuery,
   currency,
   dateText,
   dateTime,
@@ -9,7 +11,6 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   price,
   shown,
   text,
@@ -80,7 +81,7 @@ export const OpportunityList = page(Opportunity).meta({ id: 'OpportunityList' })
 
 export const OpportunityListQuery = z
   .object({
-    ...pageQuery(),
+    ...changeQuery(),
     customerId: textFilter('Opportunities of exactly this customer.'),
     query: textFilter('Text in the title, short reference or destination, whatever its case and accents.'),
     salesStage: textFilter('Opportunities of exactly this sales stage.'),
@@ -97,6 +98,12 @@ export const OpportunityListQuery = z
 export const OpportunityParams = z.object({ opportunityId: id().describe('Id of the opportunity.') });
 
 /** From here on: what only the dashboard API has. */
+
+export const OpportunityRecord = Opportunity.extend({
+  temperatureOverride: shown(temperature().nullable(), 'As a team member set it; null while nobody did.'),
+  agentTemperature: shown(temperature().nullable(), 'As the agent set it.'),
+}).meta({ id: 'OpportunityRecord' });
+export type OpportunityRecord = z.infer<typeof OpportunityRecord>;
 
 const count = () => integer().min(0, 'must be at least 0');
 
@@ -116,6 +123,11 @@ export const OpportunityPut = z
     salesStage: text({ min: 1, max: 255 }).meta({ examples: ['qualified'] }),
     stageId: uuid().nullish(),
     temperature: temperature().nullish().describe('As the agent sees it.'),
+    agentTemperature: temperature()
+      .nullish()
+      .describe(
+        'The same. Where both are sent this one counts, because answers have the reported one as `temperature`: so a record that was read can be sent back.',
+      ),
     temperatureOverride: temperature()
       .nullish()
       .describe('As a team member set it; reported in its place where it is not null.'),
@@ -140,3 +152,9 @@ export const OpportunityPut = z
     ],
   });
 export type OpportunityPut = z.infer<typeof OpportunityPut>;
+
+export const OpportunityUpdate = patchOf(OpportunityPut).meta({
+  id: 'OpportunityUpdate',
+  examples: [{ temperatureOverride: 'hot' }],
+});
+export type OpportunityUpdate = z.infer<typeof OpportunityUpdate>;

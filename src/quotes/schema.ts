@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { optionalBody } from '../dashboard/params.ts';
+import { optionalBody, patchOf } from '../dashboard/params.ts';
 import {
+  changeQuery,
   currency,
   dateTime,
   id,
@@ -8,7 +9,6 @@ import {
   name,
   oneOf,
   page,
-  pageQuery,
   price,
   shown,
   textFilter,
@@ -55,7 +55,7 @@ export type Quote = z.infer<typeof Quote>;
 export const QuoteList = page(Quote).meta({ id: 'QuoteList' });
 
 export const QuoteListQuery = z.object({
-  ...pageQuery(),
+  ...changeQuery(),
   customerId: textFilter('Quotes of exactly this customer.'),
   opportunityId: textFilter('Quotes of this opportunity.'),
   query: textFilter('Text in the title or destination, whatever its case and accents.'),
@@ -95,7 +95,9 @@ export const QuotePut = z
     customerId: uuid().nullish().describe("Default: the opportunity's."),
     price: price().nullish(),
     currency: currency().nullish().describe('Three-character currency code.'),
-    publishedAt: moment().nullish(),
+    publishedAt: moment()
+      .nullish()
+      .describe('Default: what it has; the first time that it is published sets it.'),
   })
   .meta({
     id: 'QuotePut',
@@ -112,6 +114,12 @@ export const QuotePut = z
     ],
   });
 export type QuotePut = z.infer<typeof QuotePut>;
+
+export const QuoteUpdate = patchOf(QuotePut).meta({
+  id: 'QuoteUpdate',
+  examples: [{ status: 'published' }],
+});
+export type QuoteUpdate = z.infer<typeof QuoteUpdate>;
 
 /** The parts of an upload, for the document. */
 export const QuoteAttachmentUpload = z

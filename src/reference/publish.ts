@@ -20,7 +20,10 @@ export function published(make: () => object, { publicUrl, contact }: Publisher)
         document.info.contact,
         contact.startsWith('http') ? { url: contact } : { email: contact },
       );
-    text = `${JSON.stringify(document, null, 2)}\n`.replaceAll('](/docs/', () => `](${publicUrl ?? ''}/docs/`);
+    text = `${JSON.stringify(document, null, 2)}\n`.replaceAll(
+      '](/docs/',
+      () => `](${publicUrl ?? ''}/docs/`,
+    );
     return text;
   };
 }

@@ -1,4 +1,4 @@
-import { defineList, oldestFirst } from '../db/define/list.ts';
+import { defineList, oldestFirst, recordFilters } from '../db/define/list.ts';
 import { defineRecord } from '../db/define/put.ts';
 import { activeMembers, teamMembers } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
@@ -9,7 +9,10 @@ export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamM
 export const listTeamMembers = defineList(memberView, {
   query: TeamMemberListQuery,
   order: oldestFirst('createdAt'),
-  filters: {},
+  filters: recordFilters,
 });
 
-export const teamMemberRecord = defineRecord(memberView, { columns: columnsOf(TeamMemberPut, teamMembers) });
+export const teamMemberRecord = {
+  ...defineRecord(memberView, { columns: columnsOf(TeamMemberPut, teamMembers) }),
+  list: listTeamMembers,
+};

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { EMAIL_RULE, isEmailAddress } from '../customers/contact-key.ts';
-import { dateTime, id, page, pageQuery, shown, text, texts } from '../fields.ts';
+import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
+import { patchOf } from '../dashboard/params.ts';
+import { dateTime, id, page, recordQuery, shown, text, texts } from '../fields.ts';
 
 export const TeamMember = z
   .object({
@@ -20,7 +21,7 @@ export type TeamMember = z.infer<typeof TeamMember>;
 
 export const TeamMemberList = page(TeamMember).meta({ id: 'TeamMemberList' });
 
-export const TeamMemberListQuery = z.object(pageQuery());
+export const TeamMemberListQuery = z.object(recordQuery());
 
 /** From here on: what only the dashboard API has. */
 
@@ -42,3 +43,9 @@ export const TeamMemberPut = z
     examples: [{ userId: 'user_81', name: 'Lucía Ríos', email: 'lucia@example.com', roles: ['owner'] }],
   });
 export type TeamMemberPut = z.infer<typeof TeamMemberPut>;
+
+export const TeamMemberUpdate = patchOf(TeamMemberPut).meta({
+  id: 'TeamMemberUpdate',
+  examples: [{ isAssignable: false }],
+});
+export type TeamMemberUpdate = z.infer<typeof TeamMemberUpdate>;

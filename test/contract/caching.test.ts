@@ -4,10 +4,10 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { entityTag } from '../../src/http/conditional.ts';
 import { CHAPTERS } from '../../src/reference/guide.ts';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { buildDashboard, TOKEN, useDashboard } from '../dashboard/dashboard.ts';
 import { readDocument } from '../support/contract.ts';
 import {
@@ -281,7 +281,7 @@ describe('a write answers with the tag of the record as it is now', () => {
       const world = { service, dashboard, agency: await service.agency() };
       const has = await populate(world);
       const { put } = OPERATIONS[name] ?? {};
-      const read = pathOf(name).replace(BELOW, 'GET /v1');
+      const read = `GET ${pathOf(name)}`;
       const tags: string[] = [];
       const full = await requestOf(name, has);
       for (const sent of [full, full, ...(put ? [{ ...full, body: put.minimal(has) }] : [])]) {

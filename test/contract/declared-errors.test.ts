@@ -2,10 +2,10 @@ import { hash, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
-import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import {
   contractOf,
@@ -17,7 +17,7 @@ import {
 } from '../support/contract.ts';
 import { appOf } from '../support/instance.ts';
 import { populate } from '../support/operations.ts';
-import { customer, quote } from '../support/records.ts';
+import { customer, quote, stage } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 /**
@@ -93,6 +93,13 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     const [{ identifierType, identifierValue }] = contacts;
     return send({ ids: { customerId: other.id }, body: { contacts: [{ identifierType, identifierValue }] } });
   },
+  PIPELINE_STAGE_KEY_TAKEN: async (send, agency) => {
+    const { key } = await stage(agency, { key: 'negotiation' });
+    return send({ ids: { pipelineStageId: randomUUID() }, body: { key, name: 'Otra' } });
+  },
+  QUOTE_NOT_PUBLISHED: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
+  CUSTOMER_CONTACT_NOT_FOUND: async (send, agency) =>
+    send({ ids: { customerId: (await customer(agency)).id } }),
   API_KEY_INACTIVE: async (send, { scope }) => {
     const { id } = parseJson(await issueApiKey(scope, { name: 'revoked' }));
     await revokeApiKey(scope, id);

@@ -32,22 +32,30 @@ const instances = names.filter((name) => name.startsWith('api'));
 const PINNED = /^(?:\$\{[A-Z]+_IMAGE:-)?[\w/]+:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}\}?$/;
 
 describe('what is deployed', () => {
-  test('has all that the service imports: no file outside of src/, no development dependency', () => {
+  test('has all that the service imports: no file outside of src/ and rules/, no development dependency', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
     const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
-    const missing = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+    const folders = ['src/', 'rules/'];
+    const missing = folders
+      .flatMap((folder) =>
+        readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map(
+          (path) => folder + path,
+        ),
+      )
       .filter((path) => /\.[jt]s$/.test(path))
       .flatMap((path) => {
-        const file = new URL(`src/${path}`, root);
+        const file = new URL(path, root);
         const values = /^(?:import|export) (?!type )(?:[^;'=(]+ from )?'([^']+)';$|import\('([^']+)'\)/gm;
         return [...readFileSync(file, 'utf8').matchAll(values)]
           .map(([, from, lazily]) => String(from ?? lazily))
           .filter((name) =>
             name.startsWith('.')
-              ? !new URL(name, file).pathname.startsWith(new URL('src/', root).pathname)
+              ? !folders.some((folder) =>
+                  new URL(name, file).pathname.startsWith(new URL(folder, root).pathname),
+                )
               : !name.startsWith('node:') && !(packageOf(name) in dependencies),
           )
-          .map((name) => `src/${path} imports ${name}`);
+          .map((name) => `${path} imports ${name}`);
       });
     // The demo is not in the image: its command says so, and it is loaded beside the embedded database alone.
     expect(missing.sort()).toEqual([

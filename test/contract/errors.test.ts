@@ -456,8 +456,11 @@ describe('the list of codes', () => {
     TEAM_MEMBER_NOT_FOUND: 404,
     PIPELINE_STAGE_NOT_FOUND: 404,
     QUOTE_ATTACHMENT_NOT_FOUND: 404,
+    CUSTOMER_CONTACT_NOT_FOUND: 404,
     API_KEY_INACTIVE: 409,
     CATALOG_PRODUCT_NOT_ARCHIVED: 409,
+    PIPELINE_STAGE_KEY_TAKEN: 409,
+    QUOTE_NOT_PUBLISHED: 409,
   };
 
   test('is closed, and each code has its one status', () => {
@@ -474,8 +477,11 @@ describe('the list of codes', () => {
       'TEAM_MEMBER_NOT_FOUND',
       'PIPELINE_STAGE_NOT_FOUND',
       'QUOTE_ATTACHMENT_NOT_FOUND',
+      'CUSTOMER_CONTACT_NOT_FOUND',
       'API_KEY_INACTIVE',
       'CATALOG_PRODUCT_NOT_ARCHIVED',
+      'PIPELINE_STAGE_KEY_TAKEN',
+      'QUOTE_NOT_PUBLISHED',
     ];
     expect([...code.examples, ...ofTheDashboard].sort()).toEqual([...errorCodes].sort());
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { EDGES } from '../support/edges.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
 
@@ -113,7 +114,26 @@ const TEXT_LISTS: [place: Place, field: string, entries: number, characters: num
   ...inEach(CUSTOMER_PLACES, [['tags', 100, 100]] as [string, number, number][]),
 ];
 
-const operations = operationsOf(readDocument('openapi/openapi.json'));
+const document = readDocument('openapi/openapi.json');
+const operations = operationsOf(document);
+const propertiesOf = (schema: string): Record<string, Schema> =>
+  document.components.schemas[schema]?.properties ?? {};
+const BODIES: Record<Place, string> = {
+  'product create': 'CatalogProductCreate',
+  'product update': 'CatalogProductUpdate',
+  variant: 'CatalogProductVariantCreate',
+  'customer create': 'CustomerCreate',
+  'customer update': 'CustomerUpdate',
+  contact: 'CustomerContactCreate',
+};
+
+/** The fields that are days or moments. They need no table here. */
+const DATES: [place: Place, field: string, format: string][] = (Object.keys(BODIES) as Place[]).flatMap(
+  (place) =>
+    Object.entries(propertiesOf(BODIES[place]))
+      .filter(([, { format }]) => String(format) in EDGES)
+      .map(([field, { format }]): [Place, string, string] => [place, field, String(format)]),
+);
 
 /** The lists with pages. */
 const LISTS = operations
@@ -173,18 +193,6 @@ const lengthFault = (rule: 'least' | 'most', min: number, max: number): string =
     : `must have at ${rule} ${characters(rule === 'least' ? min : max)}`;
 
 describe('the tables of this file', () => {
-  const document = readDocument('openapi/openapi.json');
-  const propertiesOf = (schema: string): Record<string, Schema> =>
-    document.components.schemas[schema]?.properties ?? {};
-  const BODIES: Record<Place, string> = {
-    'product create': 'CatalogProductCreate',
-    'product update': 'CatalogProductUpdate',
-    variant: 'CatalogProductVariantCreate',
-    'customer create': 'CustomerCreate',
-    'customer update': 'CustomerUpdate',
-    contact: 'CustomerContactCreate',
-  };
-
   test('have every parameter and every field of a body that the document has', () => {
     const inDocument = operationsOf(document).flatMap(({ path, operation }) =>
       (operation.parameters ?? [])
@@ -196,7 +204,7 @@ describe('the tables of this file', () => {
       'Write each parameter whose values are a closed list into CLOSED of this file',
     ).toEqual(inDocument.sort());
     for (const [place, schema] of Object.entries(BODIES)) {
-      const fields = [...TEXTS, ...TEXT_LISTS, ...CLOSED_FIELDS, ...INTEGERS, ...NUMBERS]
+      const fields = [...TEXTS, ...TEXT_LISTS, ...CLOSED_FIELDS, ...INTEGERS, ...NUMBERS, ...DATES]
         .filter(([of]) => of === place)
         .map(([, field]) => field);
       const lists = ['variants', 'contacts'].filter((list) => list in propertiesOf(schema));
@@ -327,6 +335,15 @@ describe('text that PostgreSQL cannot store is refused', () => {
       expect((await agency.get(`${path}?${parameter}=${text}`)).body).toEqual(
         invalid(fault(`query.${parameter}`, message)),
       );
+    }
+  });
+
+  test.each(DATES)('%s: %s, a %s that no calendar has', async (place, field, format) => {
+    const { send, path } = PLACES[place];
+    for (const value of EDGES[format]?.refused ?? []) {
+      const { status, body } = await send({ [field]: value });
+      expect(status, value).toBe(400);
+      expect(body.error.details[0].path, value).toBe(`${path}.${field}`);
     }
   });
 
@@ -871,7 +888,6 @@ describe('names that mean nothing are ignored and named', () => {
   });
 
   test('every operation names them, and refuses them under strict handling', async () => {
-    const operations = operationsOf(readDocument('openapi/openapi.json'));
     expect(operations.length).toBeGreaterThan(10);
     for (const { method, path } of operations) {
       const url = `${path.replace(/\{\w+\}/, UNKNOWN)}?organizationId=${UNKNOWN}`;

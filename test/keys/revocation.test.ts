@@ -1,7 +1,4 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Queries } from '../../src/db/run/scope.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
-import { createLogger } from '../../src/http/logging.ts';
 import { hashKey, makeKey } from '../../src/api-keys/api-key.ts';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import {
@@ -11,6 +8,9 @@ import {
   rotateApiKey,
   saveKeyUsage,
 } from '../../src/api-keys/repository.ts';
+import type { Queries } from '../../src/db/run/scope.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
+import { createLogger } from '../../src/http/logging.ts';
 import {
   type Agency,
   type Service,

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { OrganizationScope } from '../run/scope.ts';
 import { liveCounts } from '../schema/live-counts.ts';
 import type { TenantTable } from '../schema/resource.ts';
-import { idOrNull } from '../sql/ids.ts';
+import { idOrNull, isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
 import { nameOfParts, type Params, prepared, type Statement, step, unprepared } from '../sql/statement.ts';
 import { bodyOf, organizationParam, tableName, type View } from './view.ts';
@@ -20,10 +20,14 @@ export type Filter = {
   field: string;
   where: (column: PgColumn, value: Placeholder) => SQL;
   /**
-   * Only an index without an order has the rows that match. Such a list looks in the search rows, and is planned at each run,
-   * because the value decides which plan is good.
+   * How the rows that match are found, where no index has them in the order of the list.
+   * `key`: a handful, by a key. `keys`: by theirs, so few that a page mostly holds them all, and so tells the total.
+   * `value`: the value decides whether another index is better than the order, so such a list is planned at each run.
+   * `search`: the same, in the search rows.
    */
-  isSearch?: boolean;
+  by?: 'key' | 'keys' | 'value' | 'search';
+  /** What the statement gets of the value that was sent, where that is something else. */
+  value?: (sent: string) => unknown;
 };
 
 /** The field has exactly this value. Text that is no id matches no id. */
@@ -32,18 +36,44 @@ export const equals = (field: string): Filter => ({
   where: (column, value) => sql`${column} = ${value}`,
 });
 
+/** The field is this moment or a later one. Only the field that a list is ordered by has an index in the order. */
+export const since = (field: string, by?: 'value'): Filter => ({
+  field,
+  where: (column, moment) => sql`${column} >= ${moment}::timestamptz`,
+  ...(by && { by }),
+});
+
+/** The filters that every list has. */
+export const recordFilters = {
+  createdSince: since('createdAt', 'value'),
+  ids: {
+    field: 'id',
+    // Not the array itself: PostgreSQL would plan for its length at each run.
+    where: (id, ids) => sql`${id} = any(array(select unnest(${ids}::uuid[])))`,
+    by: 'keys',
+    value: (ids) =>
+      ids
+        .split(',')
+        .map((id) => id.trim())
+        .filter(isId),
+  },
+} satisfies Record<string, Filter>;
+
+/** And those that are ordered by their last change. */
+export const changeFilters = { ...recordFilters, updatedSince: since('updatedAt') };
+
 /** The searched text contains this text. */
 export const contains = (): Filter => ({
   field: 'search',
   where: (column, text) => sql`${column} like contains_pattern(${text})`,
-  isSearch: true,
+  by: 'search',
 });
 
 /** The array has exactly this entry. */
 export const hasEntry = (field: string): Filter => ({
   field,
   where: (column, entry) => sql`${column} @> array[${entry}]::text[]`,
-  isSearch: true,
+  by: 'search',
 });
 
 /** The fields that a list is ordered by. */
@@ -71,6 +101,9 @@ type ListOptions<Query extends z.ZodObject> = {
   filters: Record<FilterName<Query>, Filter>;
 };
 
+/** Each connection prepares the statements of so many sets of filters; those of others are parsed at each run. */
+const PREPARED_SETS = 64;
+
 type Values = { organizationId: string; limit: number; offset: number } & Record<string, unknown>;
 
 type Statements<T> = {
@@ -85,6 +118,10 @@ function columnOf(table: TenantTable, field: string): PgColumn {
   if (!column) throw new Error(`A list needs ${field} in ${getTableName(table)}.`);
   return column;
 }
+
+const isSearch = ({ by }: Filter): boolean => by === 'search';
+const isCountedLater = ({ by }: Filter): boolean => by !== undefined && by !== 'value';
+const isPlannedAnew = ({ by }: Filter): boolean => by === 'search' || by === 'value';
 
 const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` and `);
 
@@ -117,9 +154,10 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   /** What follows `from` for the rows that match: for the page, and for counting them. */
   function matching(sent: Sent): { where: SQL; counted: SQL } {
-    const isSearch = sent.some(([, filter]) => filter.isSearch);
     const inSearchRow =
-      searchRow && isSearch ? sent.filter(([, { field }]) => field in columnsOf(searchRow)) : [];
+      searchRow && sent.some(([, filter]) => isSearch(filter))
+        ? sent.filter(([, { field }]) => field in columnsOf(searchRow))
+        : [];
     const others = sent.filter((filter) => !inSearchRow.includes(filter));
     const where = [ofOrganization(table), visible, ...others.map(condition(table))];
     if (!searchRow || inSearchRow.length === 0)
@@ -132,13 +170,13 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   // The limit stands there twice. With only a parameter PostgreSQL would expect a tenth of the table, reject its generic
   // plan and plan at each run, which takes up to as long as the query. A first page has no offset for the same reason.
-  function pageOf(where: SQL, skips: boolean, isSearch: boolean): SQL<{ body: Json<T> }> {
+  function pageOf(where: SQL, skips: boolean, isPlanned: boolean): SQL<{ body: Json<T> }> {
     const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
     const cut = (value: SQL): SQL => sql`select * from (
         select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
       ) page limit ${sql.placeholder('limit')}`;
-    if (!skips && !isSearch) return sql`select ${bodyOf(view)} as body from (${cut(sql`*`)}) ${table}`;
-    // Rows that are skipped, or that a search does not find, are read in the index alone.
+    if (!skips && !isPlanned) return sql`select ${bodyOf(view)} as body from (${cut(sql`*`)}) ${table}`;
+    // Rows that are skipped, or looked at in vain, are read in the index alone.
     return sql`select ${bodyOf(view)} as body from ${table}
       where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)})) order by ${orderBy}`;
   }
@@ -147,8 +185,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   function compose(sent: Sent, skips: boolean): Statements<T> {
     const { where, counted } = matching(sent);
-    const isSearch = sent.some(([, filter]) => filter.isSearch);
-    const make = isSearch ? unprepared : prepared;
+    const isPlanned = sent.some(([, filter]) => isPlannedAnew(filter));
+    const make = isPlanned || statements.size >= PREPARED_SETS ? unprepared : prepared;
     const names = sent.map(([filter]) => filter);
     const count =
       sent.length === 0 && view.isCounted
@@ -157,8 +195,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     return {
       page: make(
         nameOfParts([name, ...names, ...(skips ? ['offset'] : [])]),
-        (_: Params<Values>) => pageOf(where, skips, isSearch),
-        { isVariant: isLoaded },
+        (_: Params<Values>) => pageOf(where, skips, isPlanned),
+        { isVariant: isLoaded, isShort: sent.length === 1 && sent[0]?.[1].by === 'key' },
       ),
       total: make(
         nameOfParts([`${name}_total`, ...names]),
@@ -171,7 +209,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   function statementsFor(sent: Sent, skips: boolean): Statements<T> {
     const key = [skips, ...sent.map(([filter]) => filter)].join();
     const found = statements.get(key) ?? compose(sent, skips);
-    statements.set(key, found);
+    if (statements.size < PREPARED_SETS) statements.set(key, found);
     return found;
   }
 
@@ -181,7 +219,10 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   for (const filter of filters) statementsFor([filter], false);
   isLoaded = true;
 
-  const isIdField = ({ field, isSearch }: Filter): boolean => !isSearch && is(columnOf(table, field), PgUUID);
+  function sentAs({ field, by, value }: Filter, sent: unknown): unknown {
+    if (value) return value(sent as string);
+    return by === undefined && is(columnOf(table, field), PgUUID) ? idOrNull(sent as string) : sent;
+  }
 
   /** A page of `limit` rows, MAX_LIMIT at most. */
   return async (
@@ -192,16 +233,15 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const sent = filters.filter(([filter]) => query[filter] !== undefined);
     const values: Values = { organizationId, limit: query.limit, offset: query.offset };
     for (const [filter, definition] of sent) {
-      const value = query[filter];
-      Object.assign(values, { [filter]: isIdField(definition) ? idOrNull(value as string) : value });
+      Object.assign(values, { [filter]: sentAs(definition, query[filter]) });
     }
     const { page, total } = statementsFor(sent, query.offset > 0);
 
     let rows: { body: Json<T> }[];
     let count: string | number | undefined;
-    if (sent.some(([, { isSearch }]) => isSearch)) {
+    if (sent.some(([, filter]) => isCountedLater(filter))) {
       rows = await db.read(page, values);
-      // A search costs the same again to count. The last page tells the total itself.
+      // A search costs the same again to count, keys find few. The last page tells the total itself.
       const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
       count = isLast ? query.offset + rows.length : (await db.read(total, values))[0]?.total;
     } else {

@@ -65,8 +65,8 @@ export function defineUpdate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
   name = `${tableName(view)}.update`,
+  get = defineGet(view),
 ) {
-  const get = defineGet(view);
   const statements = new Map<string, Statement<Body<T>, RecordKey>>();
   const allFields = Object.keys(columns) as Name[];
 

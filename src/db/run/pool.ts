@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
 import { ApiError } from '../../errors.ts';
-import type { Deadline } from './deadline.ts';
+import { type Deadline, enter } from './deadline.ts';
 import { LostRace, spoilsConnection, sqlState } from './faults.ts';
 
 export type PoolOptions = {
@@ -45,6 +45,11 @@ const isBroken = (error: unknown): boolean =>
   !(error instanceof LostRace || error instanceof ApiError) &&
   (sqlState(error) === undefined || spoilsConnection(error));
 
+/** Without a connection nothing was sent. Not every fault on the way to one says so. */
+const notSent = (error: Error): never => {
+  throw Object.assign(error, { syscall: 'connect' });
+};
+
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
   const pool = new pg.Pool({
@@ -75,7 +80,9 @@ export function openPool(options: PoolOptions) {
     deadline: Deadline,
     spoils: (error: unknown) => boolean,
   ): Promise<Result> {
-    const client = await pool.connect();
+    enter(deadline, 'connection');
+    const client = await pool.connect().catch(notSent);
+    enter(deadline, 'running');
     let isSpoilt = false;
     let answered: Promise<boolean> | undefined;
     let silence: NodeJS.Timeout | undefined;

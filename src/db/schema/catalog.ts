@@ -59,6 +59,10 @@ export const products = pgTable(
     index('products_live_idx')
       .on(...listOrder(table))
       .where(isLive),
+    // The list filtered by createdSince, with what it is ordered by.
+    index('products_created_idx')
+      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
+      .where(isLive),
     // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
     // them the total would be counted in the table.
     index('products_status_idx')

@@ -43,12 +43,16 @@ export const customers = pgTable(
     index('customers_live_idx')
       .on(...listOrder(table))
       .where(isLive),
+    // The list filtered by createdSince, with what it is ordered by.
+    index('customers_created_idx')
+      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
+      .where(isLive),
   ],
 );
 
 /**
  * The contacts of live customers. The primary key is the promise that one person is one record: within an organization a contact
- * belongs to one customer. Two spellings of one account have the same key; see customers/contact-key.ts.
+ * belongs to one customer. Two spellings of one account have the same key; see rules/contact-key.ts.
  */
 export const customerContactKeys = pgTable(
   'customer_contact_keys',

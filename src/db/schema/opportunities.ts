@@ -60,6 +60,10 @@ export const opportunities = pgTable(
     index('opportunities_live_idx')
       .on(...listOrder(table))
       .where(isLive),
+    // The list filtered by createdSince, with what it is ordered by.
+    index('opportunities_created_idx')
+      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
+      .where(isLive),
     // The list filtered by salesStage; with stageId, for both at once.
     index('opportunities_sales_stage_idx')
       .on(...listOrder(table, table.salesStage), table.stageId)

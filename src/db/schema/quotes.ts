@@ -34,6 +34,7 @@ export const quotes = pgTable(
     openCount: integer('open_count').notNull().default(0),
     firstOpenedAt: moment('first_opened_at'),
     lastOpenedAt: moment('last_opened_at'),
+    /** A trigger sets it the first time that the quote is published, where nothing else did. */
     publishedAt: moment('published_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -48,6 +49,10 @@ export const quotes = pgTable(
     // The list, in its order.
     index('quotes_live_idx')
       .on(...listOrder(table))
+      .where(isLive),
+    // The list filtered by createdSince, with what it is ordered by.
+    index('quotes_created_idx')
+      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
       .where(isLive),
     // The list filtered by status.
     index('quotes_status_idx')

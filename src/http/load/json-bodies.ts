@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiError, REFUSALS, validationFailed } from '../../errors.ts';
 import { createRefusals } from './admission.ts';
 import { isInner } from './inner.ts';
-import { createRoom, ownerOf } from './room.ts';
+import { createRoom } from './room.ts';
 
 /** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */
 
@@ -126,12 +126,10 @@ function boundBodies(app: FastifyInstance): void {
   const refuseLate = createRefusals();
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (!isLarge(request) || isInner(request)) return done(null, payload);
-    const owner = ownerOf(request);
     const { bodyLimit } = request.routeOptions;
     const bytes = Math.min(Number(request.headers['content-length'] ?? bodyLimit), bodyLimit);
-    if (!room.has(owner, bytes)) return refuseLate(() => done(REFUSALS.full));
-    room.add(owner, bytes);
-    reply.raw.once('close', () => room.add(owner, -bytes));
+    if (!room.has(reply, bytes)) return refuseLate(() => done(REFUSALS.full));
+    room.keep(reply, bytes);
     done(null, payload);
   });
 }

@@ -1,4 +1,6 @@
+import { MAX_LIMIT } from '../../db/define/list.ts';
 import { ApiError, type ErrorCode, type ErrorDetail, errorBody, statusOf } from '../../errors.ts';
+import { limitRule } from '../../fields.ts';
 
 /** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
 
@@ -33,7 +35,7 @@ export function codesByStatus(operation: Operation, own: readonly ErrorCode[]): 
 }
 
 const ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
-const LIMIT_RULE = 'must be an integer from 1 to 100, in decimal digits';
+const LIMIT_RULE = limitRule(MAX_LIMIT);
 
 /** What a code means, and the message and details of an example. Without a message, the meaning is it. */
 type Documented = [meaning: string, message?: string, details?: ErrorDetail[]];

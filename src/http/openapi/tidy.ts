@@ -32,7 +32,7 @@ function open(schema: Schema): Schema {
   const dropped = Object.entries(schema).filter(
     ([key, value]) =>
       !(key === 'additionalProperties' && value === false) &&
-      !(key === 'pattern' && schema.format === 'date-time') &&
+      !(key === 'pattern' && /^date/.test(String(schema.format))) &&
       !((key === 'minimum' || key === 'maximum') && WIDEST.includes(value)),
   );
   return Object.fromEntries(dropped);
