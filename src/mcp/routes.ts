@@ -27,10 +27,14 @@ const { name, version } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as { name: string; version: string };
 
-const INSTRUCTIONS = `The records of one travel agency: products, customers, opportunities, conversations, quotes and team.
+const instructions = ({ paths }: ApiDocument): string => {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const kinds = [...new Set(operations.flatMap(({ tags }) => tags))].join(', ').toLowerCase();
+  return `The records of one travel agency: ${kinds}.
 Lists have pages: another one exists while offset plus limit is below total. Search with query before you walk through a list.
 With fields you get of each record only what you need: answers are long without it.
 An error has a code and a message that says what to change.`;
+};
 
 /** One message of JSON-RPC, as the transport reads it. */
 const Message = z.object({
@@ -87,7 +91,8 @@ type Exchange = {
 async function startProtocol({ app, document, canWrite }: McpOptions) {
   // It takes memory, so it is loaded at the first message.
   const sdk = await import('@modelcontextprotocol/server');
-  const all = toolsOf(JSON.parse(document()) as ApiDocument);
+  const api = JSON.parse(document()) as ApiDocument;
+  const all = toolsOf(api);
   const reading = toolboxOf(all.filter(({ tool }) => tool.annotations.readOnlyHint));
   const toolboxes = { read: reading, write: canWrite ? toolboxOf(all) : reading };
   const names = all.map(({ tool }) => tool.name);
@@ -127,7 +132,7 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
 
   const server = new sdk.Server(
     { name, version },
-    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {} }, instructions: instructions(api) },
   );
   server.setRequestHandler('tools/list', (_message, context) => toolboxFor(exchangeOf(context).request).list);
   server.setRequestHandler('tools/call', ({ params }, context) => {

@@ -13,6 +13,7 @@ type Operation = {
   operationId: string;
   summary: string;
   description: string;
+  tags: string[];
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
