@@ -113,6 +113,25 @@ test('a key that only reads sees the tools that read, and no other, where others
   expect(await call(client, 'listTeamMembers', {})).toMatchObject({ isError: false });
 });
 
+test('a key that was issued for some resources sees their tools, and no other', async () => {
+  const { scope } = await service.agency();
+  const { key } = parseJson(
+    await issueApiKey(scope, { name: 'n', resources: ['quotes', 'catalog'], access: 'read' }),
+  );
+  const client = await connect(key);
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'listCatalogProducts',
+    'getCatalogProduct',
+    'listQuotes',
+    'listQuoteAttachments',
+  ]);
+  await expect(client.callTool({ name: 'listCustomers' })).rejects.toThrow(
+    'There is no tool listCustomers: this key does not reach customers.',
+  );
+  expect(await call(client, 'listQuotes')).toMatchObject({ isError: false });
+});
+
 describe('a call', () => {
   test('creates, finds, changes and archives, as the route does', async () => {
     const agency = await service.agency();

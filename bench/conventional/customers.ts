@@ -25,6 +25,7 @@ const toCustomer = (
   contacts: readonly ContactRow[],
 ): Customer => ({
   ...customer,
+  preferredLanguage: customer.preferredLanguage as Customer['preferredLanguage'],
   displayName: fullName(customer.firstName, customer.lastName),
   createdAt: customer.createdAt.toISOString(),
   updatedAt: customer.updatedAt.toISOString(),

@@ -11,6 +11,7 @@ export type ServiceErrorCode =
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'INTERNAL_ERROR'
   | 'KEY_READ_ONLY'
+  | 'KEY_RESOURCE_NOT_ALLOWED'
   | 'OPPORTUNITY_NOT_FOUND'
   | 'PAYLOAD_TOO_LARGE'
   | 'PRECONDITION_FAILED'
@@ -329,8 +330,8 @@ export type Customer = {
   city: string | null;
   /** The country that the person lives in, as it was written. Example: `México`. */
   country: string | null;
-  /** The language to write in: es, pt or en. Example: `es`. */
-  preferredLanguage: string | null;
+  /** The language to write in. */
+  preferredLanguage: 'es' | 'pt' | 'en' | null;
   /** What the agency should know of the person. */
   summary: string | null;
   /** Labels of the agency; the list of customers can be filtered by one. */
@@ -387,7 +388,7 @@ export type CustomerCreate = {
   city?: string | null;
   /** The country that the person lives in, as it was written. At most 255 characters. */
   country?: string | null;
-  /** The language to write in: es, pt or en. */
+  /** The language to write in. */
   preferredLanguage?: 'es' | 'pt' | 'en' | null;
   /** What the agency should know of the person. At most 50000 characters. */
   summary?: string | null;
@@ -412,7 +413,7 @@ export type CustomerUpdate = {
   city?: string | null;
   /** The country that the person lives in, as it was written. At most 255 characters. */
   country?: string | null;
-  /** The language to write in: es, pt or en. */
+  /** The language to write in. */
   preferredLanguage?: 'es' | 'pt' | 'en' | null;
   /** What the agency should know of the person. At most 50000 characters. */
   summary?: string | null;

@@ -78,8 +78,8 @@ describe('crm export', () => {
       tags: ['vip', 'a|b', 'luna, de miel'],
       summary: "'=1",
       contacts: [
-        { identifierType: 'whatsapp', identifierValue: '+52 55 1234 5678' },
-        { identifierType: 'whatsapp', identifierValue: '+52 55 1234 5679' },
+        { identifierType: 'whatsapp', identifierValue: '+525512345678' },
+        { identifierType: 'whatsapp', identifierValue: '+525512345679' },
         { identifierType: 'instagram', identifierValue: '@ana' },
       ],
     };

@@ -47,7 +47,7 @@ describe('crm import customers', () => {
         lastName: 'Peña',
         tags: ['vip', 'luna de miel'],
         contacts: [
-          { identifierType: 'whatsapp', identifierValue: '+52 55 1234 5678' },
+          { identifierType: 'whatsapp', identifierValue: '+525512345678' },
           { identifierType: 'email', identifierValue: 'ana@example.com' },
         ],
       },

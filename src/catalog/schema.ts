@@ -21,7 +21,6 @@ import {
   texts,
   title,
 } from '../fields.ts';
-import { refusals } from '../http/ignored-parameters.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);
@@ -232,8 +231,7 @@ export const CatalogProductUpdate = z
     id: 'CatalogProductUpdate',
     description: TEXT_LIMIT,
     examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }],
-  })
-  .register(refusals, { variants: 'cannot be changed after creation' });
+  });
 export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 
 export const CatalogProductListQuery = z.object({

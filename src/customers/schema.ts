@@ -14,6 +14,7 @@ import {
   textFilter,
 } from '../fields.ts';
 
+const language = () => oneOf(['es', 'pt', 'en']);
 const identifierType = () => oneOf(IDENTIFIER_TYPES);
 
 export const CustomerContact = z
@@ -51,7 +52,7 @@ export const Customer = z
       'The country that the person lives in, as it was written.',
       'México',
     ),
-    preferredLanguage: shown(z.string().nullable(), 'The language to write in: es, pt or en.', 'es'),
+    preferredLanguage: shown(language().nullable(), 'The language to write in.'),
     summary: shown(z.string().nullable(), 'What the agency should know of the person.'),
     tags: shown(z.array(z.string()), 'Labels of the agency; the list of customers can be filtered by one.', [
       'luna de miel',
@@ -133,7 +134,7 @@ const details = {
   lastName: name().nullish(),
   city: name().nullish(),
   country: name().nullish(),
-  preferredLanguage: oneOf(['es', 'pt', 'en']).nullish(),
+  preferredLanguage: language().nullish(),
   summary: longText().nullish(),
 };
 

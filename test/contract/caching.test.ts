@@ -253,6 +253,27 @@ describe('a write answers with the tag of the record as it is now', () => {
     return String(headers.etag);
   }
 
+  test('POST that creates: the one that the next GET has, good for If-Match', async () => {
+    const own = await service.agency();
+    const customer = { contacts: [{ identifierType: 'web', identifierValue: 'visitor' }] };
+    for (const [path, body] of [
+      ['/v1/catalog/products', { title: 'Oaxaca', variants: [{ label: 'A' }] }],
+      ['/v1/customers', customer],
+    ] as const) {
+      const created = await own.post(path, body);
+      const url = `${path}/${created.body.id}`;
+      const tag = tagIn(created);
+      expect((await own.get(url)).headers.etag).toBe(tag);
+      const change = async () =>
+        (await own.patch(url, { tags: ['x'], title: 'x' }, { headers: { 'if-match': tag } })).status;
+      expect([await change(), await change()]).toEqual([200, 412]);
+    }
+    const organization = await dashboard.post('/organizations', { name: 'Viajes' });
+    expect((await dashboard.get(`/organizations/${organization.body.id}`)).headers.etag).toBe(
+      tagIn(organization),
+    );
+  });
+
   test('PATCH: the one that its GET has', async () => {
     const own = await service.agency();
     const trip = (await product(own)).id;
@@ -382,6 +403,9 @@ describe('the document and the reference page may be kept by anybody, and asked 
   });
 });
 
+/** Each answers with the record that it made. Other POSTs answer with an act, a key or a link. */
+const CREATES = ['POST /v1/catalog/products', 'POST /v1/customers', `POST ${DASHBOARD}/organizations`];
+
 test('the documents say where a tag is, and where a 304 can be', () => {
   for (const { paths } of [readDocument('openapi/openapi.json'), readDocument('openapi/dashboard.json')]) {
     for (const [path, operations] of Object.entries(paths)) {
@@ -397,7 +421,7 @@ test('the documents say where a tag is, and where a 304 can be', () => {
           parameters.some((parameter) => parameter.name === 'If-None-Match'),
           name,
         ).toBe(isData || method === 'put');
-        const isTagged = isData || method === 'patch' || method === 'put';
+        const isTagged = isData || method === 'patch' || method === 'put' || CREATES.includes(name);
         expect('ETag' in (success?.headers ?? {}), name).toBe(isTagged);
         if (isData) expect(responses[304]).not.toHaveProperty('content');
       }

@@ -180,4 +180,16 @@ describe('what is deployed', () => {
       expect(comment).toMatch(/^ # v\d+\.\d+\.\d+$/);
     }
   });
+
+  test('is built, started and tested by jobs that each have a time limit', () => {
+    const [, jobs = ''] = read('.github/workflows/ci.yml').split('\njobs:\n');
+    const found = [...jobs.matchAll(/^ {2}([\w-]+):\n((?: {4}.*\n|\n)+)/gm)];
+    expect(found.length).toBeGreaterThan(5);
+    for (const [, name, body] of found) expect(body, name).toMatch(/^ {4}timeout-minutes: \d+$/m);
+    const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
+    for (const [, script = ''] of jobs.matchAll(/npm run ([\w:-]+)/g)) expect(scripts).toContain(script);
+    expect(jobs).toMatch(/docker compose up[\s\S]+\/readyz/);
+    // What the README promises.
+    expect(jobs).toContain('node: [20, 24]');
+  });
 });

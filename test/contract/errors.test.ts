@@ -478,9 +478,9 @@ describe('the list of codes', () => {
       );
     const [ours, theirs] = [declaredIn('openapi/openapi.json'), declaredIn('openapi/dashboard.json')];
     const ofTheDashboard = theirs.filter((each) => !ours.includes(each));
-    expect(
-      errorCodes.filter((each) => !code.examples.includes(each)).sort(),
-    ).toEqual([...new Set(ofTheDashboard)].sort());
+    expect(errorCodes.filter((each) => !code.examples.includes(each)).sort()).toEqual(
+      [...new Set(ofTheDashboard)].sort(),
+    );
   });
 
   test('an error body names at most twenty faults, in its message too', () => {

@@ -183,7 +183,6 @@ describe('the document', () => {
       ['Conversation', ['channel', 'activityState', 'controlledBy']],
       ['ConversationMessage', ['direction', 'messageType']],
       ['QuoteAttachment', ['kind']],
-      ['Customer', ['preferredLanguage']],
     ] as const) {
       for (const field of open) {
         const schema = document.components.schemas[name]?.properties?.[field];

@@ -841,19 +841,59 @@ describe('names that mean nothing are ignored and named', () => {
     );
   });
 
-  test('variants in a PATCH have no effect, and strict handling says why', async () => {
+  test('variants in a PATCH have no effect; strict handling refuses others than those that were read', async () => {
     const own = await service.agency();
     const { body: read } = await own.post('/v1/catalog/products', {
       title: 'Oaxaca',
-      variants: [{ label: 'A' }],
+      variants: [{ label: 'A' }, { label: 'B', fromPrice: 10.5 }],
     });
-    const lenient = await own.patch(`/v1/catalog/products/${read.id}`, { variants: [{ label: 'B' }] });
+    const path = `/v1/catalog/products/${read.id}`;
+    const lenient = await own.patch(path, { variants: [{ label: 'B' }] });
     expect(lenient.status).toBe(200);
     expect(lenient.body).toEqual(read);
     expect(lenient.headers['x-ignored-parameters']).toBe('body.variants');
-    const strict = await own.patch(`/v1/catalog/products/${read.id}`, read, strictly);
-    expect(strict.status).toBe(400);
-    expect(strict.body).toEqual(invalid(fault('body.variants', 'cannot be changed after creation')));
+    const back = await own.patch(path, { ...read, title: 'Puebla' }, strictly);
+    expect([back.status, back.body]).toEqual([
+      200,
+      { ...read, title: 'Puebla', updatedAt: back.body.updatedAt },
+    ]);
+    expect(back.headers['x-ignored-parameters']).toContain('body.variants');
+    const [first, second] = read.variants;
+    for (const variants of [[first, { ...second, fromPrice: 11 }], [first], [second, first], [], null, 'x']) {
+      const { status, body } = await own.patch(path, { ...read, variants }, strictly);
+      expect([status, body]).toEqual([
+        400,
+        invalid(fault('body.variants', 'cannot be changed after creation')),
+      ]);
+    }
+    const unknown = await own.patch(`/v1/catalog/products/${UNKNOWN}`, { variants: [] }, strictly);
+    expect(unknown.status).toBe(404);
+    expect((await own.get(path)).body).toEqual(back.body);
+  });
+
+  test('a create under strict handling refuses every name that it would drop, also those of answers', async () => {
+    const own = await service.agency();
+    const product = await own.post(
+      '/v1/catalog/products',
+      { title: 'Oaxaca', destinations: ['Oaxaca'], variants: [{ label: 'A', durationHours: 2 }] },
+      strictly,
+    );
+    expect(product.status).toBe(400);
+    expect(product.body.error.details.map(({ path }: { path: string }) => path).sort()).toEqual([
+      'body.destinations',
+      'body.variants[0].durationHours',
+    ]);
+    const customer = await own.post(
+      '/v1/customers',
+      { contacts: [{ ...contact(), phoneNumber: null }], id: UNKNOWN },
+      strictly,
+    );
+    expect(customer.body.error.details.map(({ path }: { path: string }) => path).sort()).toEqual([
+      'body.contacts[0].phoneNumber',
+      'body.id',
+    ]);
+    for (const list of ['/v1/catalog/products', '/v1/customers'])
+      expect((await own.get(list)).body.pagination.total).toBe(0);
   });
 
   test('?stage= is told that the filter takes an id', async () => {
@@ -906,6 +946,41 @@ describe('names that mean nothing are ignored and named', () => {
         expect.arrayContaining(['query.organizationId', ...(hasBody ? ['body.organizationId'] : [])]),
       );
     }
+  });
+});
+
+describe('application/merge-patch+json', () => {
+  const ofType = (type: string) => ({ headers: { 'content-type': type } });
+
+  test('is taken for a PATCH as application/json is', async () => {
+    const own = await service.agency();
+    const { body: made } = await own.post('/v1/customers', {
+      contacts: [contact()],
+      city: 'Lima',
+      country: 'Perú',
+    });
+    const path = `/v1/customers/${made.id}`;
+    for (const [index, type] of [
+      'application/merge-patch+json',
+      'Application/Merge-Patch+JSON; charset=utf-8',
+    ].entries()) {
+      const { status, body } = await own.patch(path, { city: null, country: `n${index}` }, ofType(type));
+      expect([status, body.city, body.country]).toEqual([200, null, `n${index}`]);
+    }
+  });
+
+  test('of any other method is refused', async () => {
+    const own = await service.agency();
+    const { status, body } = await own.post(
+      '/v1/customers',
+      { contacts: [contact()] },
+      ofType('application/merge-patch+json'),
+    );
+    expect([status, body]).toEqual([
+      400,
+      invalid(fault('body', 'must be sent with content-type: application/json')),
+    ]);
+    expect((await own.get('/v1/customers')).body.pagination.total).toBe(0);
   });
 });
 

@@ -213,7 +213,7 @@ describe('a PUT', () => {
     async (name) => {
       const agency = await service.agency();
       const world = { service, dashboard, agency };
-      const has = await populate(world);
+      const has = { ...(await populate(world)), stageKey: randomUUID() };
       const [idName = ''] = /\w+(?=\}$)/.exec(name) ?? [];
       const one = await requestOf(name, has, { [idName]: randomUUID() });
       const other = { ...one, body: await bodyOfAnother(name, has) };

@@ -99,7 +99,7 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
       const { successes, codes } = declared(schema?.response);
       const own = {
         codes: [...codesByStatus({ method, url }, codes)],
-        isTagged: ['GET', 'PUT', 'PATCH'].includes(method) && !route.config?.credential,
+        isTagged: (['GET', 'PUT', 'PATCH'].includes(method) || 201 in successes) && !route.config?.credential,
       };
       const described = { ...schema, response: successes, 'x-declared': own };
       return toJsonSchema({ ...rest, url, route, schema: schema && described });
