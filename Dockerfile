@@ -12,10 +12,10 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
 
 COPY LICENSE ./
+COPY rules ./rules
 COPY src ./src
 COPY migrations ./migrations
-COPY openapi ./openapi
-COPY docs/reference ./docs/reference
+COPY docs/guide ./docs/guide
 
 RUN mkdir /data && chown node:node /data
 VOLUME /data

@@ -8,7 +8,7 @@ export default defineConfig({
     ...suite.test,
     include: [
       'test/authentication.test.ts',
-      'test/contact-key.test.ts',
+      'test/rules/contact-key.test.ts',
       'test/contract/tenancy.test.ts',
       'test/db/scheduler.test.ts',
       'test/files/links.test.ts',

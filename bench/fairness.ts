@@ -5,16 +5,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { makeKey } from '../src/api-keys/api-key.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { openDatabase } from '../src/db/run/client.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { makeKey } from '../src/api-keys/api-key.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
-import { get, openConnection, toolCall } from './connection.ts';
-import { loadDataSet, organizationId, recordId, TERMS } from './dataset.ts';
-import { startServer } from './servers.ts';
+import { get, openConnection, toolCall } from '../test/support/connection.ts';
+import { loadDataSet, organizationId, recordId, TERMS } from '../test/support/dataset.ts';
 import {
   type Answers,
   beside,
@@ -24,7 +23,8 @@ import {
   outcomeOf,
   summed,
   timed,
-} from './traffic.ts';
+} from '../test/support/traffic.ts';
+import { startServer } from './servers.ts';
 
 /**
  * What one organization's trouble does to another, and what overload does to all: `npm run bench:fairness`. The load

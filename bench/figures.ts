@@ -1,4 +1,5 @@
-import { LARGE, organizationId, SMALL, TERMS } from './dataset.ts';
+import { LARGE, organizationId, SMALL, TERMS } from '../test/support/dataset.ts';
+import { median } from '../test/support/statistics.ts';
 import { residentMemory } from './machine.ts';
 import {
   alternate,
@@ -11,7 +12,6 @@ import {
   sqlJob,
 } from './measure.ts';
 import type { Server } from './servers.ts';
-import { median } from './statistics.ts';
 import {
   firstPage,
   gets,
@@ -207,7 +207,7 @@ export function figuresOfOneClient(bench: Bench, liveIds: LiveIds): FigureMaker[
           [
             {
               name: 'bare offset',
-              text: `select id from customer_bodies where organization_id = $1
+              text: `select id from customers where organization_id = $1 and archived_at is null
                 order by updated_at desc nulls last, id desc nulls last limit 25 offset 100000`,
               values: [organizationId(LARGE)],
             },

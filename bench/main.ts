@@ -2,17 +2,24 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { type Database, openDatabase } from '../src/db/run/client.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { databaseUrl, startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { createLogger } from '../src/http/logging.ts';
-import { keepCopies } from '../src/jobs/keep-copies.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
+import {
+  BODIES,
+  LARGE,
+  loadDataSet,
+  MIDDLE,
+  organizationId,
+  recordId,
+  SCALES,
+  SMALL,
+} from '../test/support/dataset.ts';
 import { createProductsOf } from './body-sizes.ts';
-import { BODIES, LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES, SMALL } from './dataset.ts';
 import {
   type Figure,
   figureOfStart,
@@ -23,10 +30,9 @@ import {
 } from './figures.ts';
 import { machine } from './machine.ts';
 import { type Bench, type Measured, measure } from './measure.ts';
-import { measureOffered, type Offered } from './open-loop.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { drawThroughput } from './plot.ts';
-import { printed, printedOffers, type Report, reportOf } from './report.ts';
+import { printed, reportOf } from './report.ts';
 import { APPLICATIONS, productionFlags, type Server, startLoad, startServer } from './servers.ts';
 import { KILOBYTES_OF_BODIES, type LiveIds, SIDES, workloads } from './workloads.ts';
 
@@ -37,8 +43,8 @@ const MEMORY_SECONDS = { small: 12, full: 120 };
 /** A limit that nobody reaches: the headers of one are part of what is measured. */
 const REQUESTS_PER_MINUTE = 2_000_000_000;
 
-const WITHOUT_COPIES = new URL('without-copies.sql', import.meta.url);
-const LIST_INDEXES = new URL('list-indexes.sql', import.meta.url);
+/** The tables of the other servers. */
+const RIVALS = new URL('rivals.sql', import.meta.url);
 
 const PICTURE = new URL('../docs/performance.svg', import.meta.url);
 
@@ -64,11 +70,6 @@ async function withDatabase<Result>(url: string, work: (db: Database) => Promise
 async function load(url: string, { scale }: Options): Promise<void> {
   await migrateDatabase(url);
   await withClient(url, (client) => loadDataSet(client, SCALES[scale], (step) => report(`loading: ${step}`)));
-  report('loading: bodies');
-  await withDatabase(url, (db) => keepCopies({ db, logger: createLogger('silent') }));
-  // The second one sets the visibility map, without which no scan is of an index alone. `full` leaves it empty.
-  for (const how of ['full', 'analyze'])
-    await withClient(url, (client) => client.query(`vacuum (${how}) customer_bodies, product_bodies`));
 }
 
 /** Loads the database `postgres`; with --data, copies it from the one that was loaded before. */
@@ -93,21 +94,18 @@ async function prepareData(host: string, options: Options): Promise<string> {
   return url;
 }
 
-/**
- * A database as a server needs it that reads the records' own tables: the data without the copies, and its own indexes.
- * Nobody is connected to the one it is copied from.
- */
-async function copyWithoutCopies(host: string, name: string, indexes: URL): Promise<string> {
-  report(`copying the data for ${name}`);
+/** Copies a database that nobody is connected to, and changes the copy by SQL of a file. */
+async function copyDatabase(host: string, from: string, name: string, change: URL): Promise<string> {
+  report(`copying the data: ${name}`);
   await withClient(databaseUrl(host, 'template1'), async (client) => {
     await client.query(`drop database if exists ${name} with (force)`);
-    await client.query(`create database ${name} template postgres strategy file_copy`);
+    await client.query(`create database ${name} template ${from} strategy file_copy`);
   });
   const url = databaseUrl(host, name);
   await withClient(url, async (client) => {
     await client.query("set maintenance_work_mem = '512MB'");
-    for (const file of [WITHOUT_COPIES, LIST_INDEXES, indexes])
-      await client.query(await readFile(file, 'utf8'));
+    await client.query(await readFile(change, 'utf8'));
+    await client.query('vacuum analyze');
   });
   return url;
 }
@@ -188,14 +186,15 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
       { DATA_DIR: dataDir, DASHBOARD_PORT: '0', ...environment },
       productionFlags,
     );
+  // Before ours, which is connected to the database that is copied.
+  await copyDatabase(embedded.host, 'postgres', 'rivals', RIVALS);
   const startOther = async (side: 'conventional' | 'byHand', server: URL): Promise<Server> => {
-    const database = side.toLowerCase();
+    const indexes = new URL('indexes.sql', server);
     return start(server, side, '/v1/customers?limit=1', {
-      DATABASE_URL: await copyWithoutCopies(embedded.host, database, new URL('indexes.sql', server)),
+      DATABASE_URL: await copyDatabase(embedded.host, 'rivals', side.toLowerCase(), indexes),
       PGAPPNAME: APPLICATIONS[side],
     });
   };
-  // Before ours: it is connected to the database that they copy.
   const conventional = closing(
     await startOther('conventional', new URL('conventional/server.ts', import.meta.url)),
   );
@@ -218,17 +217,6 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
   const conversations = SCALES[options.scale][LARGE - 1]?.conversations ?? 0;
   const all = workloads(liveIds, { conversations });
   const [postgres = ''] = version;
-
-  if (options.rate !== undefined) {
-    const offers: Offered[] = [];
-    for (const workload of all.filter(({ name }) => wanted(name))) {
-      report(`offering: ${workload.name}`);
-      offers.push(await measureOffered(bench, workload, options.rate));
-    }
-    process.stdout.write(`${printedOffers(machine(postgres), offers)}\n`);
-    await writeJson(options, { machine: machine(postgres), offers });
-    return;
-  }
 
   const reads = all.filter(({ kind, name }) => kind !== 'write' && wanted(name));
   const writes = all.filter(({ kind, name }) => kind === 'write' && wanted(name));
@@ -271,11 +259,6 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
-  if (options.plotOf !== undefined) {
-    const report = JSON.parse(await readFile(options.plotOf, 'utf8')) as Report;
-    await writeFile(PICTURE, drawThroughput(report));
-    return;
-  }
   const folder = await mkdtemp(join(tmpdir(), 'crm-bench-'));
   const closers: (() => Promise<void>)[] = [];
   try {

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
+import type { Asked } from '../test/support/statements.ts';
+import { median } from '../test/support/statistics.ts';
 import type { Job, Result } from './load.ts';
 import { cpuSeconds, cpuSecondsOfTree, ownMemory, residentMemory } from './machine.ts';
 import { APPLICATIONS, type LoadProcess, type Server } from './servers.ts';
-import { median } from './statistics.ts';
-import type { Asked, BySide, Pair, Request, Side, Workload } from './workloads.ts';
+import type { BySide, Pair, Request, Side, Workload } from './workloads.ts';
 
 /** Everything that runs, and how to reach it. */
 export type Bench = {
@@ -29,7 +30,7 @@ export type Bench = {
 /** A load process this busy may be what bounds the figure. */
 const BUSY = 0.9;
 
-export function httpText({ method, path, body, ifNoneMatch }: Request, key: string): string {
+function httpText({ method, path, body, ifNoneMatch }: Request, key: string): string {
   const condition = ifNoneMatch === undefined ? '' : `if-none-match: ${ifNoneMatch}\r\n`;
   const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n${condition}`;
   if (body === undefined) return `${head}\r\n`;
@@ -252,12 +253,6 @@ const withTags = (bench: Bench, workload: Workload, pairs: readonly Pair[]): Pro
       return { ...request, ifNoneMatch };
     }),
   );
-
-/** The requests of a workload to ours, so many where they write. */
-export async function requestsOfOurs(bench: Bench, workload: Workload, amount: number): Promise<Request[]> {
-  const pairs = await workload.pairs('ours', amount);
-  return workload.unchanged ? withTags(bench, workload, pairs) : pairs.map(({ request }) => request);
-}
 
 /** The figures of one workload mean something together only when all sides answer the same. */
 async function compareAnswers(bench: Bench, workload: Workload, { request, statement }: Pair): Promise<void> {

@@ -1,7 +1,5 @@
 import type { Figure } from './figures.ts';
 import type { Measured, SideFigures } from './measure.ts';
-import type { Offered } from './open-loop.ts';
-import type { Answers } from './traffic.ts';
 import { type BySide, SIDES, type Side } from './workloads.ts';
 
 /** What is printed and written at the end. */
@@ -89,32 +87,6 @@ export function printed(machine: string, measured: readonly Measured[], figures:
     ? ['* The process that makes the load was at its limit: the service can do more.']
     : [];
   return [machine, '', throughput, ...bound, '', times, '', costs, '', memory, '', reached].join('\n');
-}
-
-/** A table of what --rate measured. */
-export function printedOffers(machine: string, offers: readonly Offered[]): string {
-  const times = ({ p50, p99 }: Answers): string[] =>
-    Number.isNaN(p50) ? ['', ''] : [ratio(p50), ratio(p99)];
-  const outcomes = table(
-    [
-      'requests per second',
-      'offered',
-      'accepted',
-      'refused',
-      'errors in all',
-      'accepted p50 ms',
-      'accepted p99 ms',
-      'refused p50 ms',
-      'refused p99 ms',
-    ],
-    offers.map(({ name, offered, answered, accepted, refused, errors }) => [
-      name,
-      ...[offered, answered.accepted, answered.refused, errors].map(thousands),
-      ...times(accepted),
-      ...times(refused),
-    ]),
-  );
-  return [machine, '', outcomes].join('\n');
 }
 
 export const reportOf = (

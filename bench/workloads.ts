@@ -1,4 +1,3 @@
-import type { QueryConfig } from 'pg';
 import {
   createCatalogProduct,
   getCatalogProduct,
@@ -9,23 +8,20 @@ import { CatalogProductCreate, type CatalogProductUpdate } from '../src/catalog/
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
 import { createCustomer, getCustomer, listCustomers, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate, type CustomerUpdate } from '../src/customers/schema.ts';
-import { type OrganizationScope, type Queries, scopeTo } from '../src/db/run/scope.ts';
-import { type Step, step } from '../src/db/sql/statement.ts';
+import type { OrganizationScope } from '../src/db/run/scope.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
 import { listQuotes } from '../src/quotes/repository.ts';
-import { BODIES, LARGE, MIDDLE, organizationId, recordId, rotatedConversation, TERMS } from './dataset.ts';
+import { BODIES, LARGE, MIDDLE, recordId, rotatedConversation, TERMS } from '../test/support/dataset.ts';
+import { type Asked, statementOf } from '../test/support/statements.ts';
 
 /** What is measured: each request, and the one statement that answers it. */
 
 export type Request = {
-  method: 'GET' | 'POST' | 'PATCH';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   body?: unknown;
   ifNoneMatch?: string;
 };
-
-/** One statement, and those that follow it: all or nothing where they are a transaction. */
-export type Asked = QueryConfig & { after?: readonly QueryConfig[]; isTransaction?: boolean };
 
 /** The same work for all sides: over HTTP, and as the repository hands it to pg. */
 export type Pair = { request: Request; statement: Asked };
@@ -56,40 +52,6 @@ export type LiveIds = (
   organization: number,
   amount: number,
 ) => Promise<string[]>;
-
-/** What a repository function asks of the database, without asking; every statement gets `answer`. */
-export async function statementOf(
-  organization: number,
-  call: (scope: OrganizationScope) => Promise<unknown>,
-  answer: object[] = [{ id: '', body: '{}', total: '0' }],
-): Promise<Asked> {
-  const asked: QueryConfig[] = [];
-  let isTransaction = false;
-  const ask = async (steps: readonly Step[]) => {
-    asked.push(...steps.map(({ query }) => query));
-    return steps.map(() => answer);
-  };
-  const together = ask as unknown as Queries['readTogether'];
-  const alone: Queries['read'] = async (statement, values) => (await together([step(statement, values)]))[0];
-  const writeTogether: Queries['writeTogether'] = (steps) => {
-    isTransaction ||= steps.length > 1;
-    return together(steps);
-  };
-  const recorder: Queries = {
-    read: alone,
-    readTogether: together,
-    write: alone,
-    writeTogether,
-    transaction: (work) => {
-      isTransaction = true;
-      return work(recorder);
-    },
-  };
-  await call(scopeTo({ for: () => recorder }, organizationId(organization)));
-  const [statement, ...after] = asked;
-  if (!statement) throw new Error('An operation took no statement.');
-  return after.length > 0 ? { ...statement, after, isTransaction } : statement;
-}
 
 type List<Query> = (
   scope: OrganizationScope,
@@ -181,7 +143,7 @@ const THREADS = 100;
 /** Distinct over the whole run: no contact is written twice, every patch changes something. */
 let written = 0;
 
-export function newCustomer(): CustomerCreate {
+function newCustomer(): CustomerCreate {
   written += 1;
   const number = String(written).padStart(9, '0');
   return CustomerCreate.parse({
@@ -199,7 +161,7 @@ export function newCustomer(): CustomerCreate {
   });
 }
 
-function newProduct(): CatalogProductCreate {
+export function newProduct(): CatalogProductCreate {
   written += 1;
   return CatalogProductCreate.parse({
     title: `Patagonia Norte en 8 días, salida ${written}`,
@@ -296,7 +258,12 @@ export function workloads(liveIds: LiveIds, large: { conversations: number }): W
         const body = newCustomer();
         return {
           request: { method: 'POST', path: CUSTOMERS, body },
-          statement: await statementOf(organizationOfWrites(side), (scope) => createCustomer(scope, body)),
+          // A row for each contact that it claims.
+          statement: await statementOf(
+            organizationOfWrites(side),
+            (scope) => createCustomer(scope, body),
+            body.contacts.map(() => ({ body: '{}' })),
+          ),
         };
       }),
     ),

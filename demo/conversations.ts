@@ -1,5 +1,5 @@
+import { contactKey, phoneNumber } from '../rules/contact-key.ts';
 import type { ConversationMessageImport, ConversationPut } from '../src/conversations/schema.ts';
-import { contactKey, phoneNumber } from '../src/customers/contact-key.ts';
 import type { ContactInput } from '../src/customers/schema.ts';
 import type { DemoCustomer } from './customers.ts';
 import type { DemoProduct } from './products.ts';

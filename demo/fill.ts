@@ -1,3 +1,4 @@
+import { MAX_LIMIT } from '../src/db/define/list.ts';
 import type { Database } from '../src/db/run/client.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
@@ -17,7 +18,7 @@ export type FillOptions = {
 
 /** Whether the organization was filled with the demo before: one of its members is there, and the oldest come first. */
 async function wasFilled(scope: OrganizationScope): Promise<boolean> {
-  const { data } = parseJson(await listTeamMembers(scope, { limit: 100, offset: 0 }));
+  const { data } = parseJson(await listTeamMembers(scope, { limit: MAX_LIMIT, offset: 0 }));
   const members = new Set(demoTeam().map(({ id }) => id));
   return data.some(({ id }) => members.has(id));
 }

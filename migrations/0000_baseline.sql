@@ -45,6 +45,16 @@ begin
   return null;
 end $$;
 --> statement-breakpoint
+-- Trigram indexes take new entries into a list, which every search reads. This moves them into the indexes, unless another session
+-- does so at this moment. Only the owner of an index may: so it runs as who made it.
+create function public.empty_pending_lists() returns void language plpgsql security definer set search_path = pg_catalog as $$
+begin
+  if pg_try_advisory_xact_lock(7210455322) then
+    perform gin_clean_pending_list(index.oid) from pg_class index join pg_am on pg_am.oid = index.relam
+    where amname = 'gin' and index.relkind = 'i' and index.relnamespace = 'public'::regnamespace;
+  end if;
+end $$;
+--> statement-breakpoint
 -- Travel agencies; every other record belongs to one.
 create table organizations (
   id uuid primary key not null,
@@ -108,6 +118,8 @@ create table pipeline_stages (
   constraint pipeline_stages_pkey primary key (organization_id, id),
   constraint pipeline_stages_organization_fkey foreign key (organization_id) references organizations (id)
 );
+--> statement-breakpoint
+create unique index pipeline_stages_live_key on pipeline_stages (organization_id, key) where archived_at is null;
 --> statement-breakpoint
 create trigger pipeline_stages_touch before update on pipeline_stages
   for each row execute function public.touch_record();
@@ -419,6 +431,7 @@ create table conversations (
   channel text not null,
   contact text not null,
   contact_name text,
+  contact_key text,
   customer_id uuid,
   activity_state text,
   controlled_by text,
@@ -438,7 +451,11 @@ create table conversations (
 --> statement-breakpoint
 create unique index conversations_rotated_from_key on conversations (organization_id, rotated_from) where rotated_from is not null;
 --> statement-breakpoint
+create index conversations_contact_idx on conversations (organization_id, contact_key, channel, created_at desc nulls last, id desc nulls last) where contact_key is not null and contact_name is not null;
+--> statement-breakpoint
 create index conversations_chain_idx on conversations (organization_id, chain_id);
+--> statement-breakpoint
+create index conversations_customer_idx on conversations (organization_id, customer_id, chain_id) where customer_id is not null;
 --> statement-breakpoint
 create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
@@ -449,8 +466,6 @@ create index conversations_updated_idx on conversations (organization_id, update
 create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
 create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
---> statement-breakpoint
-create index conversations_customer_idx on conversations (organization_id, customer_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
 create trigger conversations_touch before update on conversations
   for each row execute function public.touch_record();
@@ -467,7 +482,7 @@ create trigger conversations_count_hide after update of continued_by on conversa
 create trigger conversations_count_show after update of continued_by on conversations
   for each row when (old.continued_by is not null and new.continued_by is null) execute function public.add_to_live_count('conversations', '1');
 --> statement-breakpoint
--- The newest threads as a search sees them.
+-- Threads as a search sees them; each finds the chain that it is in.
 create table searchable_conversations (
   organization_id uuid not null,
   id uuid not null,
@@ -480,7 +495,7 @@ create index searchable_conversations_search_idx on searchable_conversations usi
 -- Contact name and contact.
 create function public.keep_searchable_conversation() returns trigger language plpgsql as $$
 begin
-  if tg_op = 'DELETE' or new.continued_by is not null then
+  if tg_op = 'DELETE' then
     delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
   else
     insert into public.searchable_conversations (organization_id, id, search)
@@ -491,11 +506,10 @@ begin
 end $$;
 --> statement-breakpoint
 create trigger conversations_search_insert after insert on conversations
-  for each row when (new.continued_by is null) execute function public.keep_searchable_conversation();
+  for each row execute function public.keep_searchable_conversation();
 --> statement-breakpoint
-create trigger conversations_search_update after update of contact_name, contact, continued_by on conversations
-  for each row when (row(old.contact_name, old.contact, old.continued_by)
-    is distinct from row(new.contact_name, new.contact, new.continued_by))
+create trigger conversations_search_update after update of contact_name, contact on conversations
+  for each row when (row(old.contact_name, old.contact) is distinct from row(new.contact_name, new.contact))
   execute function public.keep_searchable_conversation();
 --> statement-breakpoint
 create trigger conversations_search_delete after delete on conversations
@@ -576,6 +590,16 @@ create index quotes_status_idx on quotes (organization_id, status, updated_at de
 create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint
 create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+--> statement-breakpoint
+-- A quote that is published says since when: what was sent, what it has, or now. It fires before quotes_touch, by its name.
+create function public.date_publication() returns trigger language plpgsql as $$
+begin
+  new.published_at := coalesce(old.published_at, date_trunc('milliseconds', now()));
+  return new;
+end $$;
+--> statement-breakpoint
+create trigger quotes_publish before insert or update on quotes
+  for each row when (new.status = 'published' and new.published_at is null) execute function public.date_publication();
 --> statement-breakpoint
 create trigger quotes_touch before update on quotes
   for each row execute function public.touch_record();

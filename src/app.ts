@@ -1,22 +1,23 @@
-import type { FastifyInstance } from 'fastify';
 import { authenticate, refuseOtherResources, refuseWrites } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes } from './catalog/routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import type { Database } from './db/run/client.ts';
+import { PUBLIC_API } from './description.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { setCacheControl } from './http/headers.ts';
 import { refuseFloods } from './http/load/admission.ts';
 import { type PressureLimits, refuseUnderPressure } from './http/load/pressure.ts';
-import { type Publisher, publishedDocument, serveDocument } from './http/openapi.ts';
+import { describeApi } from './http/openapi/document.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { downloadRoutes } from './quotes/download.ts';
 import { quoteRoutes } from './quotes/routes.ts';
-import { referencePage } from './reference/page.ts';
+import { type Publisher, published } from './reference/publish.ts';
+import { referenceRoutes } from './reference/routes.ts';
 import { teamRoutes } from './team/routes.ts';
 
 export type AppOptions = HttpServerOptions & {
@@ -32,20 +33,16 @@ export type AppOptions = HttpServerOptions & {
   publisher?: Publisher;
   /** What agents may do over /mcp. */
   mcp?: 'off' | 'read' | 'write';
-  /** Called before the routes are registered: `npm run docs` makes the document of them. */
-  describe?: (app: FastifyInstance) => Promise<void>;
 };
 
 /** The public API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read', describe } = options;
+  const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
   const app = createHttpServer(options);
   if (pressure) await refuseUnderPressure(app, pressure);
-  await describe?.(app);
-
-  const document = publishedDocument('openapi/openapi.json', publisher);
-  serveDocument(app, document);
-  app.register(referencePage, { api: 'public', publisher });
+  const document = published(describeApi(app, PUBLIC_API), publisher);
+  const { publicUrl } = publisher;
+  app.register(referenceRoutes, { title: PUBLIC_API.title, document, publicUrl, hasGuide: true });
 
   app.register(
     (v1, _options, done) => {

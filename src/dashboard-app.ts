@@ -1,8 +1,9 @@
-import type { FastifyInstance } from 'fastify';
 import { apiKeyRoutes } from './api-keys/dashboard.ts';
 import { catalogDashboardRoutes } from './catalog/dashboard.ts';
 import { conversationDashboardRoutes } from './conversations/dashboard.ts';
+import { customerDashboardRoutes } from './customers/dashboard.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
+import { DASHBOARD_API } from './dashboard/description.ts';
 import type { Database } from './db/run/client.ts';
 import type { FileLinks } from './files/links.ts';
 import type { FileStorage } from './files/storage.ts';
@@ -10,13 +11,14 @@ import { setCacheControl } from './http/headers.ts';
 import { type HealthOptions, healthRoutes } from './http/health.ts';
 import { PATIENCE, type Patience } from './http/load/connections.ts';
 import type { Metrics } from './http/metrics.ts';
-import { type Publisher, publishedDocument, serveDocument } from './http/openapi.ts';
+import { describeApi } from './http/openapi/document.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { opportunityDashboardRoutes } from './opportunities/dashboard.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
 import { quoteDashboardRoutes } from './quotes/dashboard.ts';
-import { referencePage } from './reference/page.ts';
+import { type Publisher, published } from './reference/publish.ts';
+import { referenceRoutes } from './reference/routes.ts';
 import { teamDashboardRoutes } from './team/dashboard.ts';
 
 export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'patience'> & {
@@ -33,8 +35,6 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'patience'> &
   health?: { ready: HealthOptions['ready']; metrics: Metrics };
   /** Whom users of the service ask, for the document. */
   publisher?: Pick<Publisher, 'contact'>;
-  /** Called before the routes are registered: `npm run docs` makes the document of them. */
-  describe?: (app: FastifyInstance) => Promise<void>;
 };
 
 /** An upload of 25 MiB over a slow line is no attack. */
@@ -42,12 +42,10 @@ const UPLOAD_PATIENCE: Patience = { ...PATIENCE, request: 60_000 };
 
 /** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildDashboardApp(options: DashboardOptions) {
-  const { db, token, storage, links, now = Date.now, health, leaving, publisher = {}, describe } = options;
+  const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, patience: UPLOAD_PATIENCE });
-  await describe?.(app);
-
-  serveDocument(app, publishedDocument('openapi/dashboard.json', publisher));
-  app.register(referencePage, { api: 'dashboard', publisher });
+  const document = published(describeApi(app, DASHBOARD_API), publisher);
+  app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
 
   app.register(
     (v1, _options, done) => {
@@ -59,6 +57,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes, { now });
           organization.register(catalogDashboardRoutes, { now });
+          organization.register(customerDashboardRoutes);
           organization.register(pipelineStageRoutes);
           organization.register(teamDashboardRoutes);
           organization.register(opportunityDashboardRoutes);

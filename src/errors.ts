@@ -16,11 +16,14 @@ const STATUS = {
   TEAM_MEMBER_NOT_FOUND: 404,
   PIPELINE_STAGE_NOT_FOUND: 404,
   QUOTE_ATTACHMENT_NOT_FOUND: 404,
+  CUSTOMER_CONTACT_NOT_FOUND: 404,
   CUSTOMER_CONTACT_CONFLICT: 409,
   IDEMPOTENCY_KEY_REUSED: 409,
   IDEMPOTENCY_IN_PROGRESS: 409,
   API_KEY_INACTIVE: 409,
   CATALOG_PRODUCT_NOT_ARCHIVED: 409,
+  PIPELINE_STAGE_KEY_TAKEN: 409,
+  QUOTE_NOT_PUBLISHED: 409,
   PRECONDITION_FAILED: 412,
   PAYLOAD_TOO_LARGE: 413,
   RANGE_NOT_SATISFIABLE: 416,
@@ -115,12 +118,15 @@ export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
 };
 
 /** 503 for a write that may have been done. */
-export const outcomeUnknown = (cause: unknown): ApiError =>
-  new ApiError(
-    'SERVICE_UNAVAILABLE',
-    'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
-    { headers: RETRY_SOON, cause },
-  );
+export class OutcomeUnknown extends ApiError {
+  constructor(cause: unknown) {
+    super(
+      'SERVICE_UNAVAILABLE',
+      'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
+      { headers: RETRY_SOON, cause },
+    );
+  }
+}
 
 /** 404 for a record that is archived, belongs to another organization, or never existed. */
 export const notFound = (code: ErrorCode, what: string, id: string): ApiError =>

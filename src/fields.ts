@@ -61,10 +61,6 @@ export const price = () => z.number().min(0, 'must be at least 0');
 
 export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) => z.enum(values);
 
-/** A moment in a response: ISO 8601, UTC, milliseconds. */
-export const dateTime = () =>
-  z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
-
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -73,6 +69,24 @@ const isShowable = (moment: string): boolean => {
   const time = Date.parse(moment);
   return Number.isNaN(time) || (time >= EARLIEST && time <= LATEST);
 };
+
+/*
+ * Which kind of date a field is:
+ * - `dateText`: what people wrote, kept as it is. Nothing compares it.
+ * - `calendarDate`: a day that is the same everywhere, such as a birthday. Its column is `date()`.
+ * - `moment` in a request and `dateTime` in an answer: when something happened, for everybody. Its column is `moment()`.
+ */
+
+/** A day, in requests and answers. A plain `z.iso.date()` takes a year that PostgreSQL does not have: 0. */
+export const calendarDate = () =>
+  z.iso
+    .date({ error: 'must be a calendar date, such as 2027-03-31' })
+    .refine(isShowable, 'must be between the years 1 and 9999')
+    .meta({ examples: ['2027-03-31'] });
+
+/** A moment in a response: ISO 8601, UTC, milliseconds. */
+export const dateTime = () =>
+  z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
 const inUtc = (moment: string): string =>
   Number.isNaN(Date.parse(moment)) ? moment : new Date(moment).toISOString();
@@ -103,8 +117,11 @@ const DECIMAL_DIGITS = /^\d{1,16}$/;
 const fromDigits = (value: unknown): unknown =>
   typeof value === 'string' && DECIMAL_DIGITS.test(value) ? Number(value) : value;
 
+export const limitRule = (maximum: number): string =>
+  `must be an integer from 1 to ${maximum}, in decimal digits`;
+
 export const limit = (maximum: number, preset: number) => {
-  const rule = `must be an integer from 1 to ${maximum}, in decimal digits`;
+  const rule = limitRule(maximum);
   return z
     .preprocess(fromDigits, z.int32(rule).min(1, rule).max(maximum, rule).default(preset))
     .describe(`How many records to return, 1 to ${maximum}.`);
@@ -146,8 +163,11 @@ export const meaningAsIn = <Shape extends z.ZodRawShape>(answer: z.ZodRawShape, 
     }),
   ) as Shape;
 
+/** Records of a page whose request says nothing. */
+const DEFAULT_LIMIT = 25;
+
 /** The query of every list with pages. */
-export const pageQuery = () => ({ limit: limit(MAX_LIMIT, 25), offset: offset() });
+export const pageQuery = () => ({ limit: limit(MAX_LIMIT, DEFAULT_LIMIT), offset: offset() });
 
 /** An optional text filter of a list. */
 export const textFilter = (description: string, max = 200) =>
@@ -188,7 +208,7 @@ const Pagination = z
       .int32()
       .min(1)
       .describe('The limit that this page was cut with; the last page may hold fewer records.')
-      .meta({ examples: [25] }),
+      .meta({ examples: [DEFAULT_LIMIT] }),
     offset: z.int32().min(0).describe('The offset of this page: how many records come before it.'),
     total: z
       .int()

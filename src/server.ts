@@ -21,6 +21,7 @@ import { pressureLimits } from './http/load/pressure.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { type Limiter, memoryLimiter } from './http/rate-limit.ts';
+import { keepPendingListsShort } from './jobs/pending-lists.ts';
 import { startJobs } from './jobs/schedule.ts';
 
 /** The process: reads the environment, opens everything, listens, and closes in the opposite order. */
@@ -32,12 +33,20 @@ const closers: Closer[] = [];
 const closing = (close: Closer) => closers.unshift(close);
 /** Nothing of this process may outlive it, however it ends. */
 let stopPostgres: Closer = async () => undefined;
+/** Rejects when that PostgreSQL has ended by itself. */
+const postgresLost = Promise.withResolvers<never>();
 /** Aborted when the service is about to end. */
 const leaving = new AbortController();
 
 function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
   const starting = startEmbeddedPostgres(join(DATA_DIR, 'postgres'));
   let stopping: Promise<void> | undefined;
+  starting
+    .then(({ ended }) => ended)
+    .then(
+      () => stopping ?? postgresLost.reject(new PostgresLost(DATA_DIR)),
+      () => undefined,
+    );
   // Known before it runs: a process that is told to end in between waits for it, and stops it.
   stopPostgres = () => {
     stopping ??= starting.then(
@@ -85,6 +94,7 @@ async function start(config: Config): Promise<void> {
   const metrics = createMetrics({ db, keys });
   const jobs = startJobs({ db, url: directUrl, storage, logger, onDone: metrics.jobDone });
   closing(jobs.stop);
+  closing(keepPendingListsShort({ db, logger }).stop);
 
   const app = await buildApp({
     db,
@@ -180,12 +190,20 @@ function greet(
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
+/** Whoever watches this service starts both again. */
+class PostgresLost extends Error {
+  constructor(dataDir: string) {
+    const log = join(dataDir, 'postgres', 'server.log');
+    super(`The embedded PostgreSQL has ended by itself (${log} may say why): the service ends with it.`);
+  }
+}
+
 /** One line for what commonly goes wrong at a start; nobody needs the stack of a port in use. */
 function explain(
   error: Error & { code?: string; syscall?: string; port?: number; address?: string },
 ): string {
   if (error instanceof ConfigError) return `The environment is not right: ${error.message}`;
-  if (error instanceof MigrationError) return error.message;
+  if (error instanceof MigrationError || error instanceof PostgresLost) return error.message;
   if (error.syscall === 'listen') {
     return error.code === 'EADDRINUSE'
       ? `Port ${error.port} is in use on ${error.address}; choose another with PORT or DASHBOARD_PORT.`
@@ -240,8 +258,8 @@ const asked = new Promise<NodeJS.Signals>((done) => {
 
 try {
   const config = readConfig();
-  await start(config);
-  await drain(config, await asked);
+  const served = start(config).then(async () => drain(config, await asked));
+  await Promise.race([served, postgresLost.promise]);
   await shutDown(0);
 } catch (error) {
   process.stderr.write(`${explain(error as Error)}\n`);

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { parseJson } from '../src/db/sql/json.ts';
-import { presentedKey } from '../src/http/credentials.ts';
-import { createLogger } from '../src/http/logging.ts';
 import { makeKey } from '../src/api-keys/api-key.ts';
 import { openKeyCache } from '../src/api-keys/cache.ts';
 import { issueApiKey } from '../src/api-keys/repository.ts';
+import { parseJson } from '../src/db/sql/json.ts';
+import { presentedKey } from '../src/http/credentials.ts';
+import { createLogger } from '../src/http/logging.ts';
 import { type Agency, useService } from './support/service.ts';
 import { exchange, listen, requestBytes } from './support/socket.ts';
 import { UNAUTHORIZED } from './support/unauthorized.ts';

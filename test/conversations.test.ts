@@ -48,6 +48,93 @@ describe('listConversations', () => {
     expect(second).not.toBe('');
   });
 
+  describe('a chain of rotated threads', () => {
+    const link = (agency: Agency, id: string, rotatedFrom: string | null) =>
+      conversation(agency, { rotatedFrom }, id);
+    const listed = async (agency: Agency, query = '') => {
+      const { body } = await agency.get(CONVERSATIONS + query);
+      expect(body.pagination.total).toBe(body.data.length);
+      return body.data.map(({ id, lastMessageAt }: { id: string; lastMessageAt: string }) => [
+        id,
+        lastMessageAt,
+      ]);
+    };
+
+    test('keeps its place, most recent message first, when it is rotated', async () => {
+      const agency = await service.agency();
+      const [busy, other] = [await conversation(agency), await conversation(agency)];
+      await message(agency, other.id, { createdAt: minute(1) });
+      await message(agency, busy.id, { createdAt: minute(2) });
+      const next = await conversation(agency, { rotatedFrom: busy.id });
+      expect(next.lastMessageAt).toBe(minute(2));
+      expect(await listed(agency)).toEqual([
+        [next.id, minute(2)],
+        [other.id, minute(1)],
+      ]);
+    });
+
+    test('moves to the front by a message in any of its threads, and never back', async () => {
+      const agency = await service.agency();
+      const [first = '', second = '', newest = ''] = await chain(agency, ['whatsapp', 'web', 'whatsapp']);
+      const other = await conversation(agency);
+      await message(agency, other.id, { createdAt: minute(5) });
+      for (const [index, id] of [first, second, newest].entries()) {
+        await message(agency, id, { createdAt: minute(6 + index) });
+        expect(await listed(agency)).toEqual([
+          [newest, minute(6 + index)],
+          [other.id, minute(5)],
+        ]);
+      }
+      for (const id of [first, second, newest]) await message(agency, id, { createdAt: minute(1) });
+      expect((await listed(agency))[0]).toEqual([newest, minute(8)]);
+    });
+
+    test('that is taken apart leaves each part with its own latest message', async () => {
+      const agency = await service.agency();
+      const [first = '', second = '', third = ''] = await chain(agency, ['whatsapp', 'web', 'whatsapp']);
+      await message(agency, first, { createdAt: minute(9) });
+      await message(agency, second, { createdAt: minute(3) });
+      await conversation(agency, { channel: 'web', rotatedFrom: null }, second);
+      expect(await listed(agency)).toEqual([
+        [first, minute(9)],
+        [third, minute(3)],
+      ]);
+      await link(agency, third, null);
+      expect(await listed(agency)).toEqual([
+        [first, minute(9)],
+        [second, minute(3)],
+        [third, null],
+      ]);
+      await link(agency, third, first);
+      expect((await listed(agency))[0]).toEqual([third, minute(9)]);
+    });
+
+    test('is found by the customer, the contact and the name of any of its threads, once', async () => {
+      const agency = await service.agency();
+      const [ana, eva, nobody] = [await customer(agency), await customer(agency), await customer(agency)];
+      const older = await conversation(agency, {
+        customerId: ana.id,
+        contact: '+5215511112222',
+        contactName: 'Ana Peña',
+      });
+      const newest = await conversation(agency, {
+        customerId: eva.id,
+        contact: '+5215533334444',
+        contactName: 'Eva',
+        rotatedFrom: older.id,
+      });
+      await conversation(agency, { contact: 'otra' });
+      for (const found of [`customerId=${ana.id}`, `customerId=${eva.id}`, 'query=ana%20pena', 'query=eva'])
+        expect(await listed(agency, `?${found}`), found).toEqual([[newest.id, null]]);
+      for (const number of ['11112222', '33334444'])
+        expect(await listed(agency, `?query=${number}&customerId=${ana.id}`)).toEqual([[newest.id, null]]);
+      expect(await listed(agency, `?customerId=${nobody.id}`)).toEqual([]);
+      await conversation(agency, { contact: '+5215533334444', rotatedFrom: null }, newest.id);
+      expect(await listed(agency, `?customerId=${ana.id}`)).toEqual([[older.id, null]]);
+      expect(await listed(agency, '?query=11112222')).toEqual([[older.id, null]]);
+    });
+  });
+
   test('a list of archived customers goes on showing their conversations, with their names', async () => {
     const agency = await service.agency();
     const ana = await customer(agency, { firstName: 'Ana' });

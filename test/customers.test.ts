@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { useDashboard } from './dashboard/dashboard.ts';
 import { emptyOf } from './support/contract.ts';
-import { type Agency, type Reply, useService } from './support/service.ts';
+import { findDrift } from './support/drift.ts';
+import { conversation } from './support/records.ts';
+import type { Agency, Reply } from './support/service.ts';
 
-const service = useService();
+const { service, dashboard } = useDashboard();
 
 const CUSTOMERS = '/v1/customers';
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
@@ -31,20 +34,12 @@ const create = async (agency: Agency, body: object) => (await agency.post(CUSTOM
 const storedCustomer = async (id: string) =>
   (await service.query('select *, xmin::text as version from customers where id = $1', [id]))[0];
 
-const storedContacts = (customerId: string) =>
-  service.query(
-    'select *, xmin::text as version from customer_contacts where customer_id = $1 order by position',
+/** The keys of its contacts, as the primary key of their table has them: no two customers have one. */
+const takenBy = (customerId: string) =>
+  service.query<{ type: string; key: string; version: string }>(
+    `select identifier_type as type, contact_key as key, xmin::text as version
+      from customer_contact_keys where customer_id = $1 order by 1, 2`,
     [customerId],
-  );
-
-/** Contacts of live customers that more than one of them has: the promise of one person, one record. */
-const sharedContacts = (organizationId: string) =>
-  service.query(
-    `select identifier_type, contact_key from customer_contacts join customers
-        on customers.organization_id = customer_contacts.organization_id and customers.id = customer_id
-      where customers.organization_id = $1 and customers.archived_at is null
-      group by 1, 2 having count(distinct customer_id) > 1`,
-    [organizationId],
   );
 
 const values = (body: { contacts: Contact[] }): string[] =>
@@ -80,7 +75,7 @@ describe('createCustomer', () => {
     });
   });
 
-  test('answers every field and contact as it was sent, and reads the same back alone and in the list', async () => {
+  test('answers every field and contact as it was sent, but telephone numbers in E.164, and reads the same back', async () => {
     const agency = await service.agency();
     const contacts = [
       contact('whatsapp', '+52 1 (55) 1234-5678'),
@@ -101,6 +96,7 @@ describe('createCustomer', () => {
       displayName: 'Ana Peña',
       contacts: contacts.map((sent, index) => ({
         ...sent,
+        ...(numbers[index] && { identifierValue: numbers[index] }),
         id: expect.any(String),
         displayName: null,
         phoneNumber: numbers[index],
@@ -113,14 +109,14 @@ describe('createCustomer', () => {
       data: [body],
       pagination: { limit: 25, offset: 0, total: 1 },
     });
-    expect((await storedContacts(body.id)).map((row) => row.contact_key)).toEqual([
-      '+525512345678',
-      '+525512345678',
-      'ana@example.com',
-      'ana.viaja',
-      '100 ',
-      ' Visitor\n',
-      'MX.13491208655302741918',
+    expect((await takenBy(body.id)).map(({ type, key }) => [type, key])).toEqual([
+      ['email', 'ana@example.com'],
+      ['instagram', 'ana.viaja'],
+      ['messenger', '100 '],
+      ['telefono', '+525512345678'],
+      ['web', ' Visitor\n'],
+      ['whatsapp', '+525512345678'],
+      ['whatsapp', 'MX.13491208655302741918'],
     ]);
   });
 
@@ -241,7 +237,7 @@ describe('createCustomer', () => {
       pagination: { limit: 25, offset: 0, total: 1 },
     });
     expect(
-      await service.query('select from customer_contacts where organization_id = $1', [agency.id]),
+      await service.query('select from customer_contact_keys where organization_id = $1', [agency.id]),
     ).toHaveLength(2);
   });
 
@@ -273,11 +269,11 @@ describe('updateCustomer', () => {
       ...FULL,
       contacts: [web('a'), contact('whatsapp', '+5215512345678')],
     });
-    const stored = [await storedCustomer(before.id), await storedContacts(before.id)];
+    const stored = [await storedCustomer(before.id), await takenBy(before.id)];
     const { status, body } = await agency.patch(`${CUSTOMERS}/${before.id}`, patch);
     expect(status).toBe(200);
     expect(body).toEqual(before);
-    expect([await storedCustomer(before.id), await storedContacts(before.id)]).toEqual(stored);
+    expect([await storedCustomer(before.id), await takenBy(before.id)]).toEqual(stored);
   });
 
   test('replaces the whole list of contacts; one that stays keeps its id, however it is written now', async () => {
@@ -286,8 +282,10 @@ describe('updateCustomer', () => {
       ...FULL,
       contacts: [web('gone'), contact('whatsapp', '+5215512345678'), contact('email', 'ana@example.com')],
     });
-    await service.query(`update customer_contacts set display_name = 'Anita' where customer_id = $1`, [
+    const named = before.contacts.map((known: object) => ({ ...known, displayName: 'Anita' }));
+    await service.query('update customers set contacts = $2 where id = $1', [
       before.id,
+      JSON.stringify(named),
     ]);
     const contacts = [
       contact('email', 'Ana@Example.com'),
@@ -307,7 +305,71 @@ describe('updateCustomer', () => {
     });
     expect(body.updatedAt > before.updatedAt).toBe(true);
     expect((await agency.get(`${CUSTOMERS}/${before.id}`)).body).toEqual(body);
-    expect(await storedContacts(before.id)).toHaveLength(3);
+    expect((await takenBy(before.id)).map(({ key }) => key)).toEqual([
+      'ana@example.com',
+      'ana',
+      '+525512345678',
+    ]);
+  });
+
+  test('of a contact whose type alone changes answers and reads back the new type, which then is what is taken', async () => {
+    const agency = await service.agency();
+    const number = '+525512345678';
+    const before = await create(agency, { contacts: [contact('whatsapp', number), web('a')] });
+    const path = `${CUSTOMERS}/${before.id}`;
+    const { status, body, headers } = await agency.patch(path, {
+      contacts: [contact('telefono', number), web('a')],
+    });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...before,
+      contacts: [
+        {
+          ...contact('telefono', number),
+          id: expect.any(String),
+          displayName: null,
+          phoneNumber: number,
+        },
+        before.contacts[1],
+      ],
+      updatedAt: expect.any(String),
+    });
+    expect(body.contacts[0].id).not.toBe(before.contacts[0].id);
+    expect(body.updatedAt > before.updatedAt).toBe(true);
+    const read = await agency.get(path);
+    expect([read.body, read.headers.etag]).toEqual([body, headers.etag]);
+    for (const query of ['', '?query=5512345678'])
+      expect((await agency.get(`${CUSTOMERS}${query}`)).body.data, query).toEqual([body]);
+
+    const taken = await agency.post(CUSTOMERS, { contacts: [contact('telefono', number)] });
+    expect([taken.status, taken.body]).toEqual([409, conflict([['body.contacts[0]', before.id]])]);
+    const other = await agency.post(CUSTOMERS, { contacts: [contact('whatsapp', number)] });
+    expect(other.status).toBe(201);
+    const back = await agency.patch(path, { contacts: [contact('whatsapp', number), web('a')] });
+    expect([back.status, back.body]).toEqual([409, conflict([['body.contacts[0]', other.body.id]])]);
+    expect((await agency.get(path)).body).toEqual(body);
+  });
+
+  test('that waited behind a change of the contacts answers what the next GET answers, tag included', async () => {
+    const agency = await service.agency();
+    const { id } = await create(agency, { contacts: [web('start')] });
+    for (let round = 0; round < 10; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          agency.patch(
+            `${CUSTOMERS}/${id}`,
+            n % 2 ? { city: `${round} ${n}` } : { contacts: [web(`${round} ${n}`)] },
+          ),
+        ),
+      );
+      expect(statuses(answers)).toEqual({ 200: 8 });
+      // Whoever wrote last has the record as it stays, and no two answers of one version differ.
+      const last = answers.toSorted((a, b) => (a.body.updatedAt < b.body.updatedAt ? 1 : -1))[0];
+      const read = await agency.get(`${CUSTOMERS}/${id}`);
+      expect(read.text).toBe(last?.text);
+      expect(read.headers.etag).toBe(last?.headers.etag);
+      expect(new Set(answers.map(({ body }) => body.updatedAt)).size).toBe(8);
+    }
   });
 
   test('a contact that a customer lets go is free for another', async () => {
@@ -377,8 +439,11 @@ describe('updateCustomer', () => {
         agency.patch(`${CUSTOMERS}/${other.id}`, { contacts: [web(`other${round}`), web(a)] }),
       ]);
       for (const { status } of answers) expect([200, 409]).toContain(status);
-      expect(await sharedContacts(agency.id)).toEqual([]);
+      const { body } = await agency.get(CUSTOMERS);
+      const all = body.data.flatMap(values);
+      expect(new Set(all).size).toBe(all.length);
     }
+    expect(await findDrift(service)).toEqual([]);
   });
 
   test('simultaneous changes of different fields all survive', async () => {
@@ -458,6 +523,7 @@ describe('archiveCustomer', () => {
       expect(status).toBe(201);
     }
     expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(10);
+    expect(await findDrift(service)).toEqual([]);
   });
 });
 
@@ -481,4 +547,198 @@ describe('listCustomers', () => {
       expect(body.pagination.total).toBe(found.length);
     }
   });
+});
+
+describe('the displayName of a contact', () => {
+  const NUMBER = '+525512345678';
+  /** Other ways to write that number. */
+  const [SPELLED, MOBILE] = ['+52 55 1234-5678', '+5215512345678'];
+  const person = (agency: Agency, ...contacts: Contact[]) => create(agency, { contacts });
+  const names = async (agency: Agency, id: string): Promise<(string | null)[]> =>
+    (await agency.get(`${CUSTOMERS}/${id}`)).body.contacts.map(
+      ({ displayName }: { displayName: string | null }) => displayName,
+    );
+  const say = (agency: Agency, contactName: string | null, fields: object = {}, id?: string) =>
+    conversation(agency, { channel: 'whatsapp', contact: NUMBER, contactName, ...fields }, id);
+
+  test('is the contactName of a conversation with it, of the same type and however either is written', async () => {
+    const agency = await service.agency();
+    const neighbour = await service.agency();
+    const contacts = [
+      contact('whatsapp', SPELLED),
+      contact('telefono', NUMBER),
+      contact('instagram', '@Ana.Viaja'),
+    ];
+    const { id, updatedAt } = await person(agency, ...contacts);
+    const theirs = await person(neighbour, ...contacts);
+    expect(await names(agency, id)).toEqual([null, null, null]);
+    await say(agency, 'Anita', { contact: MOBILE });
+    expect(await names(agency, id)).toEqual(['Anita', null, null]);
+    await say(agency, 'ana', { channel: 'instagram', contact: 'ana.viaja' });
+    expect(await names(agency, id)).toEqual(['Anita', null, 'ana']);
+    await say(agency, 'Nadie', { channel: 'sms' });
+    await say(agency, 'Nadie', { contact: '+525500000000' });
+    const { body } = await agency.get(`${CUSTOMERS}/${id}`);
+    expect(body.contacts.map((each: { displayName: string }) => each.displayName)).toEqual([
+      'Anita',
+      null,
+      'ana',
+    ]);
+    expect(body.updatedAt > updatedAt).toBe(true);
+    expect(await names(neighbour, theirs.id)).toEqual([null, null, null]);
+  });
+
+  test('is there from the beginning when the conversation came first', async () => {
+    const agency = await service.agency();
+    await say(agency, 'Anita');
+    const created = await person(agency, contact('whatsapp', SPELLED));
+    expect(created.contacts[0].displayName).toBe('Anita');
+    const other = await person(agency, web('visitor'));
+    await say(agency, 'eva', { channel: 'instagram', contact: '@Eva' });
+    const { body } = await agency.patch(`${CUSTOMERS}/${other.id}`, {
+      contacts: [web('visitor'), contact('instagram', 'EVA')],
+    });
+    expect(body.contacts.map((each: { displayName: string }) => each.displayName)).toEqual([null, 'eva']);
+    await agency.delete(`${CUSTOMERS}/${created.id}`);
+    const again = await person(agency, contact('whatsapp', NUMBER));
+    expect(again.contacts[0].displayName).toBe('Anita');
+  });
+
+  test('is that of the latest conversation, and stays when it says none', async () => {
+    const agency = await service.agency();
+    const { id } = await person(agency, contact('whatsapp', NUMBER));
+    const first = await say(agency, 'Ana');
+    const second = await say(agency, 'Anita');
+    expect(await names(agency, id)).toEqual(['Anita']);
+    await say(agency, 'Ana Peña', {}, first.id);
+    expect(await names(agency, id)).toEqual(['Anita']);
+    await say(agency, null);
+    await say(agency, null, {}, second.id);
+    expect(await names(agency, id)).toEqual(['Anita']);
+    await dashboard.of(agency).patch(`/conversations/${second.id}`, { contactName: 'Ani' });
+    expect(await names(agency, id)).toEqual(['Ani']);
+  });
+
+  test('is what the dashboard PATCHed, until a later conversation says another', async () => {
+    const agency = await service.agency();
+    const { id, contacts } = await person(agency, contact('whatsapp', NUMBER), web('visitor'));
+    const { id: said } = await say(agency, 'Anita');
+    const call = dashboard.of(agency);
+    const path = `/customers/${id}/contacts/${contacts[0].id}`;
+    const before = await call.get(`/customers/${id}`);
+    const { status, body, headers } = await call.patch(path, { displayName: 'Ana P.' });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...before.body,
+      contacts: [{ ...before.body.contacts[0], displayName: 'Ana P.' }, before.body.contacts[1]],
+      updatedAt: expect.any(String),
+    });
+    const read = await call.get(`/customers/${id}`);
+    expect([read.body, read.headers.etag]).toEqual([body, headers.etag]);
+    // The same conversation again changes nothing.
+    await say(agency, 'Anita', {}, said);
+    expect(await names(agency, id)).toEqual(['Ana P.', null]);
+    await say(agency, 'Anita', { language: 'es' });
+    expect(await names(agency, id)).toEqual(['Anita', null]);
+    const late = await call.patch(
+      path,
+      { displayName: 'x' },
+      { headers: { 'if-match': headers.etag ?? '' } },
+    );
+    expect([late.status, late.body.error.code]).toEqual([412, 'PRECONDITION_FAILED']);
+    await call.patch(path, { displayName: null });
+    await call.patch(path, {});
+    expect(await names(agency, id)).toEqual([null, null]);
+  });
+
+  test('stays with a contact that stays, and is found by nobody’s search', async () => {
+    const agency = await service.agency();
+    const { id } = await person(agency, contact('whatsapp', NUMBER));
+    await say(agency, 'Zanahoria');
+    const { body } = await agency.patch(`${CUSTOMERS}/${id}`, {
+      contacts: [web('visitor'), contact('whatsapp', SPELLED)],
+    });
+    expect(body.contacts.map((each: { displayName: string }) => each.displayName)).toEqual([
+      null,
+      'Zanahoria',
+    ]);
+    expect((await agency.get(`${CUSTOMERS}?query=zanahoria`)).body.data).toEqual([]);
+  });
+
+  test('of a contact or customer that is not there, or archived, is 404', async () => {
+    const agency = await service.agency();
+    const call = dashboard.of(agency);
+    const [one, other] = [await person(agency, web('1')), await person(agency, web('2'))];
+    const patch = async (id: string, contactId: string) => {
+      const { status, body } = await call.patch(`/customers/${id}/contacts/${contactId}`, {
+        displayName: 'x',
+      });
+      return [status, body.error?.code];
+    };
+    expect(await patch(one.id, other.contacts[0].id)).toEqual([404, 'CUSTOMER_CONTACT_NOT_FOUND']);
+    expect(await patch(one.id, 'nobody')).toEqual([404, 'CUSTOMER_CONTACT_NOT_FOUND']);
+    expect(await patch(UNKNOWN, one.contacts[0].id)).toEqual([404, 'CUSTOMER_NOT_FOUND']);
+    await agency.delete(`${CUSTOMERS}/${one.id}`);
+    expect(await patch(one.id, one.contacts[0].id)).toEqual([404, 'CUSTOMER_NOT_FOUND']);
+    expect(await names(agency, other.id)).toEqual([null]);
+  });
+});
+
+describe('identifierValue of whatsapp and telefono is E.164', () => {
+  test.each([
+    ['+52 1 (55) 1234-5678', '+5215512345678'],
+    ['0052.55.1234.5678', '+525512345678'],
+    ['5491123456789', '+5491123456789'],
+    ['+55 11 91234 5678', '+5511912345678'],
+  ])('%s is %s in answers, and found as it was sent', async (sent, shown) => {
+    const agency = await service.agency();
+    for (const type of ['whatsapp', 'telefono']) {
+      const { id, contacts } = await create(agency, { contacts: [contact(type, sent)] });
+      expect(contacts[0]).toMatchObject({ identifierValue: shown, phoneNumber: shown });
+      for (const query of [sent, shown, shown.slice(1)]) {
+        const { body } = await agency.get(`${CUSTOMERS}?query=${encodeURIComponent(query)}`);
+        expect(body.data.map((each: { id: string }) => each.id)).toContain(id);
+      }
+    }
+  });
+
+  test('a business-scoped id, and every other type, is read back as it was sent', async () => {
+    const agency = await service.agency();
+    const sent = [
+      contact('whatsapp', 'MX.13491208655302741918'),
+      contact('email', ' Ana@Example.com '),
+      web('00 52'),
+    ];
+    const { contacts } = await create(agency, { contacts: sent });
+    expect(contacts).toMatchObject(sent);
+  });
+
+  test('another spelling of the number that is stored changes nothing, updatedAt included', async () => {
+    const agency = await service.agency();
+    const before = await create(agency, { contacts: [contact('whatsapp', '+52 55 1234 5678')] });
+    const { body } = await agency.patch(`${CUSTOMERS}/${before.id}`, {
+      contacts: [contact('whatsapp', '0052 55 1234 5678')],
+    });
+    expect(body).toEqual(before);
+  });
+});
+
+test('the dashboard reads a customer by id also when it is archived, and lists those of the book', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const [ana, eva] = [
+    await create(agency, { contacts: [web('1')] }),
+    await create(agency, { contacts: [web('2')] }),
+  ];
+  expect((await call.get(`/customers/${ana.id}`)).body).toEqual({ ...ana, archivedAt: null });
+  await agency.delete(`${CUSTOMERS}/${ana.id}`);
+  expect((await call.get(`/customers/${ana.id}`)).body).toEqual({
+    ...ana,
+    archivedAt: expect.any(String),
+    updatedAt: expect.any(String),
+  });
+  expect((await call.get('/customers?query=2')).body).toEqual(
+    (await agency.get(`${CUSTOMERS}?query=2`)).body,
+  );
+  expect((await call.get('/customers')).body.data).toEqual([eva]);
 });

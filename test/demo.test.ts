@@ -10,18 +10,19 @@ import { loadDemo } from '../demo/load.ts';
 import { demoProducts } from '../demo/products.ts';
 import { demoOpportunities, demoQuotes } from '../demo/sales.ts';
 import { demoStages, demoTeam } from '../demo/team.ts';
-import { ConversationPut } from '../src/conversations/schema.ts';
-import { ConversationMessagesImport } from '../src/conversations/schema.ts';
-import { OpportunityPut } from '../src/opportunities/schema.ts';
-import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
+import { hashKey } from '../src/api-keys/api-key.ts';
+import { issueApiKey, revokeApiKey } from '../src/api-keys/repository.ts';
 import { CatalogProductMediaUpdate } from '../src/catalog/schema.ts';
-import { QuotePut } from '../src/quotes/schema.ts';
-import { TeamMemberPut } from '../src/team/schema.ts';
+import { ConversationMessagesImport, ConversationPut } from '../src/conversations/schema.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import type { FileStorage } from '../src/files/storage.ts';
-import { hashKey } from '../src/api-keys/api-key.ts';
-import { issueApiKey, revokeApiKey } from '../src/api-keys/repository.ts';
+import { OpportunityPut } from '../src/opportunities/schema.ts';
+import { clearOrganization } from '../src/organizations/repository.ts';
+import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
+import { QuotePut } from '../src/quotes/schema.ts';
+import { TeamMemberPut } from '../src/team/schema.ts';
+import { populate } from './support/operations.ts';
 import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
 
@@ -32,9 +33,8 @@ const tables = [
   'team_members',
   'pipeline_stages',
   'products',
-  'product_variants',
   'customers',
-  'customer_contacts',
+  'customer_contact_keys',
   'opportunities',
   'conversations',
   'whatsapp_messages',
@@ -458,6 +458,14 @@ describe('npm run demo', () => {
       stderr: expect.stringMatching(/^The organization has the demo already; --reset makes it anew.*\n$/),
     });
     expect(others.every(({ count }) => count === '0')).toBe(true);
+  });
+
+  test('knows every table that an organization has something in', async () => {
+    const agency = await another.agency('Full');
+    await populate({ service: another, agency });
+    await clearOrganization(agency.scope);
+    const left = (await rowsOf(another, agency.id)).filter(({ count }) => count !== '0');
+    expect(left, 'Write each table into RECORDS of src/organizations/repository.ts').toEqual([]);
   });
 
   test('leaves an organization alone that has records of its own', async () => {

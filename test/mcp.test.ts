@@ -74,6 +74,13 @@ describe('the tools', () => {
     expect(JSON.stringify(create?.inputSchema)).toContain('whatsapp');
   });
 
+  test('come with a word on what there is, and on how to use it', async () => {
+    const { key } = await service.agency();
+    expect((await connect(key)).getInstructions()).toMatch(
+      /^The records of one travel agency: catalog, customers, opportunities, conversations, quotes, team\.\nLists /,
+    );
+  });
+
   test('only read unless the service says otherwise, and are not there when it says so', async () => {
     const { key } = await service.agency();
     const reading = await startService({ beside: service, mcp: 'read' });
@@ -241,7 +248,10 @@ describe('arguments, walked over all tools', () => {
         );
       return { name, properties, required, given };
     });
-    expect(walk.flatMap(({ given }) => Object.values(given()))).not.toContain(undefined);
+    const missing = walk.flatMap(({ name, given }) =>
+      Object.entries(given()).flatMap(([one, value]) => (value === undefined ? [`${one} of ${name}`] : [])),
+    );
+    expect(missing, `Give each in \`populate\` of ${FILE}, or in \`known\` of this file`).toEqual([]);
     // What archives comes last.
     return {
       agency,

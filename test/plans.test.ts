@@ -2,19 +2,21 @@ import { getTableName } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { loadDataSet, recordId, rotatedConversation, TERMS } from '../bench/dataset.ts';
-import { type Asked, statementOf } from '../bench/workloads.ts';
-import { getCatalogProduct, purgeCatalogProducts } from '../src/catalog/repository.ts';
+import {
+  getCatalogProduct,
+  listArchivedCatalogProducts,
+  purgeCatalogProducts,
+} from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
-import { listArchivedCatalogProducts } from '../src/catalog/repository.ts';
 import type { OrganizationScope } from '../src/db/run/scope.ts';
 import { sweepKeys } from '../src/idempotency/repository.ts';
-import { customerCopies, productCopies } from '../src/jobs/keep-copies.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
 import { listAttachments } from '../src/quotes/attachments.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
+import { loadDataSet, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
 import { type Filter, LISTS } from './support/operations.ts';
+import { type Asked, statementOf } from './support/statements.ts';
 
 /** The plans of every read over loaded data: no scan does what an index can find, no sort what an index can order. */
 
@@ -176,7 +178,7 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
   test.each(Object.values(LISTS))('the data set has many of $resource.missing.noun', async ({ resource }) => {
     const table = getTableName(resource.table);
     const found = await holder.client?.query(`select from ${table} limit 100`);
-    expect(found?.rowCount, `Write a step that fills ${table} into bench/dataset.ts`).toBe(100);
+    expect(found?.rowCount, `Write a step that fills ${table} into test/support/dataset.ts`).toBe(100);
   });
 
   describe('every list, with every filter', () => {
@@ -250,36 +252,6 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
           [statement.name],
         );
         expect(plans?.rows, statement.name).toEqual([{ generic_plans: 3, custom_plans: 5 }]);
-      }
-    });
-  });
-
-  describe('a look at the copies of records costs what it looks at, wherever it begins', () => {
-    const looks = [
-      { records: 'products', kind: 'product', copies: productCopies },
-      { records: 'customers', kind: 'customer', copies: customerCopies },
-    ] as const;
-    const cases = looks.flatMap(({ records, kind, copies }) =>
-      (['stale', 'wrong'] as const).map((find) => ({
-        records,
-        find,
-        look: (scope: OrganizationScope) => copies[find](scope, recordId(kind, AGENCY, 7_000), 100),
-      })),
-    );
-    const copiesOf = (records: string): string[] => [
-      records,
-      `searchable_${records}`,
-      `${records.slice(0, -1)}_bodies`,
-    ];
-    test.each(cases)('$find copies of $records', async ({ records, look }) => {
-      for (const nodes of await allPlansOf(await statementOf(AGENCY, look, []))) {
-        remember(nodes);
-        expect(scans(nodes), 'read in whole').toEqual([]);
-        const read = nodes
-          .filter((node) => copiesOf(records).includes(node['Relation Name'] ?? ''))
-          .map((node) => node['Actual Rows'] * node['Actual Loops']);
-        expect(read.length).toBeGreaterThan(0);
-        expect(Math.max(...read)).toBeLessThanOrEqual(110);
       }
     });
   });

@@ -39,11 +39,11 @@ async function linked(fields: Parameters<typeof attachment>[3] = {}) {
 }
 
 describe('listQuotes', () => {
-  test('a customer that opens a quote does not move it', async () => {
+  test('a quote that its customer opens comes first: what the list shows of it has changed', async () => {
     const agency = await service.agency();
-    const [one, two] = [await quote(agency), await quote(agency)];
+    const [one, two] = [await quote(agency, { status: 'published' }), await quote(agency)];
     await openQuote(agency.scope, one.id, '2099-01-01T00:00:00.000Z');
-    expect(idsOf((await agency.get(QUOTES)).body)).toEqual([two.id, one.id]);
+    expect(idsOf((await agency.get(QUOTES)).body)).toEqual([one.id, two.id]);
   });
 });
 

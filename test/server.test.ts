@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { misspeltVariables } from '../src/config.ts';
 import { openDatabase } from '../src/db/run/client.ts';
 import { scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import {
   administer,
@@ -162,6 +162,34 @@ describe('a start without DATABASE_URL', () => {
     expect(key.mode & 0o777).toBe(0o600);
     expect(`Bearer ${(await readFile(join(dataDir, 'demo-key'), 'utf8')).trim()}`).toBe(curl.authorization);
   });
+});
+
+test('a service whose own PostgreSQL dies says so in one line and ends with 1, and starts again', async () => {
+  const dataDir = join(folder, 'lost');
+  const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', ...(await ports()) };
+  const service = startService(environment);
+  const { url, authorization } = printedCurl(await service.until(READY));
+  const [pid] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
+  process.kill(Number(pid), 'SIGKILL');
+  expect(await service.ended).toBe(1);
+  const told = service.output().match(/^The embedded PostgreSQL .*$/gm);
+  expect(told).toEqual([
+    `The embedded PostgreSQL has ended by itself (${dataDir}/postgres/server.log may say why): the service ends with it.`,
+  ]);
+  // Its orphans keep the shared memory for a moment, as long as a watcher starts it in vain.
+  await expect
+    .poll(async () => {
+      const again = startProcess(environment);
+      const isStarted = await again.until(READY).then(
+        () => true,
+        () => false,
+      );
+      const status = isStarted && (await fetch(url, { headers: { authorization } })).status;
+      again.child.kill('SIGTERM');
+      await again.ended;
+      return status;
+    })
+    .toBe(200);
 });
 
 describe('a start with DATABASE_URL', () => {

@@ -2,11 +2,6 @@ import { apiCompare, type Diff } from 'api-smart-diff';
 
 const typesOf = (type: unknown): unknown[] => (Array.isArray(type) ? type : [type]);
 
-/** What clients of this service are told to expect: new error codes. And what is only said in another place: defaults. */
-const isAnnounced = ({ path, action }: Diff): boolean =>
-  (path.join('/').includes('properties/error/properties/code/enum') && action === 'add') ||
-  (path.includes('requestBody') && path.at(-1) === 'default');
-
 /** What the library takes for harmless, and a generated or a strict client does not. */
 function breaksAnyway({ path, action, before, after }: Diff): boolean {
   const last = path.at(-1);
@@ -56,6 +51,29 @@ function plain({ paths, security, components }: Value): Value {
 export function breakingChanges(before: object, after: object): string[] {
   return apiCompare(plain(before as Value), plain(after as Value))
     .diffs.filter((diff) => ['paths', 'security'].includes(String(diff.path[0])))
-    .filter((diff) => !isAnnounced(diff) && (diff.type === 'breaking' || breaksAnyway(diff)))
+    .filter((diff) => diff.type === 'breaking' || breaksAnyway(diff))
     .map(({ action, path }) => `${action} ${path.join('/')}`);
+}
+
+/** A field of a record can have the name of a keyword; its schema is an object. */
+const isWord = (key: string, value: unknown): boolean =>
+  /^examples?$/.test(key) || (/^(description|summary|tags)$/.test(key) && !isObject(value));
+
+/** What a document promises, without its words: one line for each path and for each component. */
+export function promisesOf({ openapi, info, security, paths, components }: Value): string {
+  const bare = (value: unknown): string =>
+    JSON.stringify(value, (key, inner) => (isWord(key, inner) ? undefined : inner));
+  const lines = (named: object): string =>
+    Object.entries(named)
+      .map(([name, value]) => `${JSON.stringify(name)}: ${bare(value)}`)
+      .join(',\n');
+  const { version } = info as Value;
+  const kinds = Object.entries(components as Record<string, object>).map(
+    ([kind, named]) => `${JSON.stringify(kind)}: {\n${lines(named)}\n}`,
+  );
+  return [
+    `{\n${lines({ openapi, info: { version }, security })},`,
+    `"paths": {\n${lines(paths as object)}\n},`,
+    `"components": {\n${kinds.join(',\n')}\n}}\n`,
+  ].join('\n');
 }

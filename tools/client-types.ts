@@ -127,17 +127,6 @@ function reached(start: readonly Schema[], schemas: Record<string, Schema>): Set
   return found;
 }
 
-const CODE = /\b[A-Z]{3,}(?:_[A-Z]+)*\b/g;
-
-/** Every code that the schema lets `code` be: its enum, or where it has none the codes that its description names. */
-function codesIn(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const code = (value as Schema).properties?.code;
-  const own = code?.const === undefined ? code?.enum : [code.const];
-  const named = own?.map(String) ?? code?.description?.match(CODE) ?? [];
-  return [...named, ...Object.values(value).flatMap(codesIn)];
-}
-
 const schemasIn = (content: Content | undefined): Schema[] =>
   Object.values(content ?? {}).flatMap(({ schema }) => (schema ? [schema] : []));
 
@@ -148,16 +137,14 @@ const queryName = (operationId: string): string =>
 /** The source of client/src/types.ts. Errors are left out but for their codes: the client has a class for them. */
 export function clientTypes({ paths, components: { schemas } }: DocumentedApi): string {
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
-  const isSuccess = (status: string) => status.startsWith('2');
-  const responses = operations.flatMap(({ responses }) => Object.entries(responses));
+  const successes = operations
+    .flatMap(({ responses }) => Object.entries(responses))
+    .filter(([status]) => status.startsWith('2'));
   const bodies = [
     ...operations.flatMap(({ requestBody }) => schemasIn(requestBody?.content)),
-    ...responses.flatMap(([status, { content }]) => (isSuccess(status) ? schemasIn(content) : [])),
+    ...successes.flatMap(([, { content }]) => schemasIn(content)),
   ];
-  const refusals = responses.flatMap(([status, { content }]) =>
-    isSuccess(status) ? [] : schemasIn(content),
-  );
-  const codes = new Set([...reached(refusals, schemas)].flatMap((name) => codesIn(schemas[name])));
+  const codes = schemas.ApiError?.properties?.error?.properties?.code?.examples ?? [];
 
   const types = [...reached(bodies, schemas)].sort().map((name) => {
     const schema = schemas[name] ?? {};
@@ -178,7 +165,7 @@ export function clientTypes({ paths, components: { schemas } }: DocumentedApi): 
     const type = objectType(schema, '');
     return `/** What ${operationId} can be asked for. */\nexport type ${queryName(operationId)} = ${type};\n`;
   });
-  const union = [...codes].sort().map((code) => `\n  | '${code}'`);
+  const union = codes.map((code) => `\n  | '${code}'`);
   return [
     '// Made by npm run docs from openapi/openapi.json.\n',
     '/** What went wrong, as the service says it. Stable: branch on this. */',

@@ -3,7 +3,7 @@ import { readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * npm run dev: the service, started again whenever something below src/, migrations/ or openapi/ changes. Folders are watched:
+ * npm run dev: the service, started again whenever something below src/, rules/, migrations/ or docs/guide/ changes. Folders are watched:
  * a watched file is lost when an editor or git puts another one in its place.
  */
 
@@ -42,7 +42,7 @@ function watchBelow(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isDirectory()) watchBelow(join(folder, entry.name));
 }
-for (const folder of ['src', 'migrations', 'openapi', 'docs/reference']) watchBelow(folder);
+for (const folder of ['src', 'rules', 'migrations', 'docs/guide']) watchBelow(folder);
 service = start();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

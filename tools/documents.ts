@@ -1,12 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { promisesOf } from './breaking-changes.ts';
 import { generatedDocuments } from './generated-documents.ts';
-import { referenceFiles } from './reference-page.ts';
 
-/** Writes the generated documents, or with --check fails when one of them is stale. */
-const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+/**
+ * Writes the generated documents, or with --check fails when one of them is stale. With --release, what the document
+ * promises now is what `npm run verify` holds the next changes to.
+ */
+const { values } = parseArgs({
+  options: { check: { type: 'boolean', default: false }, release: { type: 'boolean', default: false } },
+});
 const stale: string[] = [];
-for (const { path, render } of [...(await generatedDocuments()), ...(await referenceFiles())]) {
+for (const { path, render } of await generatedDocuments()) {
   const present = await readFile(path, 'utf8').catch(() => '');
   const fresh = render(present);
   if (fresh === present) continue;
@@ -16,3 +21,7 @@ for (const { path, render } of [...(await generatedDocuments()), ...(await refer
 if (stale.length > 0)
   console.log(`${values.check ? 'Stale, run npm run docs' : 'Written'}: ${stale.join(', ')}`);
 process.exitCode = values.check && stale.length > 0 ? 1 : 0;
+if (values.release) {
+  const document = JSON.parse(await readFile('openapi/openapi.json', 'utf8'));
+  await writeFile('openapi/released.json', promisesOf(document));
+}

@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../src/app.ts';
 import { Environment } from '../src/config.ts';
 import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { createLogger } from '../src/http/logging.ts';
-import type { Publisher } from '../src/http/openapi.ts';
+import type { Publisher } from '../src/reference/publish.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
-import { DASHBOARD_API, describeApi, openApiText, PUBLIC_API } from './openapi/describe.ts';
-import { referenceTexts } from './openapi/reference.ts';
 import { tablesDiagram } from './tables-diagram.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
@@ -36,7 +35,6 @@ export const describedApp = (publisher: Publisher = {}) =>
     links: unused('links'),
     logger: createLogger('silent'),
     publisher,
-    describe: (app) => describeApi(app, PUBLIC_API),
   });
 
 /** The dashboard application in the same way. */
@@ -47,7 +45,6 @@ const describedDashboardApp = () =>
     storage: unused('storage'),
     links: unused('links'),
     logger: createLogger('silent'),
-    describe: (app) => describeApi(app, DASHBOARD_API),
   });
 
 /** A generated part of a Markdown file. Each marker stands on its own line. */
@@ -111,26 +108,20 @@ function operationsTable(paths: DocumentedApi['paths']): string {
   return ['| method | path | operation | purpose |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-const referenceDocuments = (api: 'public' | 'dashboard', text: string): GeneratedDocument[] =>
-  Object.entries(referenceTexts(text, api === 'public')).map(([name, content]) => ({
-    path: `docs/reference/${api}/${name}`,
-    render: () => content,
-  }));
-
-/** All but the HTML and the script of the reference page: see reference-page.ts. */
-export async function generatedDocuments(): Promise<GeneratedDocument[]> {
-  const app = await describedApp();
-  const text = openApiText(app);
-  const document = JSON.parse(text) as DocumentedApi;
+/** The document that an application serves. */
+async function documentOf(app: FastifyInstance): Promise<string> {
+  const { body } = await app.inject('/openapi.json');
   await app.close();
-  const dashboard = await describedDashboardApp();
-  const dashboardText = openApiText(dashboard);
-  await dashboard.close();
+  return body;
+}
+
+export async function generatedDocuments(): Promise<GeneratedDocument[]> {
+  const text = await documentOf(await describedApp());
+  const document = JSON.parse(text) as DocumentedApi;
+  const dashboardText = await documentOf(await describedDashboardApp());
   return [
     { path: 'openapi/openapi.json', render: () => text },
     { path: 'openapi/dashboard.json', render: () => dashboardText },
-    ...referenceDocuments('public', text),
-    ...referenceDocuments('dashboard', dashboardText),
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
     ...markdownDocuments({
       operations: operationsTable(document.paths),

@@ -1,7 +1,6 @@
 import { getTableName, is } from 'drizzle-orm';
 import { getTableConfig, type PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import * as schema from '../src/db/schema/index.ts';
-import { columnName } from '../src/db/sql/statement.ts';
 
 /** Stands in nearly every table and key, so the picture leaves it out. */
 const OWNER = 'organization_id';
@@ -20,10 +19,10 @@ const typeOf = (column: PgColumn): string =>
 
 function entity(table: PgTable): string[] {
   const { name, columns, primaryKeys, foreignKeys } = getTableConfig(table);
-  const primary = primaryKeys.flatMap((key) => key.columns.map(columnName));
-  const foreign = foreignKeys.flatMap((key) => key.reference().columns.map(columnName));
+  const primary = primaryKeys.flatMap((key) => key.columns.map(({ name }) => name));
+  const foreign = foreignKeys.flatMap((key) => key.reference().columns.map(({ name }) => name));
   const lines = columns
-    .map((column) => ({ name: columnName(column), type: typeOf(column), isKey: column.primary }))
+    .map((column) => ({ name: column.name, type: typeOf(column), isKey: column.primary }))
     .filter((column) => column.name !== OWNER)
     .map((column) => {
       const isPrimary = column.isKey || primary.includes(column.name);
@@ -38,15 +37,15 @@ function relations(table: PgTable): string[] {
   const { name, primaryKeys, foreignKeys } = getTableConfig(table);
   return foreignKeys.flatMap((key) => {
     const { columns, foreignTable } = key.reference();
-    const own = columns.filter((column) => columnName(column) !== OWNER);
+    const own = columns.filter((column) => column.name !== OWNER);
     if (own.length === 0) return [];
-    const names = columns.map(columnName);
+    const names = columns.map(({ name }) => name);
     const isKey = primaryKeys.some((primary) =>
-      primary.columns.every((column) => names.includes(columnName(column))),
+      primary.columns.every((column) => names.includes(column.name)),
     );
     const parent = own.some((column) => !column.notNull) ? '|o' : '||';
     const line = `${getTableName(foreignTable)} ${parent}--${isKey ? 'o|' : 'o{'} ${name}`;
-    return [`  ${line} : ${own.map(columnName).join('_')}`];
+    return [`  ${line} : ${own.map(({ name }) => name).join('_')}`];
   });
 }
 

@@ -4,12 +4,12 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { v7 } from 'uuid';
 import { ZodError, type ZodObject } from 'zod';
+import { contactKey, phoneNumber, searchText } from '../../rules/contact-key.ts';
 import {
   CatalogProductCreate,
   CatalogProductListQuery,
   CatalogProductUpdate,
 } from '../../src/catalog/schema.ts';
-import { contactKey, phoneNumber, searchText } from '../../src/customers/contact-key.ts';
 import { CustomerCreate, CustomerListQuery, CustomerUpdate } from '../../src/customers/schema.ts';
 
 /**

@@ -9,7 +9,7 @@ import {
   CatalogProductParams,
   CatalogProductUpdate,
 } from '../../src/catalog/schema.ts';
-import { products, productVariants } from '../../src/db/schema/index.ts';
+import { products, productVariants } from './schema.ts';
 import { contains, type Database, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
 
 type ProductRow = typeof products.$inferSelect;
@@ -18,10 +18,7 @@ type VariantRow = typeof productVariants.$inferSelect;
 const toVariant = ({ organizationId, productId, ...variant }: VariantRow) =>
   ({ ...variant }) as CatalogProduct['variants'][number];
 
-const toProduct = (
-  { organizationId, archivedAt, search, ...product }: ProductRow,
-  variants: readonly VariantRow[],
-) =>
+const toProduct = ({ organizationId, archivedAt, ...product }: ProductRow, variants: readonly VariantRow[]) =>
   ({
     ...product,
     createdAt: product.createdAt.toISOString(),
@@ -51,7 +48,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { 
         query.status && eq(products.status, query.status),
         query.type && eq(products.type, query.type),
         query.budgetTier && eq(products.budgetTier, query.budgetTier),
-        query.query ? contains(products.search, query.query) : undefined,
+        query.query ? contains(products, query.query) : undefined,
       );
       const [rows, total] = await Promise.all([
         db

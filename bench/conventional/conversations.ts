@@ -8,7 +8,8 @@ import {
   ConversationTranscript,
   ConversationTranscriptQuery,
 } from '../../src/conversations/schema.ts';
-import { channelMessages, conversations, customers, whatsappMessages } from '../../src/db/schema/index.ts';
+import { channelMessages, conversations, whatsappMessages } from '../../src/db/schema/index.ts';
+import { customers } from './schema.ts';
 import { contains, type Database, fullName, iso, newest, notFound, type RouteOptions } from './shared.ts';
 
 const selectConversations = (db: Database) =>
@@ -76,7 +77,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<RouteOptions> = async (ap
         query.activityState ? eq(conversations.activityState, query.activityState) : undefined,
         query.channel ? eq(conversations.channel, query.channel) : undefined,
         query.customerId ? eq(conversations.customerId, query.customerId) : undefined,
-        query.query ? contains(conversations.search, query.query) : undefined,
+        query.query ? contains(conversations, query.query) : undefined,
       );
       const [rows, total] = await Promise.all([
         selectConversations(db)

@@ -1,7 +1,7 @@
 import { and, arrayContains, asc, eq, inArray, isNull, type SQL } from 'drizzle-orm';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { v7 } from 'uuid';
-import { contactKey, phoneNumber, searchText } from '../../src/customers/contact-key.ts';
+import { contactKey, phoneNumber, searchText } from '../../rules/contact-key.ts';
 import {
   type ContactInput,
   Customer,
@@ -11,7 +11,7 @@ import {
   CustomerParams,
   CustomerUpdate,
 } from '../../src/customers/schema.ts';
-import { customerContacts, customers } from '../../src/db/schema/index.ts';
+import { customerContacts, customers } from './schema.ts';
 import { contains, type Database, fullName, groupBy, newest, notFound, type RouteOptions } from './shared.ts';
 
 type CustomerRow = typeof customers.$inferSelect;
@@ -21,10 +21,11 @@ const toContact = ({ id, identifierType, identifierValue, displayName, phoneNumb
   ({ id, identifierType, identifierValue, displayName, phoneNumber }) as Customer['contacts'][number];
 
 const toCustomer = (
-  { organizationId, archivedAt, search, contactSearch, ...customer }: CustomerRow,
+  { organizationId, archivedAt, contactSearch, ...customer }: CustomerRow,
   contacts: readonly ContactRow[],
 ): Customer => ({
   ...customer,
+  preferredLanguage: customer.preferredLanguage as Customer['preferredLanguage'],
   displayName: fullName(customer.firstName, customer.lastName),
   createdAt: customer.createdAt.toISOString(),
   updatedAt: customer.updatedAt.toISOString(),
@@ -61,7 +62,7 @@ export const customerRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, {
       const where = and(
         eq(customers.organizationId, organizationId),
         isNull(customers.archivedAt),
-        query.query ? contains(customers.search, query.query) : undefined,
+        query.query ? contains(customers, query.query) : undefined,
         query.tag ? arrayContains(customers.tags, [query.tag]) : undefined,
       );
       const [rows, total] = await Promise.all([

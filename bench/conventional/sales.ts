@@ -1,6 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { customers, opportunities, pipelineStages, quotes, teamMembers } from '../../src/db/schema/index.ts';
+import { opportunities, pipelineStages, quotes, teamMembers } from '../../src/db/schema/index.ts';
 import {
   Opportunity,
   OpportunityList,
@@ -8,6 +8,7 @@ import {
   OpportunityParams,
 } from '../../src/opportunities/schema.ts';
 import { type Quote, QuoteList, QuoteListQuery } from '../../src/quotes/schema.ts';
+import { customers } from './schema.ts';
 import { contains, type Database, fullName, iso, newest, notFound, type RouteOptions } from './shared.ts';
 
 const name = { firstName: customers.firstName, lastName: customers.lastName };
@@ -46,7 +47,7 @@ const selectOpportunities = (db: Database) =>
 type OpportunityRow = Awaited<ReturnType<typeof selectOpportunities>>[number];
 
 function toOpportunity({ opportunity, customer, sellerName, stage }: OpportunityRow): Opportunity {
-  const { organizationId, archivedAt, search, temperatureOverride, ...fields } = opportunity;
+  const { organizationId, archivedAt, temperatureOverride, ...fields } = opportunity;
   return {
     ...fields,
     customerName: fullName(customer?.firstName ?? null, customer?.lastName ?? null),
@@ -72,7 +73,7 @@ const selectQuotes = (db: Database) =>
 type QuoteRow = Awaited<ReturnType<typeof selectQuotes>>[number];
 
 function toQuote({ quote, customer }: QuoteRow): Quote {
-  const { organizationId, archivedAt, search, ...fields } = quote;
+  const { organizationId, archivedAt, ...fields } = quote;
   return {
     ...fields,
     status: fields.status as Quote['status'],
@@ -96,7 +97,7 @@ export const salesRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { db
         isNull(opportunities.archivedAt),
         query.salesStage ? eq(opportunities.salesStage, query.salesStage) : undefined,
         query.stageId ? eq(opportunities.stageId, query.stageId) : undefined,
-        query.query ? contains(opportunities.search, query.query) : undefined,
+        query.query ? contains(opportunities, query.query) : undefined,
       );
       const [rows, total] = await Promise.all([
         selectOpportunities(db)
@@ -136,7 +137,7 @@ export const salesRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { db
         isNull(quotes.archivedAt),
         query.opportunityId ? eq(quotes.opportunityId, query.opportunityId) : undefined,
         query.status ? eq(quotes.status, query.status) : undefined,
-        query.query ? contains(quotes.search, query.query) : undefined,
+        query.query ? contains(quotes, query.query) : undefined,
       );
       const [rows, total] = await Promise.all([
         selectQuotes(db)

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 
 export type Database = NodePgDatabase;
 
@@ -11,8 +11,8 @@ export const iso = (moment: Date | null): string | null => moment?.toISOString()
 /** As the indexes are ordered; Drizzle's own desc() puts nulls first, which they could not answer. */
 export const newest = (column: PgColumn): SQL => sql`${column} desc nulls last`;
 
-export const contains = (search: PgColumn, text: string): SQL =>
-  sql`${search} like public.contains_pattern(${text})`;
+export const contains = (table: PgTable, text: string): SQL =>
+  sql`${table}.search like public.contains_pattern(${text})`;
 
 export const fullName = (first: string | null, last: string | null): string | null =>
   [first, last].filter(Boolean).join(' ') || null;

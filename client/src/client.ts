@@ -51,10 +51,10 @@ export function createClient(options: ClientOptions) {
         (await send('GET', `/v1/catalog/products/${part(id)}`, { options })) as CatalogProduct,
       create: async (body: CatalogProductCreate, options: CreateOptions = {}): Promise<CatalogProduct> =>
         (await send('POST', '/v1/catalog/products', { body, options })) as CatalogProduct,
-      /** Changes the fields that are there; null clears one. Variants are set on create only. */
+      /** Changes the fields that are there; null clears one. Variants are set on create only. What was read can be sent back. */
       update: async (
         id: string,
-        body: CatalogProductUpdate,
+        body: CatalogProductUpdate | CatalogProduct,
         options: ChangeOptions = {},
       ): Promise<CatalogProduct> =>
         (await send('PATCH', `/v1/catalog/products/${part(id)}`, { body, options })) as CatalogProduct,

@@ -330,8 +330,8 @@ export type Customer = {
   city: string | null;
   /** The country that the person lives in, as it was written. Example: `México`. */
   country: string | null;
-  /** The language to write in: es, pt or en. Example: `es`. */
-  preferredLanguage: string | null;
+  /** The language to write in. */
+  preferredLanguage: 'es' | 'pt' | 'en' | null;
   /** What the agency should know of the person. */
   summary: string | null;
   /** Labels of the agency; the list of customers can be filtered by one. */
@@ -349,9 +349,9 @@ export type CustomerContact = {
   id: string;
   /** The channel on which the person is reached. */
   identifierType: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
-  /** As it was sent. Example: `+52 1 55 1234 5678`. */
+  /** Identifies the person on the channel: a telephone number in E.164 for whatsapp and telefono, everything else as it was sent. Example: `+5215512345678`. */
   identifierValue: string;
-  /** The name on the channel, once the dashboard knows it. */
+  /** The name on the channel, as the latest conversation with the contact says it, or the dashboard after that. Example: `Ana`. */
   displayName: string | null;
   /** In E.164, for whatsapp and telefono. Example: `+5215512345678`. */
   phoneNumber: string | null;
@@ -361,7 +361,7 @@ export type CustomerContactCreate = {
   /** The channel on which the person is reached. */
   identifierType: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
   /**
-   * Identifies the person on the channel; read back as it was sent.
+   * Identifies the person on the channel; read back as it was sent, a telephone number in E.164.
    *
    * - `whatsapp`, `telefono`: a telephone number in E.164, such as `+5215512345678`. Spaces, dots, dashes and brackets do not count, and a
    *   leading 00 stands for +. Without a +, 12 to 15 digits are taken as WhatsApp reports numbers, and 8 to 11 digits only where they are a valid
@@ -388,7 +388,7 @@ export type CustomerCreate = {
   city?: string | null;
   /** The country that the person lives in, as it was written. At most 255 characters. */
   country?: string | null;
-  /** The language to write in: es, pt or en. */
+  /** The language to write in. */
   preferredLanguage?: 'es' | 'pt' | 'en' | null;
   /** What the agency should know of the person. At most 50000 characters. */
   summary?: string | null;
@@ -413,7 +413,7 @@ export type CustomerUpdate = {
   city?: string | null;
   /** The country that the person lives in, as it was written. At most 255 characters. */
   country?: string | null;
-  /** The language to write in: es, pt or en. */
+  /** The language to write in. */
   preferredLanguage?: 'es' | 'pt' | 'en' | null;
   /** What the agency should know of the person. At most 50000 characters. */
   summary?: string | null;

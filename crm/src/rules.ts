@@ -1,5 +1,5 @@
-import { textFault } from '../../src/catalog/product-text.ts';
-import { contactKey, type IdentifierType, identifierRule } from '../../src/customers/contact-key.ts';
+import { contactKey, type IdentifierType, identifierRule } from '../../rules/contact-key.ts';
+import { textFault } from '../../rules/product-text.ts';
 import { type Body, RowError } from './columns.ts';
 import { IMPORTED, type Importable, resolved, type Schema, typesOf } from './document.ts';
 

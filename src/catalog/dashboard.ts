@@ -3,10 +3,12 @@ import { knownParams, OrganizationParams } from '../dashboard/params.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi.ts';
+import { responses } from '../http/openapi/responses.ts';
 import { withinTextLimit } from './patched-text.ts';
 import {
+  getCatalogProduct,
   listArchivedCatalogProducts,
+  listCatalogProducts,
   lockCatalogProduct,
   restoreCatalogProduct,
   updateCatalogProductMedia,
@@ -30,23 +32,46 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
     '/catalog/products',
     {
       schema: {
-        operationId: 'listArchivedCatalogProducts',
+        operationId: 'listCatalogProducts',
         tags,
-        summary: 'List archived products',
-        description: 'Archived products that can still be restored, latest archived first.',
+        summary: 'List products',
+        description:
+          'The catalog as /v1 lists it; with `archived=true` the archived products that can still be restored, latest archived first.',
         params: OrganizationParams,
         querystring: RestorableCatalogProductListQuery,
         response: responses({
           status: 200,
           schema: RestorableCatalogProductList,
-          description: 'A page of archived products.',
+          description: 'A page of products.',
         }),
       },
     },
     async (request, reply) => {
-      const { archived: _, ...query } = request.query;
-      return answerJson(reply, await listArchivedCatalogProducts(request.scope, query, now()));
+      const { archived, ...query } = request.query;
+      const page = archived
+        ? await listArchivedCatalogProducts(request.scope, query, now())
+        : await listCatalogProducts(request.scope, query);
+      return answerJson(reply, page);
     },
+  );
+
+  app.get(
+    '/catalog/products/:productId',
+    {
+      schema: {
+        operationId: 'getCatalogProduct',
+        tags,
+        summary: 'Get a product',
+        description: 'The product as /v1 shows it.',
+        params: productParams,
+        response: responses(
+          { status: 200, schema: CatalogProduct, description: 'The product.' },
+          'CATALOG_PRODUCT_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) =>
+      answerJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
   );
 
   app.patch(

@@ -1,8 +1,8 @@
+import { textFault } from '../../rules/product-text.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import { parseJson } from '../db/sql/json.ts';
 import { validationFailed } from '../errors.ts';
 import { pathOf } from '../http/validation.ts';
-import { textFault } from './product-text.ts';
 import { lockCatalogProduct } from './repository.ts';
 
 /** Patches of up to 1 KiB skip the check. Each replaces a field, so a product can pass its limit by 1 KiB per text field at most. */

@@ -1,8 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { parseJson } from '../db/sql/json.ts';
+import { validationFailed } from '../errors.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi.ts';
+import { isStrict } from '../http/ignored-parameters.ts';
+import { responses } from '../http/openapi/responses.ts';
 import { withinTextLimit } from './patched-text.ts';
 import {
   archiveCatalogProduct,
@@ -23,6 +28,15 @@ import {
 } from './schema.ts';
 
 const tags = ['Catalog'];
+
+/** A PATCH leaves variants alone. Under strict handling a product may be sent back as it was read, and no variants but its own. */
+async function refuseOtherVariants(request: FastifyRequest, id: string): Promise<void> {
+  const { variants } = request.sentBody as { variants?: unknown };
+  if (variants === undefined || !isStrict(request)) return;
+  const stored = parseJson(await getCatalogProduct(request.scope, id));
+  if (isDeepStrictEqual(variants, stored.variants)) return;
+  throw validationFailed([{ path: 'body.variants', message: 'cannot be changed after creation' }]);
+}
 
 export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   app.get(
@@ -86,7 +100,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         tags,
         summary: 'Update a product',
         description:
-          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. `variants` cannot be changed after creation: it has no effect here, and is refused under strict handling. Use it to change prices, texts or the status of a product.',
+          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. `variants` cannot be changed after creation: it has no effect here, and under strict handling is refused where it differs. Use it to change prices, texts or the status of a product.',
         params: CatalogProductParams,
         body: CatalogProductUpdate,
         response: responses(
@@ -97,6 +111,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     },
     async (request, reply) => {
       const { productId } = request.params;
+      await refuseOtherVariants(request, productId);
       const updated = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
         withinTextLimit(scope, productId, request.body, (within) =>
           updateCatalogProduct(within, productId, request.body),

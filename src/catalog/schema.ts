@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
 import {
   changeQuery,
   currency,
@@ -20,8 +21,6 @@ import {
   texts,
   title,
 } from '../fields.ts';
-import { refusals } from '../http/ignored-parameters.ts';
-import { MAX_PRODUCT_TEXT, textFault } from './product-text.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);
@@ -232,8 +231,7 @@ export const CatalogProductUpdate = z
     id: 'CatalogProductUpdate',
     description: TEXT_LIMIT,
     examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }],
-  })
-  .register(refusals, { variants: 'cannot be changed after creation' });
+  });
 export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 
 export const CatalogProductListQuery = z.object({
@@ -251,8 +249,8 @@ export const CatalogProductParams = z.object({ productId: id().describe('Id of t
 /** From here on: what only the dashboard API has. */
 
 export const RestorableCatalogProduct = CatalogProduct.extend({
-  archivedAt: dateTime(),
-  purgeAt: dateTime().describe('Until then the product can be restored.'),
+  archivedAt: dateTime().optional().describe('Of archived products.'),
+  purgeAt: dateTime().optional().describe('Of archived products: until then the product can be restored.'),
 }).meta({ id: 'RestorableCatalogProduct' });
 export type RestorableCatalogProduct = z.infer<typeof RestorableCatalogProduct>;
 
@@ -261,7 +259,9 @@ export const RestorableCatalogProductList = page(RestorableCatalogProduct).meta(
 });
 
 export const RestorableCatalogProductListQuery = CatalogProductListQuery.extend({
-  archived: oneOf(['true']).describe('Live products are listed by /v1.'),
+  archived: oneOf(['true'])
+    .optional()
+    .describe('Archived products that can still be restored, latest archived first.'),
 });
 
 const images = () => texts().nullable().optional().describe('null empties the list.');

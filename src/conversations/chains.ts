@@ -1,25 +1,38 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { keyOnChannel } from '../../rules/contact-key.ts';
+import { nameFromConversation } from '../customers/contacts.ts';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { type Put, putSteps, referenceRefused } from '../db/define/put.ts';
-import { type RecordKey, rowOf } from '../db/define/view.ts';
+import { type Put, putSteps, referenceRefused, type Stored } from '../db/define/put.ts';
+import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
+import { defineUpdate } from '../db/define/write.ts';
 import { LostRace, violatedConstraint } from '../db/run/faults.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
-import { conversations, liveCustomers, threads } from '../db/schema/index.ts';
+import {
+  channelMessages,
+  conversations,
+  liveCustomers,
+  newestThreads,
+  threads,
+  whatsappMessages,
+} from '../db/schema/index.ts';
 import { columnsOf } from '../db/sql/field-columns.ts';
 import { type Json, selectList } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { type ApiError, validationFailed } from '../errors.ts';
-import { conversationView } from './repository.ts';
-import { type Conversation, ConversationPut } from './schema.ts';
+import { conversationRecordView, type MessageStore } from './repository.ts';
+import { ConversationPut, type ConversationRecord, type ConversationUpdate } from './schema.ts';
 
 /**
  * Conversations, and the chains of rotated threads. A chain is one line of threads: it neither forks nor closes a
  * circle.
  */
 
-const conversationColumns = columnsOf(ConversationPut.omit({ rotatedFrom: true }), conversations);
+const conversationColumns = {
+  ...columnsOf(ConversationPut.omit({ rotatedFrom: true }), conversations),
+  contactKey: conversations.contactKey,
+};
 
-const threadView = { ...conversationView, ...threads };
+const threadView = { ...conversationRecordView, ...threads };
 
 /** A new thread begins a chain of its own. Linking it to another thread is a separate step. */
 const steps = putSteps(threadView, {
@@ -28,7 +41,19 @@ const steps = putSteps(threadView, {
   references: { customerId: liveCustomers },
 });
 
-const getConversation = defineGet(threadView);
+/** Any thread of a chain. Throws CONVERSATION_NOT_FOUND. */
+export const getConversation = defineGet(threadView, 'conversations.get_record');
+
+const patchThread = defineUpdate(threadView, conversationColumns);
+
+const chainsKey = ($: Params<{ organizationId: string }>): SQL =>
+  sql`hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0)`;
+
+/** Keeps the chains of an organization as they are until the transaction ends. Taken before any thread is locked. */
+export const holdChainsStatement = prepared(
+  'conversations.hold_chains',
+  ($: Params<{ organizationId: string }>) => sql`select pg_advisory_xact_lock_shared(${chainsKey($)})`,
+);
 
 /**
  * Lets the chains of an organization change one after another. Only all chains together show which threads a change
@@ -36,17 +61,19 @@ const getConversation = defineGet(threadView);
  */
 const lockChainsStatement = prepared(
   'conversations.lock_chains',
-  ($: Params<{ organizationId: string }>) => sql`
-    select pg_advisory_xact_lock(hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0))`,
+  ($: Params<{ organizationId: string }>) => sql`select pg_advisory_xact_lock(${chainsKey($)})`,
 );
 
-const lockThread = defineLockedGet(threadView);
+const lockThread = defineLockedGet(threadView, 'conversations.get_record');
 
 /**
  * The chains are locked before any thread, as for a PUT.
  * @throws CONVERSATION_NOT_FOUND
  */
-export async function lockConversation(scope: OrganizationScope, id: string): Promise<Json<Conversation>> {
+export async function lockConversation(
+  scope: OrganizationScope,
+  id: string,
+): Promise<Json<ConversationRecord>> {
   await scope.db.write(lockChainsStatement, { organizationId: scope.organizationId });
   return lockThread(scope, id);
 }
@@ -54,6 +81,9 @@ export async function lockConversation(scope: OrganizationScope, id: string): Pr
 type Thread = {
   id: string;
   channel: string;
+  contact: string;
+  contactName: string | null;
+  contactKey: string | null;
   messageCount: number;
   rotatedFrom: string | null;
   continuedBy: string | null;
@@ -63,6 +93,9 @@ type Thread = {
 const threadColumns = selectList({
   id: conversations.id,
   channel: conversations.channel,
+  contact: conversations.contact,
+  contactName: conversations.contactName,
+  contactKey: conversations.contactKey,
   messageCount: conversations.messageCount,
   rotatedFrom: conversations.rotatedFrom,
   continuedBy: conversations.continuedBy,
@@ -99,6 +132,27 @@ const relabelStatement = prepared(
   ($: Params<{ organizationId: string; ids: string[]; chainId: string }>) => sql`
     update ${conversations} set chain_id = ${$.chainId}
     where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(${$.ids}::uuid[])`,
+);
+
+/** The messages of the chain, whichever store they are in. */
+const newestMessageOf = (
+  store: MessageStore,
+  $: Params<{ organizationId: string; chainId: string }>,
+): SQL => sql`
+  select max(newest.created_at) as created_at from ${conversations} as thread cross join lateral (
+    select ${store.createdAt} as created_at from ${store}
+    where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = thread.id
+    order by ${store.createdAt} desc nulls last limit 1) newest
+  where thread.organization_id = ${$.organizationId} and thread.chain_id = ${$.chainId}`;
+
+/** The newest thread of a chain shows when the chain's latest message came. A chain without one shows nothing. */
+const dateChainStatement = prepared(
+  'conversations.date_chain',
+  ($: Params<{ organizationId: string; chainId: string }>) => sql`
+    update ${conversations} set last_message_at = (select max(latest.created_at) from (
+      ${newestMessageOf(whatsappMessages, $)} union all ${newestMessageOf(channelMessages, $)}) latest)
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = ${$.chainId}
+      and ${newestThreads.visible}`,
 );
 
 const findThread = async ({ db, organizationId }: OrganizationScope, id: string) =>
@@ -139,42 +193,21 @@ async function link(scope: OrganizationScope, id: string, rotatedFrom: string | 
     await db.write(continueStatement, { organizationId, id: thread.rotatedFrom, continuedBy: null });
   if (target) await db.write(continueStatement, { organizationId, id: target.id, continuedBy: id });
   await db.write(rotateStatement, { organizationId, id, rotatedFrom });
-  await db.write(relabelStatement, { organizationId, ids: tail, chainId: target?.chainId ?? id });
+  const joined = target?.chainId ?? id;
+  await db.write(relabelStatement, { organizationId, ids: tail, chainId: joined });
+  for (const chainId of [thread.chainId, joined])
+    await db.write(dateChainStatement, { organizationId, chainId });
 }
 
 /**
  * A thread that has messages stays in its message store. The other store has no columns for what the provider
  * reported.
  */
-function refuseStoreChange(thread: Thread | undefined, channel: string): void {
-  if (!thread || thread.messageCount === 0) return;
+function refuseStoreChange(thread: Thread | undefined, channel: string | undefined): void {
+  if (!thread || thread.messageCount === 0 || channel === undefined) return;
   if ((thread.channel === 'whatsapp') === (channel === 'whatsapp')) return;
   const message = 'cannot change between whatsapp and another channel while the conversation has messages';
   throw validationFailed([{ path: 'body.channel', message }]);
-}
-
-/**
- * Puts everything but the thread's place in a chain.
- * @param expected the thread that this one continued before anything was locked
- * @throws LostRace when that has changed since
- */
-async function putThread(
-  scope: OrganizationScope,
-  id: string,
-  { rotatedFrom: _, ...input }: ConversationPut,
-  expected: string | null,
-): Promise<boolean> {
-  const stored = await steps.lock(scope, id);
-  await steps.checkReferences(scope, input, stored);
-  if (stored) {
-    const thread = await findThread(scope, id);
-    if (thread?.rotatedFrom !== expected) throw new LostRace('The thread was moved by somebody else.');
-    refuseStoreChange(thread, input.channel);
-    await steps.replace(scope, id, input);
-  } else {
-    await steps.insert(scope, id, { ...input, chainId: id });
-  }
-  return !stored;
 }
 
 /** A unique index is the last to refuse a fork, also for a writer that does not take the lock of the chains. */
@@ -183,29 +216,88 @@ const refusingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
     throw violatedConstraint(error) === 'conversations_rotated_from_key' ? isContinuedAlready() : error;
   });
 
+/** The customer who has this contact is told of its name, where the write has changed it. */
+async function passNameOn(
+  scope: OrganizationScope,
+  before: Thread | undefined,
+  { id, channel, contactKey, contactName }: Thread,
+): Promise<void> {
+  if (contactKey === null || contactName === null) return;
+  const isTold =
+    before?.channel === channel && before.contactKey === contactKey && before.contactName === contactName;
+  if (!isTold) await nameFromConversation(scope, id, { type: channel, key: contactKey });
+}
+
+type Input = Omit<ConversationUpdate, 'rotatedFrom'> & { contactKey: string | null };
+
 /**
- * Creates the conversation, or replaces it. Each chain of rotated threads stays one line.
- * @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
+ * Writes a thread, and then moves it to its place in a chain. Without `rotatedFrom` it stays where it is.
+ * @param create the step that writes a thread which is not there yet; without it, CONVERSATION_NOT_FOUND
  */
-export async function putConversation(
+const writeThread = (
   scope: OrganizationScope,
   id: string,
-  input: ConversationPut,
-): Promise<Put<Conversation>> {
-  const rotatedFrom = input.rotatedFrom?.toLowerCase() ?? null;
-  return refusingForks(() =>
+  { rotatedFrom: sentPlace, ...input }: ConversationUpdate,
+  change: (scope: OrganizationScope, input: Input, stored: Stored) => Promise<unknown>,
+  create?: (scope: OrganizationScope, input: Input) => Promise<unknown>,
+): Promise<Put<ConversationRecord>> =>
+  refusingForks(() =>
     inTransaction(scope, async (within) => {
+      const rotatedFrom = sentPlace === null ? null : sentPlace?.toLowerCase();
       const place = async () => (await findThread(within, id))?.rotatedFrom ?? null;
       let expected = await place();
-      const isRelinked = expected !== rotatedFrom;
-      if (isRelinked) {
+      const isMoved = rotatedFrom !== undefined && expected !== rotatedFrom;
+      if (isMoved) {
         // The chains are locked before any thread, so that two writers never wait for each other.
         await within.db.write(lockChainsStatement, { organizationId: within.organizationId });
         expected = await place();
       }
-      const created = await putThread(within, id, input, expected);
-      if (isRelinked) await link(within, id, rotatedFrom);
-      return { created, body: await getConversation(within, id) };
+      const stored = await steps.lock(within, id);
+      if (!stored && !create) throw missing(threads, id);
+      const before = stored && (await findThread(within, id));
+      if (before && before.rotatedFrom !== expected)
+        throw new LostRace('The thread was moved by somebody else.');
+      await steps.check(within, input, stored);
+      refuseStoreChange(before, input.channel);
+      const { channel = '', contact = '' } = { ...before, ...input };
+      const written = { ...input, contactKey: keyOnChannel(channel, contact) };
+      if (stored) await change(within, written, stored);
+      else await create?.(within, written);
+      if (isMoved) await link(within, id, rotatedFrom);
+      const after = await findThread(within, id);
+      if (after) await passNameOn(within, before, after);
+      return { created: !stored, body: await getConversation(within, id) };
     }),
   );
+
+/**
+ * Creates the conversation, or replaces it. Each chain of rotated threads stays one line.
+ * @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
+ */
+export const putConversation = (
+  scope: OrganizationScope,
+  id: string,
+  { rotatedFrom = null, ...input }: ConversationPut,
+): Promise<Put<ConversationRecord>> =>
+  writeThread(
+    scope,
+    id.toLowerCase(),
+    { ...input, rotatedFrom },
+    (within, written, stored) => steps.replace(within, id, written, stored),
+    (within, written) => steps.insert(within, id, { ...written, chainId: id }),
+  );
+
+/**
+ * Changes the fields that the body has; null clears one.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
+ */
+export async function updateConversation(
+  scope: OrganizationScope,
+  id: string,
+  input: ConversationUpdate,
+): Promise<Json<ConversationRecord>> {
+  const { body } = await writeThread(scope, id.toLowerCase(), input, (within, written) =>
+    patchThread(within, id, written),
+  );
+  return body;
 }

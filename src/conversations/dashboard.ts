@@ -1,37 +1,49 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { uuidParams } from '../dashboard/params.ts';
-import { putRoute } from '../dashboard/record-routes.ts';
+import { recordRoutes } from '../dashboard/record-routes.ts';
 import { toJson } from '../db/sql/json.ts';
 import { answerJson } from '../http/answers.ts';
 import { putIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi.ts';
-import { lockConversation, putConversation } from './chains.ts';
+import { responses } from '../http/openapi/responses.ts';
+import { getConversation, lockConversation, putConversation, updateConversation } from './chains.ts';
 import { lockMessage, putMessage, putMessages } from './messages.ts';
+import { listConversationRecords } from './repository.ts';
 import {
-  Conversation,
+  ConversationListQuery,
   ConversationMessage,
   ConversationMessagePut,
   ConversationMessagesImport,
   ConversationPut,
+  ConversationRecord,
+  ConversationUpdate,
   ImportedMessages,
 } from './schema.ts';
 
 const tags = ['Conversations'];
 
 export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
-  putRoute(app, {
+  recordRoutes(app, {
     path: '/conversations',
-    noun: 'conversation',
     name: 'Conversation',
+    plural: 'Conversations',
+    noun: 'conversation',
+    title: 'a conversation',
     tags,
-    summary: 'Create or replace a conversation',
-    description:
-      'Fields left out take the default; the same again changes nothing. `rotatedFrom` joins the thread to the one that it continues; without it, the thread begins a chain of its own. A chain neither forks nor closes a circle. The channel of a conversation that has messages cannot change between whatsapp and another.',
+    record: ConversationRecord,
+    query: ConversationListQuery,
     body: ConversationPut,
-    record: Conversation,
-    lock: lockConversation,
-    put: putConversation,
+    patch: ConversationUpdate,
+    listed: 'The newest thread of each chain, most recent message first, with the filters of /v1.',
+    note: '`rotatedFrom` joins the thread to the one that it continues; with null it begins a chain of its own. A chain neither forks nor closes a circle. The channel of a conversation that has messages cannot change between whatsapp and another.',
+    functions: {
+      list: listConversationRecords,
+      get: getConversation,
+      lock: lockConversation,
+      put: putConversation,
+      update: updateConversation,
+      missing: 'CONVERSATION_NOT_FOUND',
+    },
   });
 
   app.put(

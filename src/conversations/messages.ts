@@ -3,13 +3,20 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Put } from '../db/define/put.ts';
 import { bodyOf, missing, type RecordKey, rowOf, tableName } from '../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
-import { channelMessages, conversations, threads, whatsappMessages } from '../db/schema/index.ts';
+import {
+  channelMessages,
+  conversations,
+  newestThreads,
+  threads,
+  whatsappMessages,
+} from '../db/schema/index.ts';
 import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import type { Json } from '../db/sql/json.ts';
+import { type Json, selectList } from '../db/sql/json.ts';
 import { columnList, rowValues, valueList } from '../db/sql/row.ts';
 import { type Params, prepared, step } from '../db/sql/statement.ts';
 import { validationFailed } from '../errors.ts';
+import { holdChainsStatement } from './chains.ts';
 import {
   ConversationMessage,
   ConversationMessageImport,
@@ -110,24 +117,32 @@ const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: str
       message: "is not kept for this conversation's channel",
     }));
 
+/** The conversation of the messages. */
+type Thread = { id: string; channel: string; chainId: string };
+
 const lockStatement = prepared(
   'conversations.lock_channel',
-  ($: Params<RecordKey>): SQL<{ channel: string }> => sql`
-    select ${conversations.channel} from ${conversations} where ${rowOf(threads, $)} for no key update`,
+  ($: Params<RecordKey>): SQL<Thread> => sql`
+    select ${selectList({ id: conversations.id, channel: conversations.channel, chainId: conversations.chainId })}
+    from ${conversations} where ${rowOf(threads, $)} for no key update`,
 );
 
+/** The thread counts its messages. It and the newest thread of its chain show when the latest came. */
 const countStatement = prepared(
   'conversations.add_messages',
-  ($: Params<RecordKey & { inserted: number; latest: string }>) => sql`
-    update ${conversations} set message_count = ${conversations.messageCount} + ${$.inserted}::integer,
+  ($: Params<RecordKey & { chainId: string; inserted: number; latest: string }>) => sql`
+    update ${conversations} set
+      message_count = ${conversations.messageCount}
+        + case when ${conversations.id} = ${$.id} then ${$.inserted}::integer else 0 end,
       last_message_at = greatest(${conversations.lastMessageAt}, ${$.latest}::timestamptz)
-    where ${rowOf(threads, $)}`,
+    where ${conversations.organizationId} = ${$.organizationId} and (${conversations.id} = ${$.id}
+      or (${conversations.chainId} = ${$.chainId} and ${newestThreads.visible}))`,
 );
 
 /** Inserts the new messages, and updates the stored ones. */
 async function writeMessages(
   { db, organizationId }: OrganizationScope,
-  conversationId: string,
+  { id: conversationId, chainId }: Thread,
   store: Store,
   messages: readonly ConversationMessageImport[],
 ): Promise<ImportedMessages> {
@@ -146,7 +161,7 @@ async function writeMessages(
   const inserted = messages.length - stored.size;
   if (written.length > 0) {
     const latest = new Date(Math.max(...written.map(({ createdAt }) => createdAt))).toISOString();
-    await db.write(countStatement, { organizationId, id: conversationId, inserted, latest });
+    await db.write(countStatement, { organizationId, id: conversationId, chainId, inserted, latest });
   }
   return { inserted, updated: stored.size };
 }
@@ -159,17 +174,20 @@ const underLock = <Result>(
   scope: OrganizationScope,
   id: string,
   messages: readonly { path: string; message: ConversationMessagePut }[],
-  work: (scope: OrganizationScope, store: Store) => Promise<Result>,
+  work: (scope: OrganizationScope, store: Store, thread: Thread) => Promise<Result>,
 ): Promise<Result> =>
   inTransaction(scope, async (within) => {
-    const [conversation] = isId(id)
-      ? await within.db.write(lockStatement, { organizationId: within.organizationId, id })
-      : [];
-    if (!conversation) throw missing(threads, id);
-    const store = conversation.channel === 'whatsapp' ? stores.whatsapp : stores.others;
+    if (!isId(id)) throw missing(threads, id);
+    const { organizationId } = within;
+    const [, [thread]] = await within.db.readTogether([
+      step(holdChainsStatement, { organizationId }),
+      step(lockStatement, { organizationId, id }),
+    ]);
+    if (!thread) throw missing(threads, id);
+    const store = thread.channel === 'whatsapp' ? stores.whatsapp : stores.others;
     const faults = messages.flatMap(({ message, path }) => misplaced(store, message, path));
     if (faults.length > 0) throw validationFailed(faults);
-    return work(within, store);
+    return work(within, store, thread);
   });
 
 /**
@@ -185,7 +203,7 @@ export const putMessages = (
     scope,
     conversationId,
     messages.map((message, index) => ({ message, path: `body.data[${index}]` })),
-    (within, store) => writeMessages(within, conversationId, store, messages),
+    (within, store, thread) => writeMessages(within, thread, store, messages),
   );
 
 /**
@@ -198,8 +216,8 @@ export const putMessage = (
   id: string,
   input: ConversationMessagePut,
 ): Promise<Put<ConversationMessage>> =>
-  underLock(scope, conversationId, [{ message: input, path: 'body' }], async (within, store) => {
-    const { inserted } = await writeMessages(within, conversationId, store, [{ ...input, id }]);
+  underLock(scope, conversationId, [{ message: input, path: 'body' }], async (within, store, thread) => {
+    const { inserted } = await writeMessages(within, thread, store, [{ ...input, id }]);
     const { organizationId } = within;
     const [row] = await within.db.read(store.get, { organizationId, conversationId, id });
     if (!row) throw new Error('A message was written and is not there.');

@@ -1,13 +1,15 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { customerName } from '../customers/repository.ts';
-import { contains, defineList, equals, newestFirst, recordFilters, since } from '../db/define/list.ts';
-import { missing, named, type RecordKey, rowOf } from '../db/define/view.ts';
+import { defineList, equals, newestFirst, recordFilters, since } from '../db/define/list.ts';
+import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import {
   channelMessages,
   conversations,
   customers,
   newestThreads,
+  searchableConversations,
   threads,
   whatsappMessages,
 } from '../db/schema/index.ts';
@@ -20,31 +22,58 @@ import {
   Conversation,
   ConversationListQuery,
   type ConversationMessage,
+  ConversationRecord,
   type ConversationTranscript,
 } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
+const derived = { customerName: named(customerName, customers, conversations.customerId) };
+
 export const conversationView = {
   ...newestThreads,
-  fields: fieldsOf(Conversation, conversations, {
-    customerName: named(customerName, customers, conversations.customerId),
-  }),
+  fields: fieldsOf(Conversation, conversations, derived),
 };
 
-export const listConversations = defineList(conversationView, {
+/** As the dashboard has them. */
+export const conversationRecordView = {
+  ...newestThreads,
+  fields: fieldsOf(ConversationRecord, conversations, derived),
+};
+
+/** The rows of a list are newest threads. What finds a chain is in any of its threads. */
+const conversationLists = {
   query: ConversationListQuery,
   order: newestFirst('lastMessageAt'),
   filters: {
     ...recordFilters,
     activityState: equals('activityState'),
     channel: equals('channel'),
-    customerId: equals('customerId'),
-    query: contains(),
     updatedSince: since('updatedAt', 'value'),
+    customerId: {
+      field: 'chainId',
+      where: (chainId: PgColumn, value: Placeholder) => sql`${chainId} in (
+        select thread.chain_id from ${conversations} as thread
+        where thread.organization_id = ${organizationParam} and thread.customer_id = ${value})`,
+    },
+    query: {
+      field: 'chainId',
+      where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} in (
+        select thread.chain_id from ${searchableConversations} as found join ${conversations} as thread
+          on thread.organization_id = found.organization_id and thread.id = found.id
+        where found.organization_id = ${organizationParam} and found.search like contains_pattern(${text}))`,
+      by: 'search' as const,
+    },
   },
+};
+
+export const listConversations = defineList(conversationView, conversationLists);
+
+export const listConversationRecords = defineList(conversationRecordView, {
+  ...conversationLists,
+  name: 'conversations.list_records',
 });
 
-type MessageStore = typeof whatsappMessages | typeof channelMessages;
+export type MessageStore = typeof whatsappMessages | typeof channelMessages;
 
 /** Where a message stands in its transcript: before all that are newer. */
 type Place = { createdAt: string; messageId: string };

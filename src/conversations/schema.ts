@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { patchOf } from '../dashboard/params.ts';
 import {
   changeQuery,
   dateTime,
@@ -105,6 +106,11 @@ export const ConversationParams = z.object({
 
 /** From here on: what only the dashboard API has. */
 
+export const ConversationRecord = Conversation.extend({
+  rotatedFrom: shown(id().nullable(), 'The thread that this one continues; null for the first of its chain.'),
+}).meta({ id: 'ConversationRecord' });
+export type ConversationRecord = z.infer<typeof ConversationRecord>;
+
 export const ConversationPut = z
   .object({
     channel: text({ min: 1, max: 255 }).meta({ examples: ['whatsapp'] }),
@@ -131,6 +137,12 @@ export const ConversationPut = z
     ],
   });
 export type ConversationPut = z.infer<typeof ConversationPut>;
+
+export const ConversationUpdate = patchOf(ConversationPut).meta({
+  id: 'ConversationUpdate',
+  examples: [{ controlledBy: 'lucia@example.com', activityState: 'waiting_for_customer' }],
+});
+export type ConversationUpdate = z.infer<typeof ConversationUpdate>;
 
 /** The delivery of a message, as its store keeps it. The conversation's channel decides which store it is. */
 const delivery = () =>

@@ -1,13 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { contactKey, phoneNumber, searchText } from '../../rules/contact-key.ts';
 import type { Filter } from '../db/define/list.ts';
-import { missing, organizationParam, type RecordKey, recordOf } from '../db/define/view.ts';
+import { missing, organizationParam, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
 import { LostRace } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
-import { customerContactKeys, customers, liveCustomers } from '../db/schema/customers.ts';
+import { conversations, customerContactKeys, customers, liveCustomers } from '../db/schema/index.ts';
 import { newId } from '../db/sql/ids.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
-import { ApiError } from '../errors.ts';
-import { contactKey, type IdentifierType, phoneNumber, searchText } from './contact-key.ts';
+import { type Params, prepared, type Step, step } from '../db/sql/statement.ts';
+import { ApiError, notFound } from '../errors.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
 
 /**
@@ -26,7 +26,7 @@ export const ofContacts: Filter = {
   by: 'key',
 };
 
-type Contact = { type: IdentifierType; key: string };
+type Contact = { type: string; key: string };
 
 function keyOfContact({ identifierType, identifierValue }: ContactInput): Contact {
   const key = contactKey(identifierType, identifierValue);
@@ -36,20 +36,31 @@ function keyOfContact({ identifierType, identifierValue }: ContactInput): Contac
 
 const isSame = (one: Contact, other: Contact): boolean => one.type === other.type && one.key === other.key;
 
-/** What the customer's row keeps of these contacts. A contact that it has already, however written now, keeps id and name. */
-export function contactColumns(inputs: readonly ContactInput[], stored: readonly CustomerContact[] = []) {
+/**
+ * What the customer's row keeps of these contacts. A telephone number is shown in E.164, and found as it was sent too. A contact
+ * that the customer has already, however written now, keeps id and name.
+ * @param names of contacts on their channels
+ */
+export function contactColumns(
+  inputs: readonly ContactInput[],
+  names: readonly Named[],
+  stored: readonly CustomerContact[] = [],
+) {
+  const search: string[] = [];
   const contacts = inputs.map((input): CustomerContact => {
     const { identifierType, identifierValue } = input;
-    const known = stored.find((contact) => isSame(keyOfContact(contact), keyOfContact(input)));
+    const key = keyOfContact(input);
+    const known = stored.find((contact) => isSame(keyOfContact(contact), key));
+    const number = phoneNumber(identifierType, identifierValue);
+    search.push(searchText({ identifierValue, contactKey: key.key, phoneNumber: number }));
     return {
       id: known?.id ?? newId(),
       identifierType,
-      identifierValue,
-      displayName: known?.displayName ?? null,
-      phoneNumber: phoneNumber(identifierType, identifierValue),
+      identifierValue: number ?? identifierValue,
+      displayName: known ? known.displayName : (names.find((named) => isSame(named, key))?.name ?? null),
+      phoneNumber: number,
     };
   });
-  const search = contacts.map((contact) => searchText({ ...contact, contactKey: keyOfContact(contact).key }));
   return { contacts, contactSearch: search.join('\u001f') };
 }
 
@@ -59,16 +70,34 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const inOrder = (contacts: readonly Contact[]): Contact[] =>
   contacts.toSorted((a, b) => compare(a.type, b.type) || compare(a.key, b.key));
 
-type KeyValues = RecordKey & { types: readonly string[]; keys: readonly string[] };
+type Named = Contact & { name: string };
 
-const valuesOf = (key: RecordKey, contacts: readonly Contact[]): KeyValues => ({
-  ...key,
+/** Contacts as the arrays of a statement. */
+type Arrays = { types: readonly string[]; keys: readonly string[] };
+type KeyValues = RecordKey & Arrays;
+
+const arraysOf = (contacts: readonly Contact[]): Arrays => ({
   types: contacts.map(({ type }) => type),
-  keys: contacts.map((contact) => contact.key),
+  keys: contacts.map(({ key }) => key),
 });
 
-/** The contacts of a request, as types and keys. */
-const sent = ($: Params<KeyValues>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
+const sent = ($: Params<Arrays>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
+
+/** The conversation that names a contact: the latest with it that says a name. */
+const namesStatement = prepared(
+  'customers.contact_names',
+  ($: Params<Arrays & { organizationId: string }>): SQL<Named & { conversationId: string }> => sql`
+    select type, key, naming.id as "conversationId", naming.contact_name as name
+    from ${sent($)} as sent(type, key) cross join lateral (
+      select ${conversations.id}, ${conversations.contactName} from ${conversations}
+      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.contactKey} = sent.key
+        and ${conversations.channel} = sent.type and ${conversations.contactName} is not null
+      order by ${conversations.createdAt} desc, ${conversations.id} desc limit 1) naming`,
+);
+
+/** The names that conversations give to contacts; none for a contact without a conversation that says one. */
+export const contactNames = ({ db, organizationId }: OrganizationScope, inputs: readonly ContactInput[]) =>
+  db.read(namesStatement, { organizationId, ...arraysOf(inputs.map(keyOfContact)) });
 
 /**
  * Takes the contacts that no customer has. It makes no row for one that is taken: a violation of the primary key would write the
@@ -114,23 +143,55 @@ function contactConflict(
 }
 
 /**
- * Claims contacts for a customer, in the transaction that writes its row.
- * @param inputs all contacts of the request
- * @param added those that the customer does not have yet
- * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
+ * A contact could not be claimed.
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them, unless they are free again
  */
-export async function claimContacts(
-  { db, organizationId }: OrganizationScope,
-  id: string,
+async function refuseTaken(
+  { db }: OrganizationScope,
   inputs: readonly ContactInput[],
-  added = inputs,
+  values: KeyValues,
 ): Promise<void> {
-  const values = valuesOf({ organizationId, id }, inOrder(added.map(keyOfContact)));
-  const claimed = await db.write(claimStatement, values);
-  if (claimed.length === added.length) return;
   const owners = await db.read(ownersStatement, values);
   if (owners.length > 0) throw contactConflict(inputs.map(keyOfContact), owners);
-  throw new LostRace('A contact was taken and is free again.');
+}
+
+const isFreeAgain = (): LostRace => new LostRace('A contact was taken and is free again.');
+
+/** Takes a new customer away again, and its contacts with it, where one of them could not be claimed. */
+const undoStatement = prepared(
+  'customers.undo_create',
+  ($: Params<RecordKey & { contacts: number }>) => sql`
+    delete from ${customers} where ${rowOf(liveCustomers, $)} and ${$.contacts}::integer > (
+      select count(*) from ${customerContactKeys}
+      where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} = ${$.id})`,
+);
+
+/** A contact can be taken at the first attempt and free at the second. */
+const ATTEMPTS = 3;
+
+/**
+ * Creates a customer and claims its contacts, in one round trip.
+ * @param create writes the row
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
+ */
+export async function createWithContacts<Row>(
+  scope: OrganizationScope,
+  id: string,
+  inputs: readonly ContactInput[],
+  create: Step<Row>,
+): Promise<Row[]> {
+  const { db, organizationId } = scope;
+  const values = { organizationId, id, ...arraysOf(inOrder(inputs.map(keyOfContact))) };
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const [rows, claimed] = await db.writeTogether([
+      create,
+      step(claimStatement, values),
+      step(undoStatement, { organizationId, id, contacts: inputs.length }),
+    ]);
+    if (claimed.length === inputs.length) return rows;
+    await refuseTaken(scope, inputs, values);
+  }
+  throw isFreeAgain();
 }
 
 const lockContactsStatement = prepared(
@@ -139,25 +200,106 @@ const lockContactsStatement = prepared(
     select ${customers.contacts} as contacts from ${customers} where ${recordOf(liveCustomers, $)} for update`,
 );
 
+async function lockContacts(
+  { db, organizationId }: OrganizationScope,
+  id: string,
+): Promise<CustomerContact[]> {
+  const [locked] = await db.write(lockContactsStatement, { organizationId, id });
+  if (!locked) throw missing(liveCustomers, id);
+  return locked.contacts;
+}
+
 /**
  * Makes these the contacts of a customer, under its lock: two lists at once do not mix.
- * @returns what its row is to keep of them
+ * @returns what its row is to keep of them; nothing where that is what it has
  * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT
  */
 export async function replaceContacts(
   scope: OrganizationScope,
   id: string,
   inputs: readonly ContactInput[],
-): Promise<ReturnType<typeof contactColumns>> {
+): Promise<Partial<ReturnType<typeof contactColumns>>> {
   const { db, organizationId } = scope;
-  const [locked] = await db.write(lockContactsStatement, { organizationId, id });
-  if (!locked) throw missing(liveCustomers, id);
-  const { contacts: stored } = locked;
+  const stored = await lockContacts(scope, id);
   const without = (all: readonly ContactInput[], others: readonly ContactInput[]): ContactInput[] =>
     all.filter((one) => !others.some((other) => isSame(keyOfContact(one), keyOfContact(other))));
   const [gone, added] = [without(stored, inputs), without(inputs, stored)];
   if (gone.length > 0)
-    await db.write(releaseStatement, valuesOf({ organizationId, id }, gone.map(keyOfContact)));
-  if (added.length > 0) await claimContacts(scope, id, inputs, added);
-  return contactColumns(inputs, stored);
+    await db.write(releaseStatement, { organizationId, id, ...arraysOf(gone.map(keyOfContact)) });
+  const values = { organizationId, id, ...arraysOf(inOrder(added.map(keyOfContact))) };
+  const claimed = added.length > 0 ? await db.write(claimStatement, values) : [];
+  if (claimed.length < added.length) {
+    await refuseTaken(scope, inputs, values);
+    throw isFreeAgain();
+  }
+  const columns = contactColumns(inputs, await contactNames(scope, added), stored);
+  return JSON.stringify(columns.contacts) === JSON.stringify(stored) ? {} : columns;
+}
+
+const nameStatement = prepared(
+  'customers.name_contact',
+  ($: Params<RecordKey & { contacts: string }>) => sql`
+    update ${customers} set contacts = ${$.contacts}::json where ${recordOf(liveCustomers, $)}`,
+);
+
+/**
+ * Names the contact of a customer that `isMeant`, under the customer's lock.
+ * @returns whether there is one
+ * @throws CUSTOMER_NOT_FOUND
+ */
+async function nameContact(
+  scope: OrganizationScope,
+  id: string,
+  isMeant: (contact: CustomerContact) => boolean,
+  displayName: string | null,
+): Promise<boolean> {
+  const { db, organizationId } = scope;
+  const stored = await lockContacts(scope, id);
+  const contacts = stored.map((contact) => (isMeant(contact) ? { ...contact, displayName } : contact));
+  await db.write(nameStatement, { organizationId, id, contacts: JSON.stringify(contacts) });
+  return stored.some(isMeant);
+}
+
+/**
+ * Names a contact, in the transaction of the caller.
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND
+ */
+export async function renameContact(
+  scope: OrganizationScope,
+  id: string,
+  contactId: string,
+  displayName: string | null,
+): Promise<void> {
+  const isNamed = await nameContact(
+    scope,
+    id,
+    (contact) => contact.id === contactId.toLowerCase(),
+    displayName,
+  );
+  if (!isNamed) throw notFound('CUSTOMER_CONTACT_NOT_FOUND', 'customer contact', contactId);
+}
+
+const ownerStatement = prepared(
+  'customers.contact_owner',
+  ($: Params<Contact & { organizationId: string }>): SQL<{ customerId: string }> => sql`
+    select ${customerContactKeys.customerId} as "customerId" from ${customerContactKeys}
+    where ${customerContactKeys.organizationId} = ${$.organizationId}
+      and ${customerContactKeys.identifierType} = ${$.type} and ${customerContactKeys.contactKey} = ${$.key}`,
+);
+
+/**
+ * Gives the customer's contact the name that it has in this conversation, unless a later conversation with it says one. In the
+ * transaction that wrote the conversation.
+ */
+export async function nameFromConversation(
+  scope: OrganizationScope,
+  conversationId: string,
+  contact: Contact,
+): Promise<void> {
+  const { db, organizationId } = scope;
+  const [naming] = await db.read(namesStatement, { organizationId, ...arraysOf([contact]) });
+  if (naming?.conversationId !== conversationId) return;
+  const [owner] = await db.read(ownerStatement, { organizationId, ...contact });
+  if (!owner) return;
+  await nameContact(scope, owner.customerId, (each) => isSame(keyOfContact(each), contact), naming.name);
 }

@@ -1,21 +1,30 @@
 import { sql } from 'drizzle-orm';
+import { possibleKeys } from '../../rules/contact-key.ts';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { changeFilters, contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
 import { missing } from '../db/define/view.ts';
-import { defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
+import { createStep, defineArchive, defineUpdate, onlyBody } from '../db/define/write.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import { customers, liveCustomers } from '../db/schema/customers.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
-import { possibleKeys } from './contact-key.ts';
-import { claimContacts, contactColumns, ofContacts, replaceContacts } from './contacts.ts';
+import {
+  contactColumns,
+  contactNames,
+  createWithContacts,
+  ofContacts,
+  renameContact,
+  replaceContacts,
+} from './contacts.ts';
 import {
   type ArchivedCustomer,
   Customer,
+  type CustomerContactUpdate,
   type CustomerCreate,
   CustomerFilters,
   type CustomerListQuery,
+  CustomerRecord,
   CustomerUpdate,
 } from './schema.ts';
 
@@ -24,9 +33,15 @@ export const customerName = sql<
   string | null
 >`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
 
-export const customerView = {
+const derived = { displayName: customerName, contacts: customers.contacts };
+
+export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derived) };
+
+/** As the dashboard has them: by id also an archived one. */
+const recordView = {
   ...liveCustomers,
-  fields: fieldsOf(Customer, customers, { displayName: customerName, contacts: customers.contacts }),
+  visible: sql`true`,
+  fields: fieldsOf(CustomerRecord, customers, derived),
 };
 
 const customerColumns = {
@@ -56,25 +71,34 @@ export const listCustomers = (
 /** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = defineGet(customerView);
 
+/**
+ * The customer as the dashboard has it, also an archived one.
+ * @throws CUSTOMER_NOT_FOUND
+ */
+export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
+
+/** @throws CUSTOMER_NOT_FOUND */
+export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_record');
+
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomer = defineLockedGet(customerView);
 
-const insertCustomer = defineCreate(customerView, customerColumns);
+const insertCustomer = createStep(customerView, customerColumns);
 
 /**
  * Creates a customer with its contacts, all or nothing.
  * @throws CUSTOMER_CONTACT_CONFLICT
  */
-export const createCustomer = (
+export async function createCustomer(
   scope: OrganizationScope,
   { contacts, ...input }: CustomerCreate,
   id = newId(),
-): Promise<Json<Customer>> =>
-  inTransaction(scope, async (within) => {
-    const body = await insertCustomer(within, id, { ...input, ...contactColumns(contacts) });
-    await claimContacts(within, id, contacts);
-    return body;
-  });
+): Promise<Json<Customer>> {
+  const key = { organizationId: scope.organizationId, id };
+  const names = await contactNames(scope, contacts);
+  const create = insertCustomer(key, { ...input, ...contactColumns(contacts, names) });
+  return onlyBody(await createWithContacts(scope, id, contacts, create));
+}
 
 const patchCustomer = defineUpdate(customerView, customerColumns);
 
@@ -93,6 +117,22 @@ export async function updateCustomer(
     patchCustomer(within, id, { ...input, ...(await replaceContacts(within, id, contacts)) }),
   );
 }
+
+/**
+ * Changes the name of a contact; null clears it. Without a name nothing changes.
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND
+ */
+export const updateCustomerContact = (
+  scope: OrganizationScope,
+  id: string,
+  contactId: string,
+  { displayName }: CustomerContactUpdate,
+): Promise<Json<CustomerRecord>> =>
+  inTransaction(scope, async (within) => {
+    if (!isId(id)) throw missing(liveCustomers, id);
+    if (displayName !== undefined) await renameContact(within, id, contactId, displayName);
+    return getCustomerRecord(within, id);
+  });
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const archiveCustomer = defineArchive<ArchivedCustomer>(liveCustomers, {

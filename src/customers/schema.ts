@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { contactKey, IDENTIFIER_TYPES, identifierRule } from '../../rules/contact-key.ts';
 import {
   changeQuery,
   dateTime,
@@ -12,16 +13,24 @@ import {
   text,
   textFilter,
 } from '../fields.ts';
-import { contactKey, IDENTIFIER_TYPES, identifierRule } from './contact-key.ts';
 
+const language = () => oneOf(['es', 'pt', 'en']);
 const identifierType = () => oneOf(IDENTIFIER_TYPES);
 
 export const CustomerContact = z
   .object({
     id: shown(id(), 'Never changes; text without a meaning of its own.'),
     identifierType: shown(identifierType(), 'The channel on which the person is reached.'),
-    identifierValue: shown(z.string(), 'As it was sent.', '+52 1 55 1234 5678'),
-    displayName: shown(z.string().nullable(), 'The name on the channel, once the dashboard knows it.'),
+    identifierValue: shown(
+      z.string(),
+      'Identifies the person on the channel: a telephone number in E.164 for whatsapp and telefono, everything else as it was sent.',
+      '+5215512345678',
+    ),
+    displayName: shown(
+      z.string().nullable(),
+      'The name on the channel, as the latest conversation with the contact says it, or the dashboard after that.',
+      'Ana',
+    ),
     phoneNumber: shown(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
   })
   .meta({ id: 'CustomerContact' });
@@ -43,7 +52,7 @@ export const Customer = z
       'The country that the person lives in, as it was written.',
       'México',
     ),
-    preferredLanguage: shown(z.string().nullable(), 'The language to write in: es, pt or en.', 'es'),
+    preferredLanguage: shown(language().nullable(), 'The language to write in.'),
     summary: shown(z.string().nullable(), 'What the agency should know of the person.'),
     tags: shown(z.array(z.string()), 'Labels of the agency; the list of customers can be filtered by one.', [
       'luna de miel',
@@ -65,7 +74,7 @@ export const ArchivedCustomer = z
   .meta({ id: 'ArchivedCustomer' });
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
 
-const IDENTIFIER = `Identifies the person on the channel; read back as it was sent.
+const IDENTIFIER = `Identifies the person on the channel; read back as it was sent, a telephone number in E.164.
 
 - \`whatsapp\`, \`telefono\`: a telephone number in E.164, such as \`+5215512345678\`. Spaces, dots, dashes and brackets do not count, and a
   leading 00 stands for +. Without a +, 12 to 15 digits are taken as WhatsApp reports numbers, and 8 to 11 digits only where they are a valid
@@ -125,7 +134,7 @@ const details = {
   lastName: name().nullish(),
   city: name().nullish(),
   country: name().nullish(),
-  preferredLanguage: oneOf(['es', 'pt', 'en']).nullish(),
+  preferredLanguage: language().nullish(),
   summary: longText().nullish(),
 };
 
@@ -181,3 +190,15 @@ export const CustomerListQuery = CustomerFilters.extend({
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
 export const CustomerParams = z.object({ customerId: id().describe('Id of the customer.') });
+
+/** From here on: what only the dashboard API has. */
+
+export const CustomerRecord = Customer.extend({
+  archivedAt: shown(dateTime().nullable(), 'When the customer left the book; null while it is in it.'),
+}).meta({ id: 'CustomerRecord' });
+export type CustomerRecord = z.infer<typeof CustomerRecord>;
+
+export const CustomerContactUpdate = z
+  .object({ displayName: name().nullish().describe('The name on the channel; null clears it.') })
+  .meta({ id: 'CustomerContactUpdate', examples: [{ displayName: 'Ana' }] });
+export type CustomerContactUpdate = z.infer<typeof CustomerContactUpdate>;

@@ -21,6 +21,21 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
     ),
   } as { organizationId: z.ZodString } & Record<Name, z.ZodString>);
 
+type Patched<Shape extends z.ZodRawShape> = {
+  [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : Shape[Name]>;
+};
+
+/** The fields of a PUT for a PATCH: none is required, and none has a default. */
+export const patchOf = <Shape extends z.ZodRawShape>(put: z.ZodObject<Shape>): z.ZodObject<Patched<Shape>> =>
+  z.object(
+    Object.fromEntries(
+      (Object.entries(put.shape) as unknown as [string, z.ZodType][]).map(([name, field]) => {
+        const inner = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field;
+        return [name, inner.optional().meta({ ...field.meta() })];
+      }),
+    ) as unknown as Patched<Shape>,
+  );
+
 /** A body that may be left out. */
 export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess((sent) => sent ?? {}, body);
 

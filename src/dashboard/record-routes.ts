@@ -1,49 +1,67 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
+import type { Page } from '../db/define/list.ts';
 import type { Put } from '../db/define/put.ts';
 import type { Archived } from '../db/define/write.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import type { Json } from '../db/sql/json.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
+import { page } from '../fields.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { responses } from '../http/openapi.ts';
-import { ArchivedRecord, uuidParams } from './params.ts';
+import { responses } from '../http/openapi/responses.ts';
+import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
-/** Routes of a record whose owner makes its id: PUT writes all of it, DELETE archives it. */
+/** Routes of a record whose owner makes its id: a list, GET, PUT and PATCH, and DELETE, which archives. */
 
-type PutRoute<Answer extends z.ZodType, Body extends z.ZodType> = {
-  /** `/quotes`; the id follows. */
-  path: string;
-  /** `Quote`: the operation is putQuote, the parameter with the id quoteId. */
-  name: string;
-  /** The record in the descriptions of answers: `quote`. */
-  noun: string;
-  tags: string[];
-  summary: string;
-  description: string;
-  record: Answer;
-  body: Body;
-  /** Reads the record under its lock, as its GET shows it; throws its not-found. */
+type Functions<
+  Answer extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Patch extends z.ZodType,
+> = {
+  list: (scope: OrganizationScope, query: z.output<Query>) => Promise<Json<Page<z.output<Answer>>>>;
+  get: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Answer>>>;
+  /** The same under the record's lock. Both throw its not-found. */
   lock: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Answer>>>;
   put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Answer>>>;
+  update: (scope: OrganizationScope, id: string, input: z.output<Patch>) => Promise<Json<z.output<Answer>>>;
+  /** Without it there is no DELETE. */
+  archive?: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
+  missing: ErrorCode;
 };
 
-type RecordRoutes<Answer extends z.ZodType, Body extends z.ZodType> = Pick<
-  PutRoute<Answer, Body>,
-  'path' | 'name' | 'noun' | 'tags' | 'record' | 'body'
-> & {
+type RecordRoutes<
+  Answer extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Patch extends z.ZodType,
+> = {
+  /** `/quotes`; the id follows. */
+  path: string;
+  /** `Quote`: the operations are putQuote and so on, the parameter with the id is quoteId. */
+  name: string;
+  /** `Quotes`: the list is listQuotes. */
+  plural: string;
+  /** The record in the descriptions of answers: `quote`. */
+  noun: string;
   /** The record in summaries: `a quote`. */
   title: string;
-  /** A sentence more about the PUT. */
+  tags: string[];
+  record: Answer;
+  query: Query;
+  body: Body;
+  patch: Patch;
+  /** What the list has, and in which order, for the document. */
+  listed: string;
+  /** A sentence more about PUT and PATCH. */
   note?: string;
   /** The effect of archiving, for the document. */
-  archived: string;
-  functions: Pick<PutRoute<Answer, Body>, 'lock' | 'put'> & {
-    archive: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
-    missing: ErrorCode;
-  };
+  archived?: string;
+  /** The codes with which a PUT can be refused, beside those of all. */
+  conflicts?: ErrorCode[];
+  functions: Functions<Answer, Query, Body, Patch>;
 };
 
 const idNameOf = (name: string): string => `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
@@ -55,24 +73,93 @@ const orUndefined = (error: unknown): undefined => {
   throw error;
 };
 
-/** PUT: 201 when it creates the record, 200 when it replaces it. */
-export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
-  app: FastifyInstance,
-  { path, name, noun, record, body, lock, put, ...texts }: PutRoute<Answer, Body>,
+const sentences = (...parts: readonly (string | undefined)[]): string => parts.filter(Boolean).join(' ');
+
+/** The routes, with the texts that all such records share. */
+export function recordRoutes<
+  Answer extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Patch extends z.ZodType,
+>(
+  untyped: FastifyInstance,
+  {
+    path,
+    name,
+    plural,
+    noun,
+    title,
+    tags,
+    record,
+    query,
+    body,
+    patch,
+    ...texts
+  }: RecordRoutes<Answer, Query, Body, Patch>,
 ): void {
+  const app = untyped.withTypeProvider<ZodTypeProvider>();
+  const { listed, note, archived = '', conflicts = [] } = texts;
+  const { list, get, lock, put, update, archive, missing } = texts.functions;
   const idName = idNameOf(name);
-  app.withTypeProvider<ZodTypeProvider>().put(
-    `${path}/:${idName}`,
+  const one = `${path}/:${idName}`;
+  const params = uuidParams(idName);
+
+  app.get(
+    path,
+    {
+      schema: {
+        operationId: `list${plural}`,
+        tags,
+        summary: `List ${path.slice(1).replaceAll('-', ' ')}`,
+        description: listed,
+        params: OrganizationParams,
+        querystring: query,
+        response: responses({
+          status: 200,
+          schema: page(record).meta({ id: `${name}RecordList` }),
+          description: 'A page of the list.',
+        }),
+      },
+    },
+    async (request, reply) => answerJson(reply, await list(request.scope, request.query as z.output<Query>)),
+  );
+
+  app.get(
+    one,
+    {
+      schema: {
+        operationId: `get${name}`,
+        tags,
+        summary: `Get ${title}`,
+        description: `The ${noun} as /v1 shows it, and beside it what only this API writes.`,
+        params,
+        response: responses({ status: 200, schema: record, description: `The ${noun}.` }, missing),
+      },
+    },
+    async (request, reply) => answerJson(reply, await get(request.scope, idIn(request.params, idName))),
+  );
+
+  app.put(
+    one,
     {
       schema: {
         operationId: `put${name}`,
-        ...texts,
-        params: uuidParams(idName),
+        tags,
+        summary: `Create or replace ${title}`,
+        description: sentences(
+          'Fields left out take the default. The same again changes nothing.',
+          archive && `An archived ${noun} comes back.`,
+          note,
+        ),
+        params,
         body,
-        response: responses([
-          { status: 201, schema: record, description: `The ${noun}, created.` },
-          { status: 200, schema: record, description: `The ${noun} as it is now.` },
-        ]),
+        response: responses(
+          [
+            { status: 201, schema: record, description: `The ${noun}, created.` },
+            { status: 200, schema: record, description: `The ${noun} as it is now.` },
+          ],
+          ...conflicts,
+        ),
       },
     },
     async (request, reply) => {
@@ -85,33 +172,44 @@ export function putRoute<Answer extends z.ZodType, Body extends z.ZodType>(
       return answerJson(reply, body, created ? 201 : 200);
     },
   );
-}
 
-/** PUT, and DELETE, by which the record leaves lists and lookups. With the texts that all such records share. */
-export function recordRoutes<Answer extends z.ZodType, Body extends z.ZodType>(
-  app: FastifyInstance,
-  { title, note, archived, functions, ...common }: RecordRoutes<Answer, Body>,
-): void {
-  const { path, name, noun, tags } = common;
-  const { lock, put, archive, missing } = functions;
-  const rule = `Fields left out take the default. The same again changes nothing; an archived ${noun} comes back.`;
-  putRoute(app, {
-    ...common,
-    summary: `Create or replace ${title}`,
-    description: [rule, note].filter(Boolean).join(' '),
-    lock,
-    put,
-  });
-  const idName = idNameOf(name);
+  app.patch(
+    one,
+    {
+      schema: {
+        operationId: `update${name}`,
+        tags,
+        summary: `Update ${title}`,
+        description: sentences(
+          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing.',
+          note,
+        ),
+        params,
+        body: patch,
+        response: responses(
+          { status: 200, schema: record, description: `The ${noun} as it is now.` },
+          missing,
+        ),
+      },
+    },
+    async (request, reply) => {
+      const updated = await ifMatch(request, lock, idIn(request.params, idName), (scope) =>
+        update(scope, idIn(request.params, idName), request.body as z.output<Patch>),
+      );
+      return answerJson(reply, updated);
+    },
+  );
+
+  if (!archive) return;
   app.delete(
-    `${path}/:${idName}`,
+    one,
     {
       schema: {
         operationId: `archive${name}`,
         tags,
         summary: `Archive ${title}`,
         description: archived,
-        params: uuidParams(idName),
+        params,
         response: responses(
           { status: 200, schema: ArchivedRecord, description: `The ${noun} was archived.` },
           missing,

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { UUID } from '../db/sql/ids.ts';
 import { serviceUnavailable } from '../errors.ts';
 import type { LinkedFile } from './links.ts';
@@ -49,7 +47,7 @@ export async function storing(content: Readable, work: () => Promise<unknown>): 
     broken = error;
   });
   await work().catch((error) => {
-    throw broken ?? serviceUnavailable(error);
+    throw error === broken ? error : serviceUnavailable(error);
   });
 }
 
@@ -61,7 +59,8 @@ export const diskStorage = (root: string): FileStorage => ({
       const partial = `${path}.${randomUUID()}.partial`;
       try {
         await mkdir(dirname(path), { recursive: true });
-        await pipeline(content, createWriteStream(partial, { flush: true, mode: 0o600 }));
+        // Not a pipeline: when the disk fails, that ends the stream with the disk's error, as if it were the client's fault.
+        await writeFile(partial, content, { flush: true, mode: 0o600 });
         await rename(partial, path);
         // The names too are on the disk before anybody is told of the file.
         for (const folder of [dirname(path), root]) await syncFolder(folder);

@@ -5,9 +5,12 @@ import { REFUSALS } from '../errors.ts';
 /** Fastify's own signal takes the end of a body for the end of its client. */
 function whenGone({ raw: response }: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  response.once('close', () => {
+  const look = (): void => {
     if (!response.writableFinished) gone.abort();
-  });
+  };
+  // Its close may have been already, while the key was looked up.
+  if (response.destroyed) look();
+  else response.once('close', look);
   return gone.signal;
 }
 
@@ -20,5 +23,8 @@ export function callerOf(reply: FastifyReply): Caller {
       return signal;
     },
     refusal: (bytes) => (reply.server.hasRoomFor(reply, bytes) ? undefined : REFUSALS.unsent),
+    ran: (milliseconds) => {
+      reply.request.databaseMilliseconds += milliseconds;
+    },
   };
 }

@@ -24,8 +24,11 @@ const namesTag = (ifNoneMatch: string, tag: string): boolean =>
 /** Whether the client of an answer of 304 has shown that it has the bytes: `*` names no tag. */
 export const provesCopy = ({ headers }: FastifyRequest): boolean => headers['if-none-match'] !== '*';
 
-/** Methods whose answers are a record as it is now, or a page of records. The answer of a POST tells of one act. */
+/** Methods whose answers are a record as it is now, or a page of records. The answer of a POST tells of one act, unless that made a record. */
 const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
+
+const isRecord = (method: string, status: number): boolean =>
+  status === 201 || (status < 300 && TAGGED.includes(method));
 
 /**
  * Gives a cacheable answer its tag, and answers 304 to a read that names it. @fastify/etag does not serve: it knows
@@ -33,8 +36,7 @@ const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
  */
 export function answerConditionally(app: FastifyInstance): void {
   app.addHook('onSend', ({ method, headers }, reply, payload, done) => {
-    const isTagged =
-      reply.statusCode < 300 && TAGGED.includes(method) && isCacheable(reply.getHeader('cache-control'));
+    const isTagged = isRecord(method, reply.statusCode) && isCacheable(reply.getHeader('cache-control'));
     if (!isTagged || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return done(null, payload);
     // An answer that never changes has got its tag before.
     const tag = String(reply.getHeader('etag') ?? entityTag(payload));

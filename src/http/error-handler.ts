@@ -1,25 +1,32 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isCertainlyUndone, isDatabaseFault, isSafeToRepeat } from '../db/run/faults.ts';
+import {
+  DatabaseTimeout,
+  isCertainlyUndone,
+  isDatabaseFault,
+  isSafeToRepeat,
+  type Phase,
+} from '../db/run/faults.ts';
 import {
   ApiError,
   errorBody,
-  outcomeUnknown,
+  OutcomeUnknown,
   Refusal,
   type RefusalReason,
   serviceUnavailable,
   validationFailed,
 } from '../errors.ts';
 import { everyAnswer } from './headers.ts';
-import { everySecond } from './logging.ts';
+import { about, everySecond } from './logging.ts';
 import { faultsOf, ValidationError } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Why it was refused for overload, where it was. */
     refused: RefusalReason | undefined;
+    /** What its work in the database was at when it was given up, where it was. */
+    timedOut: Phase | undefined;
   }
 }
 
@@ -57,7 +64,7 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
     return new ApiError('VALIDATION_FAILED', 'The request was broken off.', { cause: error });
   if (isDatabaseFault(error)) {
     const isKnown = request.method === 'GET' || isCertainlyUndone(error) || isSafeToRepeat(error);
-    return isKnown ? serviceUnavailable(error) : outcomeUnknown(error);
+    return isKnown ? serviceUnavailable(error) : new OutcomeUnknown(error);
   }
   const known = 'code' in error ? FRAMEWORK[error.code] : undefined;
   if (known) return known();
@@ -74,18 +81,28 @@ export const routeNotFound = (): ApiError =>
 
 export function handleErrors(app: FastifyInstance): void {
   app.decorateRequest('refused', undefined);
-  const refusals = everySecond<RefusalReason>((refused) =>
-    app.log.warn({ refused }, 'requests were refused'),
+  app.decorateRequest('timedOut', undefined);
+  const refusals = everySecond<RefusalReason>((refused, organizationId) =>
+    app.log.warn({ organizationId, refused }, 'requests were refused'),
   );
   app.addHook('onClose', async () => refusals.report());
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error instanceof Refusal) {
       request.refused = error.reason;
-      refusals.count(error.reason);
+      refusals.count(error.reason, about(request).organizationId);
       return sendError(reply, error);
     }
+    if (error instanceof DatabaseTimeout) request.timedOut = error.spent.at;
     const answer = toApiError(error, request);
-    if (answer.status >= 500) request.log.error({ err: answer.cause ?? answer }, answer.code);
+    if (answer.status >= 500)
+      request.log.error(
+        {
+          ...about(request),
+          ...(answer instanceof OutcomeUnknown && { outcome: 'unknown' }),
+          err: answer.cause ?? answer,
+        },
+        answer.code,
+      );
     sendError(reply, answer);
   });
   app.setNotFoundHandler((_request, reply) => sendError(reply, routeNotFound()));
@@ -123,13 +140,11 @@ export function answerClientError(
   writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
 }
 
-/** For CONNECT: Node hands over the socket. From then on we write to it and close it. */
-export function answerTunnel(socket: Duplex, requestId: string): void {
-  socket.on('error', () => socket.destroy());
+/** For CONNECT: there is only a socket. */
+export const answerTunnel = (socket: Socket, requestId: string): void =>
   writeError(socket, routeNotFound(), requestId);
-}
 
-function writeError(socket: Duplex, answer: ApiError, requestId: string): void {
+function writeError(socket: Socket, answer: ApiError, requestId: string): void {
   const body = JSON.stringify(errorBody(answer));
   socket.end(
     [

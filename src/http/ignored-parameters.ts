@@ -123,7 +123,7 @@ function strictFault(path: string, { name, known }: Unknown): Fault {
     : { path, message: refusal };
 }
 
-/** A name that answers have is reported and no fault: a record that was read can be sent back. */
+/** A name that answers have too is reported and no fault: a record that was read can be sent back to change it. */
 const isFault = ({ name, known }: Unknown): boolean =>
   !known.answered.has(name) || Object.hasOwn(known.refusals, name);
 
@@ -134,7 +134,9 @@ function answerOf(responses: unknown): unknown {
   return content?.['application/json']?.schema;
 }
 
-const isStrict = (request: FastifyRequest): boolean => STRICT.test(String(request.headers.prefer ?? ''));
+/** Whether the client wants unknown names refused. */
+export const isStrict = (request: FastifyRequest): boolean =>
+  STRICT.test(String(request.headers.prefer ?? ''));
 
 /**
  * For a route that reads its body itself: says which names there had no effect.
@@ -153,12 +155,14 @@ const NO_SCHEMAS = {};
 export function reportIgnoredParameters(app: FastifyInstance): void {
   type Schemas = { querystring?: unknown; body?: unknown; response?: unknown };
   const routes = new WeakMap<object, { query: Known; body: Known }>();
-  const knownTo = (schemas: Schemas): { query: Known; body: Known } => {
+  const knownTo = (schemas: Schemas, method: string): { query: Known; body: Known } => {
     let known = routes.get(schemas);
     if (!known) {
+      // Nobody sends a record back to create it: a name that a create drops is a mistake.
+      const answer = method === 'POST' ? undefined : answerOf(schemas.response);
       known = {
         query: knownNames(schemas.querystring, undefined) ?? NOTHING,
-        body: knownNames(schemas.body, answerOf(schemas.response)) ?? NOTHING,
+        body: knownNames(schemas.body, answer) ?? NOTHING,
       };
       routes.set(schemas, known);
     }
@@ -166,7 +170,7 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
   };
 
   function unknownOf(request: FastifyRequest): { query: Unknown[]; body: Unknown[] } {
-    const known = knownTo(request.routeOptions.schema ?? NO_SCHEMAS);
+    const known = knownTo(request.routeOptions.schema ?? NO_SCHEMAS, request.method);
     const query: Unknown[] = [];
     const body: Unknown[] = [];
     unknownNames(request.query, known.query, '', query);

@@ -1,7 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
-import { sqlState, violatedConstraint } from '../db/run/faults.ts';
+import { DatabaseTimeout, sqlState, violatedConstraint } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
+import { UUID } from '../db/sql/ids.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How long PostgreSQL worked for it. */
+    databaseMilliseconds: number;
+  }
+}
 
 /**
  * What a log line may have of an error. The message of a data error quotes the data, so the code and the constraint
@@ -14,6 +22,7 @@ function serializeError(error: Error): Record<string, unknown> {
     type: error.name,
     message: quotesData ? `PostgreSQL error ${state}` : error.message,
     ...(state !== undefined && { sqlState: state, constraint: violatedConstraint(error) }),
+    ...(error instanceof DatabaseTimeout && { spent: error.spent }),
     stack: error.stack
       ?.split('\n')
       .filter((line) => line.startsWith('    at '))
@@ -39,27 +48,46 @@ function standardOutput(): pino.DestinationStream {
   return { write: (line) => output.write(Buffer.from(line) as unknown as string) };
 }
 
+/** Lines of one millisecond share the text of their moment: to make it takes as long as the rest of a line. */
+function isoTime(): () => string {
+  let at = 0;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== at) text = `,"time":"${new Date(now).toISOString()}"`;
+    at = now;
+    return text;
+  };
+}
+
 /** JSON lines to standard output, or to `destination`. */
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
-  pino({ level, base: null, serializers: { err: serializeError } }, destination ?? standardOutput());
+  pino(
+    { level, base: null, timestamp: isoTime(), serializers: { err: serializeError } },
+    destination ?? standardOutput(),
+  );
 
 /**
- * Counts what can happen thousands of times a second, and reports the counts once a second: a line for each would cost
- * more than an answer.
+ * Counts what can happen thousands of times a second, and reports the counts once a second, those of each owner together:
+ * a line for each would cost more than an answer.
  */
-export function everySecond<Name extends string>(write: (counts: Partial<Record<Name, number>>) => void) {
-  let counts: Partial<Record<Name, number>> = {};
+export function everySecond<Name extends string>(
+  write: (counts: Partial<Record<Name, number>>, owner: string | undefined) => void,
+) {
+  let owners = new Map<string | undefined, Partial<Record<Name, number>>>();
   let timer: NodeJS.Timeout | undefined;
   function report(): void {
     if (!timer) return;
     clearTimeout(timer);
     timer = undefined;
-    const counted = counts;
-    counts = {};
-    write(counted);
+    const counted = owners;
+    owners = new Map();
+    for (const [owner, counts] of counted) write(counts, owner);
   }
   return {
-    count(name: Name): void {
+    count(name: Name, owner?: string): void {
+      const counts: Partial<Record<Name, number>> = owners.get(owner) ?? {};
+      owners.set(owner, counts);
       counts[name] = (counts[name] ?? 0) + 1;
       timer ??= setTimeout(report, 1_000).unref();
     },
@@ -67,19 +95,37 @@ export function everySecond<Name extends string>(write: (counts: Partial<Record<
   };
 }
 
+const ID = new RegExp(`^${UUID}$`);
+
+/** The organization of the key; on dashboard routes that of the path, before anybody knows whether it exists. */
+function organizationOf({ scope, params }: FastifyRequest): string | undefined {
+  const asked = (params as { organizationId?: string } | undefined)?.organizationId;
+  return (
+    (scope as OrganizationScope | undefined)?.organizationId ?? (ID.test(asked ?? '') ? asked : undefined)
+  );
+}
+
+/** Whose request it is, and which. */
+export const about = (request: FastifyRequest) => ({
+  organizationId: organizationOf(request),
+  apiKeyId: request.apiKey?.id,
+  method: request.method,
+  route: request.routeOptions.url,
+});
+
+const rounded = (milliseconds: number): number => Math.round(milliseconds * 10) / 10;
+
 /** One line per request, but for refusals, which are counted. It names the route and never the address, which can hold names, numbers and signatures. */
 export function logRequests(app: FastifyInstance): void {
+  app.decorateRequest('databaseMilliseconds', 0);
   app.addHook('onResponse', (request: FastifyRequest, reply, done) => {
     if (request.refused) return done();
     request.log.info(
       {
-        // There is none before authentication, nor on dashboard routes without an organization.
-        organizationId: (request.scope as OrganizationScope | undefined)?.organizationId,
-        apiKeyId: request.apiKey?.id,
-        method: request.method,
-        route: request.routeOptions.url,
+        ...about(request),
         status: reply.statusCode,
-        milliseconds: Math.round(reply.elapsedTime * 10) / 10,
+        milliseconds: rounded(reply.elapsedTime),
+        databaseMilliseconds: rounded(request.databaseMilliseconds),
       },
       'request',
     );

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/run/client.ts';
+import type { Phase } from '../db/run/faults.ts';
 import type { RefusalReason } from '../errors.ts';
 
 /** The metrics of one process, for Prometheus. No label contains an organization, a key or an address. */
@@ -14,7 +15,9 @@ export type Metrics = {
     route: string | undefined;
     status: number;
     seconds: number;
+    databaseSeconds: number;
     refused: RefusalReason | undefined;
+    timedOut: Phase | undefined;
   }) => void;
   /** Adds the counts of one run of a job. */
   jobDone: (counts: Record<string, number>) => void;
@@ -40,11 +43,26 @@ export function createMetrics({ db, keys }: Sources): Metrics {
     labelNames: ['method', 'route', 'status'],
     registers,
   });
-  const durations = new Histogram({
-    name: 'http_request_duration_seconds',
-    help: 'Time from a request to the end of its answer, by route.',
-    labelNames: ['method', 'route'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  const histogram = (name: string, help: string) =>
+    new Histogram({
+      name,
+      help,
+      labelNames: ['method', 'route'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    });
+  const durations = histogram(
+    'http_request_duration_seconds',
+    'Time from a request to the end of its answer, by route.',
+  );
+  const databaseDurations = histogram(
+    'http_request_database_seconds',
+    'The part of that time in which PostgreSQL worked for the request, by route.',
+  );
+  const timeouts = new Counter({
+    name: 'database_timeouts_total',
+    help: 'Requests that took the database too long, by what they were at then.',
+    labelNames: ['at'],
     registers,
   });
   const refusals = new Counter({
@@ -103,10 +121,12 @@ export function createMetrics({ db, keys }: Sources): Metrics {
   return {
     text: () => registry.metrics(),
     contentType: registry.contentType,
-    answered({ method, route, status, seconds, refused }) {
+    answered({ method, route, status, seconds, databaseSeconds, refused, timedOut }) {
       const known = route === undefined ? UNKNOWN : { method, route };
       requests.inc({ ...known, status });
       durations.observe(known, seconds);
+      if (databaseSeconds > 0) databaseDurations.observe(known, databaseSeconds);
+      if (timedOut) timeouts.inc({ at: timedOut });
       if (status === 429) refusals.inc();
       if (refused) overload.inc({ reason: refused });
     },
@@ -124,7 +144,9 @@ export function observeRequests(app: FastifyInstance, { answered }: Pick<Metrics
       route: request.routeOptions.url,
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1_000,
+      databaseSeconds: request.databaseMilliseconds / 1_000,
       refused: request.refused,
+      timedOut: request.timedOut,
     });
     done();
   });

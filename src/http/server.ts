@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
@@ -15,13 +14,14 @@ import {
 import { everyAnswer } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import {
-  answerInOrder,
+  answerHalfClosed,
   endConnections,
   PATIENCE,
   type Patience,
   slowClientLimits,
 } from './load/connections.ts';
 import { readJsonBodies } from './load/json-bodies.ts';
+import { answerInOrder, answerTunnels } from './load/pipelining.ts';
 import { boundUnsent } from './load/unsent.ts';
 import { logRequests } from './logging.ts';
 import { type Metrics, observeRequests } from './metrics.ts';
@@ -78,9 +78,7 @@ export function createHttpServer(options: HttpServerOptions) {
   // Success bodies are JSON text when they get here; nothing is serialised twice.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   const requests = answerInOrder(app);
-  app.server.on('connect', (request: IncomingMessage, socket: Duplex) =>
-    answerTunnel(socket, requestId(request)),
-  );
+  answerTunnels(app, requests, (socket, request) => answerTunnel(socket, requestId(request)));
 
   handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {
@@ -91,6 +89,7 @@ export function createHttpServer(options: HttpServerOptions) {
     done(request.is404 ? routeNotFound() : undefined);
   });
   answerConditionally(app);
+  answerHalfClosed(app, requests);
   endConnections(app, requests, leaving);
   boundUnsent(app);
   logRequests(app);

@@ -20,7 +20,7 @@ export type McpOptions = {
   /** The application that has the routes of /v1. */
   app: FastifyInstance;
   /** The OpenAPI document of these routes, as JSON. */
-  document: string;
+  document: () => string;
   canWrite: boolean;
 };
 
@@ -28,10 +28,14 @@ const { name, version } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as { name: string; version: string };
 
-const INSTRUCTIONS = `The records of one travel agency: products, customers, opportunities, conversations, quotes and team.
+const instructions = ({ paths }: ApiDocument): string => {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const kinds = [...new Set(operations.flatMap(({ tags }) => tags))].join(', ').toLowerCase();
+  return `The records of one travel agency: ${kinds}.
 Lists have pages: another one exists while offset plus limit is below total. Search with query before you walk through a list.
 With fields you get of each record only what you need: answers are long without it.
 An error has a code and a message that says what to change.`;
+};
 
 /** One message of JSON-RPC, as the transport reads it. */
 const Message = z.object({
@@ -79,7 +83,8 @@ type Exchange = {
 async function startProtocol({ app, document, canWrite }: McpOptions) {
   // It takes memory, so it is loaded at the first message.
   const sdk = await import('@modelcontextprotocol/server');
-  const all = toolsOf(JSON.parse(document) as ApiDocument);
+  const api = JSON.parse(document()) as ApiDocument;
+  const all = toolsOf(api);
   const byName = new Map(all.map((one) => [one.tool.name, one]));
   const names = [...byName.keys()];
 
@@ -116,7 +121,7 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
 
   const server = new sdk.Server(
     { name, version },
-    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {} }, instructions: instructions(api) },
   );
   server.setRequestHandler('tools/list', (_message, context) => {
     const { request } = exchangeOf(context);

@@ -8,11 +8,14 @@ import type { Fault } from '../http/validation.ts';
 
 type Schema = Record<string, unknown>;
 
+type Parameter = { name: string; in: string; required: boolean; description: string; schema: Schema };
+
 type Operation = {
   operationId: string;
   summary: string;
   description: string;
-  parameters?: { name: string; in: string; required: boolean; description: string; schema: Schema }[];
+  tags: string[];
+  parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
 };
@@ -124,9 +127,9 @@ export function cutTo(fields: readonly string[], body: string): string {
   return JSON.stringify(answer.data ? { ...answer, data: answer.data.map(cut) } : cut(answer));
 }
 
-/** The arguments of an operation's path and query. */
-const urlArgumentsOf = ({ parameters = [] }: Operation) =>
-  parameters.filter((parameter) => parameter.in !== 'header');
+/** The arguments of an operation's path and query. Headers are references. */
+const urlArgumentsOf = ({ parameters = [] }: Operation): Parameter[] =>
+  parameters.filter((parameter): parameter is Parameter => 'in' in parameter);
 
 function inputOf(
   method: string,

@@ -1,17 +1,21 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { recordRoutes } from '../dashboard/record-routes.ts';
 import { opportunityRecord } from './repository.ts';
-import { Opportunity, OpportunityPut } from './schema.ts';
+import { OpportunityListQuery, OpportunityPut, OpportunityRecord, OpportunityUpdate } from './schema.ts';
 
 export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/opportunities',
-    noun: 'opportunity',
     name: 'Opportunity',
+    plural: 'Opportunities',
+    noun: 'opportunity',
     title: 'an opportunity',
     tags: ['Opportunities'],
-    record: Opportunity,
+    record: OpportunityRecord,
+    query: OpportunityListQuery,
     body: OpportunityPut,
+    patch: OpportunityUpdate,
+    listed: 'Opportunities that are not archived, most recently updated first, with the filters of /v1.',
     note: 'A new reference must be to a live record of the organization.',
     archived: 'The opportunity leaves lists and lookups; its quotes stay.',
     functions: opportunityRecord,

@@ -1,9 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { type Placeholder, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import { defineGet } from '../db/define/get.ts';
 import { changeFilters, contains, defineList, equals, newestFirst } from '../db/define/list.ts';
 import { defineRecord } from '../db/define/put.ts';
 import { named } from '../db/define/view.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
 import {
   activeMembers,
   activeStages,
@@ -16,20 +17,28 @@ import {
   teamMembers,
 } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { Opportunity, OpportunityListQuery, OpportunityPut } from './schema.ts';
+import {
+  Opportunity,
+  OpportunityListQuery,
+  OpportunityPut,
+  OpportunityRecord,
+  type OpportunityUpdate,
+} from './schema.ts';
 
 /** Names come from the records themselves, also when these are archived. */
-export const opportunityView = {
-  ...liveOpportunities,
-  fields: fieldsOf(Opportunity, opportunities, {
-    customerName: named(customerName, customers, opportunities.customerId),
-    sellerName: named(teamMembers.name, teamMembers, opportunities.sellerMemberId),
-    stage: named(pipelineStages.key, pipelineStages, opportunities.stageId),
-    temperature: reportedTemperature(opportunities),
-  }),
+const derived = {
+  customerName: named(customerName, customers, opportunities.customerId),
+  sellerName: named(teamMembers.name, teamMembers, opportunities.sellerMemberId),
+  stage: named(pipelineStages.key, pipelineStages, opportunities.stageId),
+  temperature: reportedTemperature(opportunities),
 };
 
-export const listOpportunities = defineList(opportunityView, {
+export const opportunityView = {
+  ...liveOpportunities,
+  fields: fieldsOf(Opportunity, opportunities, derived),
+};
+
+const opportunityLists = {
   query: OpportunityListQuery,
   order: newestFirst('updatedAt'),
   filters: {
@@ -41,16 +50,38 @@ export const listOpportunities = defineList(opportunityView, {
     stageId: equals('stageId'),
     temperature: {
       field: 'temperature',
-      where: (_column, value) => sql`${reportedTemperature(opportunities)} = ${value}`,
+      where: (_column: unknown, value: Placeholder) => sql`${reportedTemperature(opportunities)} = ${value}`,
     },
   },
-});
+};
+
+export const listOpportunities = defineList(opportunityView, opportunityLists);
 
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet(opportunityView);
 
-/** A PUT throws VALIDATION_FAILED naming a reference to no live record of the organization. */
-export const opportunityRecord = defineRecord(opportunityView, {
-  columns: columnsOf(OpportunityPut, opportunities),
+const recordView = {
+  ...liveOpportunities,
+  fields: fieldsOf(OpportunityRecord, opportunities, {
+    ...derived,
+    agentTemperature: opportunities.temperature,
+  }),
+};
+
+const record = defineRecord(recordView, {
+  columns: columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
   references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });
+
+/** What goes into the columns: `agentTemperature` says what `temperature` is, where both are sent. */
+const meant = <Input extends OpportunityUpdate>({ agentTemperature, ...input }: Input) =>
+  agentTemperature === undefined ? input : { ...input, temperature: agentTemperature };
+
+/** Opportunities as the dashboard has them. A new reference must lead to a live record of the organization. */
+export const opportunityRecord = {
+  ...record,
+  list: defineList(recordView, { ...opportunityLists, name: 'opportunities.list_records' }),
+  put: (scope: OrganizationScope, id: string, input: OpportunityPut) => record.put(scope, id, meant(input)),
+  update: (scope: OrganizationScope, id: string, input: OpportunityUpdate) =>
+    record.update(scope, id, meant(input)),
+};

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { answerJson } from '../http/answers.ts';
-import { responses } from '../http/openapi.ts';
+import { responses } from '../http/openapi/responses.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
 

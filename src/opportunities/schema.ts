@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { patchOf } from '../dashboard/params.ts';
 import {
   changeQuery,
   currency,
@@ -98,6 +99,12 @@ export const OpportunityParams = z.object({ opportunityId: id().describe('Id of 
 
 /** From here on: what only the dashboard API has. */
 
+export const OpportunityRecord = Opportunity.extend({
+  temperatureOverride: shown(temperature().nullable(), 'As a team member set it; null while nobody did.'),
+  agentTemperature: shown(temperature().nullable(), 'As the agent set it.'),
+}).meta({ id: 'OpportunityRecord' });
+export type OpportunityRecord = z.infer<typeof OpportunityRecord>;
+
 const count = () => integer().min(0, 'must be at least 0');
 
 export const OpportunityPut = z
@@ -116,6 +123,11 @@ export const OpportunityPut = z
     salesStage: text({ min: 1, max: 255 }).meta({ examples: ['qualified'] }),
     stageId: uuid().nullish(),
     temperature: temperature().nullish().describe('As the agent sees it.'),
+    agentTemperature: temperature()
+      .nullish()
+      .describe(
+        'The same. Where both are sent this one counts, because answers have the reported one as `temperature`: so a record that was read can be sent back.',
+      ),
     temperatureOverride: temperature()
       .nullish()
       .describe('As a team member set it; reported in its place where it is not null.'),
@@ -140,3 +152,9 @@ export const OpportunityPut = z
     ],
   });
 export type OpportunityPut = z.infer<typeof OpportunityPut>;
+
+export const OpportunityUpdate = patchOf(OpportunityPut).meta({
+  id: 'OpportunityUpdate',
+  examples: [{ temperatureOverride: 'hot' }],
+});
+export type OpportunityUpdate = z.infer<typeof OpportunityUpdate>;

@@ -6,7 +6,7 @@ import { toJson } from '../db/sql/json.ts';
 import { answerJson } from '../http/answers.ts';
 import { callerOf } from '../http/caller.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi.ts';
+import { responses } from '../http/openapi/responses.ts';
 import {
   createOrganization,
   getOrganization,

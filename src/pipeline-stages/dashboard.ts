@@ -1,18 +1,24 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { recordRoutes } from '../dashboard/record-routes.ts';
 import { pipelineStageRecord } from './repository.ts';
-import { PipelineStage, PipelineStagePut } from './schema.ts';
+import { PipelineStage, PipelineStageListQuery, PipelineStagePut, PipelineStageUpdate } from './schema.ts';
 
 export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/pipeline-stages',
-    noun: 'stage',
     name: 'PipelineStage',
+    plural: 'PipelineStages',
+    noun: 'stage',
     title: 'a pipeline stage',
     tags: ['Pipeline stages'],
     record: PipelineStage,
+    query: PipelineStageListQuery,
     body: PipelineStagePut,
+    patch: PipelineStageUpdate,
+    listed: 'The columns of the pipeline, from left to right.',
+    note: '`key` is written once; another one is refused.',
     archived: 'Opportunities that are in the stage keep it, and go on showing its key.',
+    conflicts: ['PIPELINE_STAGE_KEY_TAKEN'],
     functions: pipelineStageRecord,
   });
   done();

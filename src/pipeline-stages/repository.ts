@@ -1,10 +1,37 @@
-import { defineRecord } from '../db/define/put.ts';
+import { defineList } from '../db/define/list.ts';
+import { defineRecord, type Put } from '../db/define/put.ts';
+import { violatedConstraint } from '../db/run/faults.ts';
+import type { OrganizationScope } from '../db/run/scope.ts';
 import { activeStages, pipelineStages } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { PipelineStage, PipelineStagePut } from './schema.ts';
+import { ApiError } from '../errors.ts';
+import { PipelineStage, PipelineStageListQuery, PipelineStagePut } from './schema.ts';
 
 const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };
 
-export const pipelineStageRecord = defineRecord(stageView, {
+const record = defineRecord(stageView, {
   columns: columnsOf(PipelineStagePut, pipelineStages),
+  fixed: ['key'],
 });
+
+/** The columns of the pipeline, from left to right. */
+const list = defineList(stageView, {
+  query: PipelineStageListQuery,
+  order: [
+    { field: 'position', direction: 'asc' },
+    { field: 'id', direction: 'asc' },
+  ],
+  filters: {},
+});
+
+/**
+ * A PUT that creates the stage or brings it back throws PIPELINE_STAGE_KEY_TAKEN where another stage has its key. A unique
+ * index says so, and no look before.
+ */
+const put = (scope: OrganizationScope, id: string, input: PipelineStagePut): Promise<Put<PipelineStage>> =>
+  record.put(scope, id, input).catch((error: unknown) => {
+    if (violatedConstraint(error) !== 'pipeline_stages_live_key') throw error;
+    throw new ApiError('PIPELINE_STAGE_KEY_TAKEN', `Another stage has the key ${JSON.stringify(input.key)}.`);
+  });
+
+export const pipelineStageRecord = { ...record, put, list };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { id, integer, text } from '../fields.ts';
+import { patchOf } from '../dashboard/params.ts';
+import { id, integer, pageQuery, text } from '../fields.ts';
 
 export const PipelineStage = z
   .object({
@@ -13,7 +14,9 @@ export type PipelineStage = z.infer<typeof PipelineStage>;
 
 export const PipelineStagePut = z
   .object({
-    key: text({ min: 1, max: 255 }).describe('Stable; integrations branch on it.'),
+    key: text({ min: 1, max: 255 }).describe(
+      'Stable: integrations branch on it. Written once, and unique among the stages.',
+    ),
     name: text({ min: 1, max: 255 }).describe('What the agency calls the column.'),
     position: integer().default(0),
   })
@@ -22,3 +25,11 @@ export const PipelineStagePut = z
     examples: [{ key: 'negotiation', name: 'Negociación', position: 2 }],
   });
 export type PipelineStagePut = z.infer<typeof PipelineStagePut>;
+
+export const PipelineStageUpdate = patchOf(PipelineStagePut).meta({
+  id: 'PipelineStageUpdate',
+  examples: [{ name: 'En negociación' }],
+});
+export type PipelineStageUpdate = z.infer<typeof PipelineStageUpdate>;
+
+export const PipelineStageListQuery = z.object(pageQuery());

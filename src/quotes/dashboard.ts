@@ -14,7 +14,7 @@ import { type StoredFile, storeFile } from '../files/upload.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi.ts';
+import { responses } from '../http/openapi/responses.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { deleteAttachment, lockAttachment, recordAttachment, type StoredAttachment } from './attachments.ts';
 import { openQuote, quoteRecord } from './repository.ts';
@@ -23,8 +23,10 @@ import {
   Quote,
   QuoteAttachment,
   QuoteAttachmentUpload,
+  QuoteListQuery,
   QuoteOpen,
   QuotePut,
+  QuoteUpdate,
 } from './schema.ts';
 
 const tags = ['Quotes'];
@@ -37,12 +39,16 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
 
   recordRoutes(app, {
     path: '/quotes',
-    noun: 'quote',
     name: 'Quote',
+    plural: 'Quotes',
+    noun: 'quote',
     title: 'a quote',
     tags,
     record: Quote,
+    query: QuoteListQuery,
     body: QuotePut,
+    patch: QuoteUpdate,
+    listed: 'Quotes that are not archived, most recently updated first, with the filters of /v1.',
     note: '`token` is made when the quote is created and never changes.',
     archived: 'The quote leaves lists and lookups, and its attachments with it.',
     functions: quoteRecord,
@@ -56,12 +62,13 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         tags,
         summary: 'Count an opening of a quote',
         description:
-          'One more for `openCount`; `firstOpenedAt` becomes the earliest and `lastOpenedAt` the latest. `updatedAt` stays.',
+          'One more for `openCount`; `firstOpenedAt` becomes the earliest and `lastOpenedAt` the latest. Only the customer of a published quote can open it: 409 QUOTE_NOT_PUBLISHED.',
         params,
         body: QuoteOpen,
         response: responses(
           { status: 200, schema: Quote, description: 'The quote as it is now.' },
           'QUOTE_NOT_FOUND',
+          'QUOTE_NOT_PUBLISHED',
         ),
       },
     },

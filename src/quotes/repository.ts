@@ -17,6 +17,7 @@ import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
+import { ApiError } from '../errors.ts';
 import { Quote, QuoteListQuery, QuotePut } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
@@ -53,9 +54,10 @@ async function customerOf({ db, organizationId }: OrganizationScope, opportunity
  * PUT creates the quote with a token of its own, or replaces it; the token stays. It throws VALIDATION_FAILED naming a
  * reference to no live record of the organization.
  */
-export const quoteRecord = defineRecord(quoteView, {
+const record = defineRecord(quoteView, {
   columns: columnsOf(QuotePut, quotes),
   insertOnly: { token: quotes.token },
+  kept: ['publishedAt'],
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
   complete: async (scope, input) => ({
     ...input,
@@ -66,26 +68,31 @@ export const quoteRecord = defineRecord(quoteView, {
   }),
 });
 
+export const quoteRecord = { ...record, list: listQuotes };
+
 const openStatement = prepared(
   'quotes.open',
   ($: Params<RecordKey & { openedAt: string }>): SQL<{ body: Json<Quote> }> => sql`
     update ${quotes} set open_count = ${quotes.openCount} + 1,
       first_opened_at = least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz),
       last_opened_at = greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)
-    where ${recordOf(liveQuotes, $)} returning ${bodyOf(quoteView)} as body`,
+    where ${recordOf(liveQuotes, $)} and ${quotes.status} = 'published' returning ${bodyOf(quoteView)} as body`,
 );
 
 /**
  * Counts that the customer opened the quote once more.
  * @param openedAt ISO 8601
- * @throws QUOTE_NOT_FOUND
+ * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
  */
 export async function openQuote(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   id: string,
   openedAt: string,
 ): Promise<Json<Quote>> {
-  const [row] = isId(id) ? await db.write(openStatement, { organizationId, id, openedAt }) : [];
-  if (!row) throw missing(liveQuotes, id);
-  return row.body;
+  const { db, organizationId } = scope;
+  if (!isId(id)) throw missing(liveQuotes, id);
+  const [row] = await db.write(openStatement, { organizationId, id, openedAt });
+  if (row) return row.body;
+  await quoteRecord.get(scope, id);
+  throw new ApiError('QUOTE_NOT_PUBLISHED', 'The quote is not published: its customer cannot open it.');
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { optionalBody } from '../dashboard/params.ts';
+import { optionalBody, patchOf } from '../dashboard/params.ts';
 import {
   changeQuery,
   currency,
@@ -95,7 +95,9 @@ export const QuotePut = z
     customerId: uuid().nullish().describe("Default: the opportunity's."),
     price: price().nullish(),
     currency: currency().nullish().describe('Three-character currency code.'),
-    publishedAt: moment().nullish(),
+    publishedAt: moment()
+      .nullish()
+      .describe('Default: what it has; the first time that it is published sets it.'),
   })
   .meta({
     id: 'QuotePut',
@@ -112,6 +114,12 @@ export const QuotePut = z
     ],
   });
 export type QuotePut = z.infer<typeof QuotePut>;
+
+export const QuoteUpdate = patchOf(QuotePut).meta({
+  id: 'QuoteUpdate',
+  examples: [{ status: 'published' }],
+});
+export type QuoteUpdate = z.infer<typeof QuoteUpdate>;
 
 /** The parts of an upload, for the document. */
 export const QuoteAttachmentUpload = z

@@ -1,17 +1,21 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { recordRoutes } from '../dashboard/record-routes.ts';
 import { teamMemberRecord } from './repository.ts';
-import { TeamMember, TeamMemberPut } from './schema.ts';
+import { TeamMember, TeamMemberListQuery, TeamMemberPut, TeamMemberUpdate } from './schema.ts';
 
 export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/team-members',
-    noun: 'member',
     name: 'TeamMember',
+    plural: 'TeamMembers',
+    noun: 'member',
     title: 'a team member',
     tags: ['Team members'],
     record: TeamMember,
+    query: TeamMemberListQuery,
     body: TeamMemberPut,
+    patch: TeamMemberUpdate,
+    listed: 'The members of the team, those who joined first first.',
     archived: 'The member leaves the team; opportunities go on showing its name.',
     functions: teamMemberRecord,
   });

@@ -12,4 +12,7 @@ export const listTeamMembers = defineList(memberView, {
   filters: recordFilters,
 });
 
-export const teamMemberRecord = defineRecord(memberView, { columns: columnsOf(TeamMemberPut, teamMembers) });
+export const teamMemberRecord = {
+  ...defineRecord(memberView, { columns: columnsOf(TeamMemberPut, teamMembers) }),
+  list: listTeamMembers,
+};

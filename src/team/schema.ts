@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { EMAIL_RULE, isEmailAddress } from '../customers/contact-key.ts';
+import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
+import { patchOf } from '../dashboard/params.ts';
 import { dateTime, id, page, recordQuery, shown, text, texts } from '../fields.ts';
 
 export const TeamMember = z
@@ -42,3 +43,9 @@ export const TeamMemberPut = z
     examples: [{ userId: 'user_81', name: 'Lucía Ríos', email: 'lucia@example.com', roles: ['owner'] }],
   });
 export type TeamMemberPut = z.infer<typeof TeamMemberPut>;
+
+export const TeamMemberUpdate = patchOf(TeamMemberPut).meta({
+  id: 'TeamMemberUpdate',
+  examples: [{ isAssignable: false }],
+});
+export type TeamMemberUpdate = z.infer<typeof TeamMemberUpdate>;

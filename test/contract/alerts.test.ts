@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import type { KeyCache } from '../../src/api-keys/cache.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import type { KeyCache } from '../../src/api-keys/cache.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');

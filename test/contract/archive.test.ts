@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { opportunityRecord } from '../../src/opportunities/repository.ts';
 import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
 import { teamMemberRecord } from '../../src/team/repository.ts';
-import { findDrift } from '../../src/db/copies/recount.ts';
 import { useDashboard } from '../dashboard/dashboard.ts';
+import { findDrift } from '../support/drift.ts';
 import {
   archiveOf,
   filterValues,
@@ -80,7 +80,7 @@ test.each(operationsBy('DELETE').filter((name) => !name.includes('{apiKeyId}')))
     const has = await populate(world);
     const answers = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
-    expect(await findDrift(world.agency.scope)).toEqual([]);
+    expect(await findDrift(service)).toEqual([]);
   },
 );
 

@@ -4,9 +4,10 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { entityTag } from '../../src/http/conditional.ts';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
+import { CHAPTERS } from '../../src/reference/guide.ts';
 import { buildDashboard, TOKEN, useDashboard } from '../dashboard/dashboard.ts';
 import { readDocument } from '../support/contract.ts';
 import {
@@ -43,15 +44,18 @@ const CREDENTIALS = ['GET /v1/quotes/{quoteId}/attachments', 'GET /files/{token}
 /** Answered with 405: there is no stream. */
 const NO_READ = ['GET /mcp'];
 const STATE = ['GET /livez', 'GET /readyz', 'GET /metrics'];
+/** Where the service shows the way to a document. */
+const REDIRECTS = ['GET /', 'GET /docs', 'GET /docs/guide', 'GET /docs/guide/'];
 const DOCUMENTS = [
   'GET /openapi.json',
-  'GET /docs',
   'GET /docs/',
-  'GET /docs/scalar.js',
-  'GET /docs/document.json',
-  'GET /docs/guide.md',
+  'GET /docs/js/scalar.js',
   'GET /llms.txt',
+  'GET /favicon.ico',
 ];
+const GUIDE = ['.md', '/guide.css', '/guide.js', ...CHAPTERS.map((chapter) => `/${chapter}`)].map(
+  (name) => `GET /docs/guide${name}`,
+);
 
 /** Asks either API, by the address. */
 const ask = (agency: Agency, url: string, headers: Record<string, string> = {}): Promise<Reply> =>
@@ -80,7 +84,7 @@ test('the walk has every GET of both routers, and no other', async () => {
     route.startsWith('GET '),
   );
   expect([...new Set(routes)].sort()).toEqual(
-    [...DATA, ...CREDENTIALS, ...STATE, ...NO_READ, ...DOCUMENTS].sort(),
+    [...DATA, ...CREDENTIALS, ...STATE, ...NO_READ, ...REDIRECTS, ...DOCUMENTS, ...GUIDE].sort(),
   );
   for (const path of STATE) {
     const { headers, statusCode } = await whole.app.inject(path.slice('GET '.length));
@@ -249,6 +253,27 @@ describe('a write answers with the tag of the record as it is now', () => {
     return String(headers.etag);
   }
 
+  test('POST that creates: the one that the next GET has, good for If-Match', async () => {
+    const own = await service.agency();
+    const customer = { contacts: [{ identifierType: 'web', identifierValue: 'visitor' }] };
+    for (const [path, body] of [
+      ['/v1/catalog/products', { title: 'Oaxaca', variants: [{ label: 'A' }] }],
+      ['/v1/customers', customer],
+    ] as const) {
+      const created = await own.post(path, body);
+      const url = `${path}/${created.body.id}`;
+      const tag = tagIn(created);
+      expect((await own.get(url)).headers.etag).toBe(tag);
+      const change = async () =>
+        (await own.patch(url, { tags: ['x'], title: 'x' }, { headers: { 'if-match': tag } })).status;
+      expect([await change(), await change()]).toEqual([200, 412]);
+    }
+    const organization = await dashboard.post('/organizations', { name: 'Viajes' });
+    expect((await dashboard.get(`/organizations/${organization.body.id}`)).headers.etag).toBe(
+      tagIn(organization),
+    );
+  });
+
   test('PATCH: the one that its GET has', async () => {
     const own = await service.agency();
     const trip = (await product(own)).id;
@@ -277,7 +302,7 @@ describe('a write answers with the tag of the record as it is now', () => {
       const world = { service, dashboard, agency: await service.agency() };
       const has = await populate(world);
       const { put } = OPERATIONS[name] ?? {};
-      const read = pathOf(name).replace(BELOW, 'GET /v1');
+      const read = `GET ${pathOf(name)}`;
       const tags: string[] = [];
       const full = await requestOf(name, has);
       for (const sent of [full, full, ...(put ? [{ ...full, body: put.minimal(has) }] : [])]) {
@@ -362,9 +387,9 @@ test('a refusal is kept by nobody else and has no tag', async () => {
 });
 
 describe('the document and the reference page may be kept by anybody, and asked for again', () => {
-  test.each(DOCUMENTS.filter((route) => route !== 'GET /docs'))('%s', async (route) => {
+  test.each([...DOCUMENTS, ...GUIDE])('%s', async (route) => {
     const url = route.slice('GET '.length);
-    for (const app of url === '/docs/guide.md' ? [service.app] : [service.app, dashboard.app]) {
+    for (const app of GUIDE.includes(route) ? [service.app] : [service.app, dashboard.app]) {
       const { statusCode, headers } = await app.inject(url);
       expect(statusCode).toBe(200);
       expect(headers).toMatchObject({
@@ -377,6 +402,9 @@ describe('the document and the reference page may be kept by anybody, and asked 
     }
   });
 });
+
+/** Each answers with the record that it made. Other POSTs answer with an act, a key or a link. */
+const CREATES = ['POST /v1/catalog/products', 'POST /v1/customers', `POST ${DASHBOARD}/organizations`];
 
 test('the documents say where a tag is, and where a 304 can be', () => {
   for (const { paths } of [readDocument('openapi/openapi.json'), readDocument('openapi/dashboard.json')]) {
@@ -393,7 +421,7 @@ test('the documents say where a tag is, and where a 304 can be', () => {
           parameters.some((parameter) => parameter.name === 'If-None-Match'),
           name,
         ).toBe(isData || method === 'put');
-        const isTagged = isData || method === 'patch' || method === 'put';
+        const isTagged = isData || method === 'patch' || method === 'put' || CREATES.includes(name);
         expect('ETag' in (success?.headers ?? {}), name).toBe(isTagged);
         if (isData) expect(responses[304]).not.toHaveProperty('content');
       }

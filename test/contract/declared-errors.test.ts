@@ -2,21 +2,22 @@ import { hash, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
-import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import {
   contractOf,
   declaredCodes,
+  exampleOf,
   type Operation,
   operationsOf,
   readDocument,
 } from '../support/contract.ts';
 import { appOf } from '../support/instance.ts';
 import { populate } from '../support/operations.ts';
-import { customer, quote } from '../support/records.ts';
+import { customer, quote, stage } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 /**
@@ -92,6 +93,13 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     const [{ identifierType, identifierValue }] = contacts;
     return send({ ids: { customerId: other.id }, body: { contacts: [{ identifierType, identifierValue }] } });
   },
+  PIPELINE_STAGE_KEY_TAKEN: async (send, agency) => {
+    const { key } = await stage(agency, { key: 'negotiation' });
+    return send({ ids: { pipelineStageId: randomUUID() }, body: { key, name: 'Otra' } });
+  },
+  QUOTE_NOT_PUBLISHED: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
+  CUSTOMER_CONTACT_NOT_FOUND: async (send, agency) =>
+    send({ ids: { customerId: (await customer(agency)).id } }),
   API_KEY_INACTIVE: async (send, { scope }) => {
     const { id } = parseJson(await issueApiKey(scope, { name: 'revoked' }));
     await revokeApiKey(scope, id);
@@ -182,12 +190,15 @@ const MULTIPART = [
   '--x--\r\n',
 ].join('\r\n');
 
-/** The body that the document shows for the operation, which is valid. */
-function exampleBody({ requestBody }: Operation): { payload?: unknown; headers?: Record<string, string> } {
+/** A body that is valid, of the examples that the document gives. */
+function exampleBody(
+  api: Api,
+  { requestBody }: Operation,
+): { payload?: unknown; headers?: Record<string, string> } {
   const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   if (type === 'multipart/form-data')
     return { payload: MULTIPART, headers: { 'content-type': `${type}; boundary=x` } };
-  return media ? { payload: media.example } : {};
+  return media ? { payload: exampleOf(media.schema, documents[api].components.schemas) } : {};
 }
 
 const holds = { public: contractOf(documents.public), dashboard: contractOf(documents.dashboard) };
@@ -214,7 +225,7 @@ const sender =
     });
     const url = `${path.replace(/\{(\w+)\}/g, (_, name) => known[name] ?? randomUUID())}?${query}`;
     await prepare?.(url.split('?')[0] ?? '');
-    const sent = body === undefined ? exampleBody(operation) : { payload: body };
+    const sent = body === undefined ? exampleBody(api, operation) : { payload: body };
     const secret = key === undefined ? { public: agency.key, dashboard: TOKEN }[api] : key;
     const response = await instances[api][instance].inject({
       method: method as 'GET',
@@ -280,7 +291,7 @@ describe('an answer that its operation does not declare is refused', () => {
   });
 
   test('with a status that it has no code of its own for', () => {
-    expect(() => holds.public(answer('CUSTOMER_NOT_FOUND'))).toThrow('declares no code');
+    expect(() => holds.public(answer('CUSTOMER_NOT_FOUND'))).toThrow('declares no code for it');
   });
 
   test('while a path that leads to no operation may only be a route that is not there', () => {
@@ -288,13 +299,15 @@ describe('an answer that its operation does not declare is refused', () => {
       expect(() => holds.public(answer('ROUTE_NOT_FOUND', url))).not.toThrow();
       expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).toThrow('not in the document');
     }
-    expect(() => holds.public(answer('ROUTE_NOT_FOUND', '/v1/customers/x'))).toThrow('getCustomer 404');
+    expect(() => holds.public(answer('ROUTE_NOT_FOUND', '/v1/customers/x'))).toThrow(
+      'declares CUSTOMER_NOT_FOUND',
+    );
   });
 
   test('with another code of a status that it has, or with a field that no error has', () => {
     const url = '/v1/customers/x';
     expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).not.toThrow();
-    expect(() => holds.public(answer('QUOTE_NOT_FOUND', url))).toThrow('getCustomer 404');
+    expect(() => holds.public(answer('QUOTE_NOT_FOUND', url))).toThrow('declares CUSTOMER_NOT_FOUND');
     const body = JSON.stringify({ error: { code: 'CUSTOMER_NOT_FOUND', message: 'x', hint: 'y' } });
     expect(() => holds.public({ ...answer('CUSTOMER_NOT_FOUND', url), body })).toThrow('getCustomer 404');
   });

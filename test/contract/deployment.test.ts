@@ -32,22 +32,30 @@ const instances = names.filter((name) => name.startsWith('api'));
 const PINNED = /^(?:\$\{[A-Z]+_IMAGE:-)?[\w/]+:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}\}?$/;
 
 describe('what is deployed', () => {
-  test('has all that the service imports: no file outside of src/, no development dependency', () => {
+  test('has all that the service imports: no file outside of src/ and rules/, no development dependency', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
     const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
-    const missing = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+    const folders = ['src/', 'rules/'];
+    const missing = folders
+      .flatMap((folder) =>
+        readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map(
+          (path) => folder + path,
+        ),
+      )
       .filter((path) => /\.[jt]s$/.test(path))
       .flatMap((path) => {
-        const file = new URL(`src/${path}`, root);
+        const file = new URL(path, root);
         const values = /^(?:import|export) (?!type )(?:[^;'=(]+ from )?'([^']+)';$|import\('([^']+)'\)/gm;
         return [...readFileSync(file, 'utf8').matchAll(values)]
           .map(([, from, lazily]) => String(from ?? lazily))
           .filter((name) =>
             name.startsWith('.')
-              ? !new URL(name, file).pathname.startsWith(new URL('src/', root).pathname)
+              ? !folders.some((folder) =>
+                  new URL(name, file).pathname.startsWith(new URL(folder, root).pathname),
+                )
               : !name.startsWith('node:') && !(packageOf(name) in dependencies),
           )
-          .map((name) => `src/${path} imports ${name}`);
+          .map((name) => `${path} imports ${name}`);
       });
     // The demo is not in the image: its command says so, and it is loaded beside the embedded database alone.
     expect(missing.sort()).toEqual([
@@ -66,18 +74,9 @@ describe('what is deployed', () => {
     expect(copied.map((path) => `!${path}`).sort()).toEqual(named.sort());
     const files = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))
-      .flatMap((path) => [
-        ...read(`src/${path}`).matchAll(/(?:new URL|publishedDocument)\([`'](?:\.\.\/)*(\w[\w./-]*)/g),
-      ])
+      .flatMap((path) => [...read(`src/${path}`).matchAll(/new URL\([`'](?:\.\.\/)*(\w[\w./-]*)/g)])
       .map(([, path = '']) => path);
-    expect(files.sort()).toEqual([
-      'docs/reference/',
-      'docs/reference/',
-      'migrations/',
-      'openapi/dashboard.json',
-      'openapi/openapi.json',
-      'package.json',
-    ]);
+    expect(files.sort()).toEqual(['docs/guide/', 'migrations/', 'package.json', 'package.json']);
     expect(files.filter((file) => !copied.some((path) => `${file}/`.startsWith(`${path}/`)))).toEqual([]);
   });
 
@@ -180,5 +179,17 @@ describe('what is deployed', () => {
       expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
       expect(comment).toMatch(/^ # v\d+\.\d+\.\d+$/);
     }
+  });
+
+  test('is built, started and tested by jobs that each have a time limit', () => {
+    const [, jobs = ''] = read('.github/workflows/ci.yml').split('\njobs:\n');
+    const found = [...jobs.matchAll(/^ {2}([\w-]+):\n((?: {4}.*\n|\n)+)/gm)];
+    expect(found.length).toBeGreaterThan(5);
+    for (const [, name, body] of found) expect(body, name).toMatch(/^ {4}timeout-minutes: \d+$/m);
+    const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
+    for (const [, script = ''] of jobs.matchAll(/npm run ([\w:-]+)/g)) expect(scripts).toContain(script);
+    expect(jobs).toMatch(/docker compose up[\s\S]+\/readyz/);
+    // What the README promises.
+    expect(jobs).toContain('node: [20, 24]');
   });
 });

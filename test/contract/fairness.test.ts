@@ -3,14 +3,14 @@ import { connect } from 'node:net';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openConnection } from '../../bench/connection.ts';
+import { makeKey } from '../../src/api-keys/api-key.ts';
+import { openKeyCache } from '../../src/api-keys/cache.ts';
 import type { DatabaseOptions } from '../../src/db/run/client.ts';
 import { checkDatabase } from '../../src/db/server/readiness.ts';
 import { prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import { makeKey } from '../../src/api-keys/api-key.ts';
-import { openKeyCache } from '../../src/api-keys/cache.ts';
+import { openConnection } from '../support/connection.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -26,7 +26,8 @@ const FORM = prepared('test.form', () => sql<object>`select * from forms`);
 
 /** An instance that listens, with a pool and a log of its own. */
 async function instance(options: Partial<DatabaseOptions> = {}) {
-  const lines: { msg: string; level: number; refused?: Record<string, number> }[] = [];
+  const lines: { msg: string; level: number; organizationId?: string; refused?: Record<string, number> }[] =
+    [];
   const logger = createLogger('info', { write: (line: string) => lines.push(JSON.parse(line)) });
   const db = ownPool(service, options);
   const metrics = createMetrics({ db, keys: service.keys });
@@ -127,6 +128,7 @@ describe('a flood of one organization', () => {
     const told = lines.filter(({ msg }) => msg === 'requests were refused');
     const counted = told.flatMap((line) => Object.values(line.refused ?? {}));
     expect(counted.reduce((sum, count) => sum + count, 0)).toBe(refused);
+    expect(new Set(told.map(({ organizationId }) => organizationId))).toEqual(new Set([flooding.id]));
     expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(1_550 - refused);
     expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
     const metric = (await metrics.text()).matchAll(/^requests_refused_total\{reason="\w+"\} (\d+)$/gm);

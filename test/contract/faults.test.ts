@@ -1,6 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { DatabaseOptions } from '../../src/db/run/client.ts';
+import type { Database, DatabaseOptions } from '../../src/db/run/client.ts';
+import { unprepared } from '../../src/db/sql/statement.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -29,7 +33,10 @@ type Answer = { status: number; retryAfter: unknown; body: unknown };
 /** An instance with a pool of its own. Its keys are the service's, so that only the pool under test fails. */
 async function instance(agency: Agency, options: Partial<DatabaseOptions> = {}) {
   const db = ownPool(service, options);
-  const app = await ownApp(service, { db });
+  const lines: { level: number; msg: string }[] = [];
+  const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const metrics = createMetrics({ db, keys: service.keys });
+  const app = await ownApp(service, { db, logger, metrics });
   const send = async (
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     url: string,
@@ -44,7 +51,7 @@ async function instance(agency: Agency, options: Partial<DatabaseOptions> = {}) 
     answered += 1;
     return { status: statusCode, retryAfter: headers['retry-after'], body: JSON.parse(body) };
   };
-  return { db, send };
+  return { db, send, metrics, faults: () => lines.filter(({ level }) => level === 50) };
 }
 
 function expectUnavailable({ status, retryAfter, body }: Answer): void {
@@ -92,6 +99,9 @@ async function whileKilling(rounds: number, work: (round: number) => Promise<unk
     await killing;
   }
 }
+
+const ONE = unprepared('test.one', () => sql<object>`select 1`);
+const MEMBERS = unprepared('test.members', () => sql<object>`select from team_members`);
 
 /** Nobody reads or writes the table until it is let go. */
 const lock = (table: string) => hold(service.ownerUrl, `lock table ${table} in access exclusive mode`);
@@ -212,6 +222,97 @@ describe('a statement that takes too long', () => {
   });
 });
 
+describe('a time-out', () => {
+  const TIMEOUT = 250;
+  const spent = (at: string, statements: string) => ({
+    at,
+    statements,
+    line: expect.any(Number),
+    connection: expect.any(Number),
+    running: expect.any(Number),
+    pause: expect.any(Number),
+  });
+  const line = (agency: Agency, method: string, route: string) => ({
+    level: 50,
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    msg: 'SERVICE_UNAVAILABLE',
+    requestId: expect.any(String),
+    organizationId: agency.id,
+    apiKeyId: expect.any(String),
+    method,
+    route,
+  });
+  /** Two connections wait for work. A busy machine can be too slow for the limit, and is not in the end. */
+  const connected = (db: Database) => {
+    const both = () => Promise.all(['a', 'b'].map((name) => db.for(name).read(ONE, {})));
+    return expect.poll(() => both().then(() => db.stats().idle, String)).toBe(2);
+  };
+  const err = {
+    type: 'Error',
+    message: `The database took longer than ${TIMEOUT} ms.`,
+    stack: expect.any(String),
+  };
+
+  test('says in one line whose it was, of which statements, and where the time went; and is counted', async () => {
+    const agency = await service.agency();
+    const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
+    const { send, db, faults, metrics } = await instance(agency, { statementTimeout: TIMEOUT });
+    await connected(db);
+    const letGo = [await lock('team_members'), await lock('customers')];
+    expectUnavailable(await send('GET', '/v1/team'));
+    const write = await send('PATCH', `/v1/customers/${customer.id}`, { city: 'Lima' });
+    expect(write.body).toEqual(UNKNOWN);
+    for (const release of letGo) await release();
+    expect(faults()).toEqual([
+      {
+        ...line(agency, 'GET', '/v1/team'),
+        err: { ...err, spent: spent('running', expect.stringContaining('team_members.list')) },
+      },
+      {
+        ...line(agency, 'PATCH', '/v1/customers/:customerId'),
+        outcome: 'unknown',
+        err: { ...err, spent: spent('running', expect.stringContaining('customers.update')) },
+      },
+    ]);
+    for (const { err } of faults() as unknown as { err: { spent: Record<string, number> } }[]) {
+      const { line = 0, connection = 0, running = 0, pause = 0 } = err.spent;
+      expect(line + connection + running + pause).toBeGreaterThan(TIMEOUT - 5);
+    }
+    const shown = await metrics.text();
+    expect(shown).toContain('database_timeouts_total{at="running"} 2');
+    expect(shown).toContain('http_request_database_seconds_count{method="GET",route="/v1/team"} 1');
+  });
+
+  test('of a transaction names the statement that it was at', async () => {
+    const agency = await service.agency();
+    const { db } = await instance(agency, { statementTimeout: TIMEOUT });
+    await connected(db);
+    const release = await lock('team_members');
+    const work = db.for(agency.id).transaction(async ({ read }) => {
+      await read(ONE, {});
+      return read(MEMBERS, {});
+    });
+    await expect(work).rejects.toMatchObject({ spent: spent('running', 'test.members') });
+    await release();
+  });
+
+  test('of a write that found no connection says so, and its outcome is known', async () => {
+    const agency = await service.agency();
+    const proxy = await startProxy(service.url);
+    onTestFinished(proxy.close);
+    const { send, faults } = await instance(agency, { url: proxy.url, statementTimeout: TIMEOUT });
+    proxy.freeze();
+    expect((await send('POST', '/v1/catalog/products', { title: 'Oaxaca' })).body).toEqual(UNAVAILABLE);
+    const at = expect.stringMatching(/^(connection|pause)$/);
+    expect(faults()).toEqual([
+      {
+        ...line(agency, 'POST', '/v1/catalog/products'),
+        err: { ...err, spent: spent(at, expect.stringContaining('products.create')) },
+      },
+    ]);
+  });
+});
+
 describe('when the database cannot be reached', () => {
   const behindProxy = async (agency: Agency, options: Partial<DatabaseOptions> = {}) => {
     const proxy = await startProxy(service.url);
@@ -232,6 +333,16 @@ describe('when the database cannot be reached', () => {
     expect((await send('POST', '/v1/catalog/products', { title: 'Después' })).status).toBe(201);
     const { body } = await agency.get('/v1/catalog/products');
     expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
+  });
+
+  test('a write that finds no connection is known not to be done', async () => {
+    const agency = await service.agency();
+    const { proxy, send } = await behindProxy(agency);
+    proxy.cut();
+    const refused = await send('POST', '/v1/catalog/products', { title: 'Oaxaca' });
+    expect([refused.status, refused.body]).toEqual([503, UNAVAILABLE]);
+    proxy.mend();
+    expect((await send('GET', '/v1/catalog/products')).body).toMatchObject({ data: [] });
   });
 
   test('a write whose answer is lost is answered with 503 and never sent twice, though it may have been done', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildDashboard } from '../dashboard/dashboard.ts';
 import { type Operation, operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { EDGES } from '../support/edges.ts';
 import { populate } from '../support/operations.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';
@@ -79,12 +80,14 @@ function arbitraryOf(schemaOrReference: Schema): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 40, arbitrary: fc.oneof(...good) }, { weight: 1, arbitrary: json });
 }
 
-function textOf({ minLength, maxLength }: Schema): fc.Arbitrary<string> {
+function textOf({ minLength, maxLength, format }: Schema): fc.Arbitrary<string> {
   const bounds = { minLength: Number(minLength ?? 0), maxLength: Math.min(Number(maxLength ?? 20), 20) };
   const plain = fc
     .string({ unit: 'grapheme', ...bounds })
     .map((value) => [...value].slice(0, bounds.maxLength).join(''));
-  return fc.oneof({ weight: 20, arbitrary: plain }, { weight: 1, arbitrary: text });
+  const edges = EDGES[String(format)];
+  const good = edges ? fc.constantFrom(...edges.taken, ...edges.refused) : plain;
+  return fc.oneof({ weight: 20, arbitrary: good }, { weight: 1, arbitrary: text });
 }
 
 function objectOf({ properties = {}, required }: Schema): fc.Arbitrary<unknown> {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
@@ -150,17 +150,17 @@ const KINDS: Kind[] = [
     [...UNCHANGED, 'content-length'],
     () => keyed(`/customers/${steadyId}`, { method: 'HEAD', headers: { 'if-none-match': tag } }),
   ],
-  ['a record that was made', 201, KEYED, () => keyed('/catalog/products', asJson(product))],
+  ['a record that was made', 201, TAGGED, () => keyed('/catalog/products', asJson(product))],
   [
     'one with a key for repeats',
     201,
-    KEYED,
+    TAGGED,
     () => keyed('/catalog/products', asJson(product, { 'idempotency-key': randomUUID() })),
   ],
   [
     'the same, repeated',
     201,
-    [...KEYED, 'idempotency-replayed'],
+    [...TAGGED, 'idempotency-replayed'],
     () => keyed('/catalog/products', asJson(product, again)),
   ],
   ['a record that was changed', 200, TAGGED, () => keyed(`/customers/${customerId}`, patch({ city: 'x' }))],
@@ -223,7 +223,7 @@ const KINDS: Kind[] = [
     [...PLAIN, 'cache-control'],
     () => ask('v1', link, { headers: { 'if-match': '"x"' } }),
   ],
-  ['the document', 200, [...PLAIN, 'cache-control', 'etag'], () => ask('v1', '/openapi.json')],
+  ['the document', 200, [...PLAIN, 'cache-control', 'etag', 'vary'], () => ask('v1', '/openapi.json')],
   [
     'the page without its slash',
     301,
@@ -236,8 +236,14 @@ const KINDS: Kind[] = [
     [...PLAIN, 'cache-control', 'content-security-policy', 'etag', 'vary'],
     () => ask('v1', '/docs/'),
   ],
+  [
+    'a page of the guide',
+    200,
+    [...PLAIN, 'cache-control', 'content-security-policy', 'etag', 'vary'],
+    () => ask('v1', '/docs/guide/start'),
+  ],
   ['a list of the dashboard', 200, [...DASHBOARD, 'etag'], () => trusted('')],
-  ['an organization that was made', 201, DASHBOARD, () => trusted('', asJson({ name: 'New' }))],
+  ['an organization that was made', 201, [...DASHBOARD, 'etag'], () => trusted('', asJson({ name: 'New' }))],
   [
     'a record that was put',
     201,

@@ -34,7 +34,12 @@ test.each(['package-lock.json', 'tools/package-lock.json'])(
   },
 );
 
-test.each(['package-lock.json', 'tools/package-lock.json'])('%s names no registry', (path) => {
-  const named = packagesOf(path).filter(([, { resolved, link }]) => resolved !== undefined && !link);
-  expect(named).toEqual([]);
+test.each(['', 'tools/'])('%spackage-lock.json names no registry, and npm install writes none', (folder) => {
+  const named = packagesOf(`${folder}package-lock.json`)
+    .filter(([, { resolved, link }]) => resolved !== undefined && !link)
+    .map(([name]) => name);
+  const rule = 'omit-lockfile-registry-resolved=true';
+  expect(named, `Run npm install where .npmrc has ${rule}: \`resolved\` names a registry`).toEqual([]);
+  const npmrc = readFileSync(new URL(`../../${folder}.npmrc`, import.meta.url), 'utf8');
+  expect(npmrc.split('\n')).toContain(rule);
 });

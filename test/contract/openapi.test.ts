@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { createClient } from '../../client/src/index.ts';
+import { describe, expect, test } from 'vitest';
 import { statusOf } from '../../src/errors.ts';
 import { describedApp, generatedDocuments } from '../../tools/generated-documents.ts';
 import {
   declaredCodes,
+  exampleOf,
   type Operation,
   operationsOf,
   readDocument,
@@ -139,12 +137,12 @@ describe('the document', () => {
     }
   });
 
-  test('has no schema that nothing refers to, and refers to none that it has not', () => {
+  test('has no component that nothing refers to, and refers to none that it has not', () => {
     const references = objectsIn(whole).flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [$ref] : []));
-    const present = [
-      ...Object.keys(whole.components.schemas).map((name) => `#/components/schemas/${name}`),
-      ...Object.keys(whole.components.headers).map((name) => `#/components/headers/${name}`),
-    ];
+    const { securitySchemes: _, ...components } = whole.components;
+    const present = Object.entries(components).flatMap(([kind, named]) =>
+      Object.keys(named as object).map((name) => `#/components/${kind}/${name}`),
+    );
     expect([...new Set(references)].sort()).toEqual(present.sort());
   });
 
@@ -167,9 +165,7 @@ describe('the document', () => {
   test('closes only the lists that the contract closes', () => {
     const values = new Set(
       objectsIn(whole.components.schemas).flatMap(([path, object]) =>
-        Array.isArray(object.enum) && !isOfErrors(path.split('/')[1] ?? '')
-          ? [`${path.split('/').at(-1)}: ${object.enum.join(' ')}`.trim()]
-          : [],
+        Array.isArray(object.enum) ? [`${path.split('/').at(-1)}: ${object.enum.join(' ')}`.trim()] : [],
       ),
     );
     expect([...values].sort()).toEqual([
@@ -187,7 +183,6 @@ describe('the document', () => {
       ['Conversation', ['channel', 'activityState', 'controlledBy']],
       ['ConversationMessage', ['direction', 'messageType']],
       ['QuoteAttachment', ['kind']],
-      ['Customer', ['preferredLanguage']],
     ] as const) {
       for (const field of open) {
         const schema = document.components.schemas[name]?.properties?.[field];
@@ -195,6 +190,19 @@ describe('the document', () => {
         expect(schema?.examples, `${name}.${field}`).not.toEqual([]);
       }
     }
+  });
+
+  test('names the error codes of its operations, and closes no list of them: a client must take later ones', () => {
+    const { code } = (document.components.schemas.ApiError?.properties?.error?.properties ?? {}) as Record<
+      string,
+      Schema
+    >;
+    const answered = operations.flatMap(({ operation }) =>
+      Object.keys(operation.responses).flatMap((status) => declaredCodes(operation, status)),
+    );
+    expect(code).toMatchObject({ type: 'string', examples: expect.arrayContaining(answered) });
+    expect(code).not.toHaveProperty('enum');
+    for (const each of answered) expect(code?.description).toContain(each);
   });
 
   test('says of every field more than its name', () => {
@@ -264,8 +272,7 @@ describe.each(named)(
           expect(statusOf(code)).toBe(Number(status));
           expect(description).toMatch(new RegExp(`\\x60${code}\\x60: [A-Z].+\\.`));
         }
-        const { example, examples = {} } = content?.['application/json'] ?? {};
-        expect(example).toBeUndefined();
+        const { examples = {} } = content?.['application/json'] ?? {};
         expect(Object.keys(examples)).toEqual(codes);
         for (const [code, { value }] of Object.entries(examples))
           expect(value).toMatchObject({ error: { code } });
@@ -298,17 +305,18 @@ describe.each(named)(
       if (hasBody) expect(operation.requestBody).toMatchObject({ required: true });
     });
 
-    test('shows examples that are valid', () => {
+    test('has examples that make valid bodies, and shows errors that are valid', () => {
       const bodies = [operation.requestBody, ...Object.values(operation.responses)].flatMap((body) =>
         Object.values(body?.content ?? {}),
       );
       expect(bodies.length).toBeGreaterThan(7);
-      for (const { schema, example, examples = {} } of bodies) {
-        const shown = example === undefined ? Object.values(examples).map(({ value }) => value) : [example];
+      for (const { schema, examples } of bodies) {
+        const shown = examples
+          ? Object.values(examples).map(({ value }) => value)
+          : [exampleOf(schema, document.components.schemas)];
         const validate = validator(schema);
         for (const each of shown)
           expect(validate(each), `${ajv.errorsText(validate.errors)} in ${JSON.stringify(each)}`).toBe(true);
-        if (!isOfErrors(nameOf(schema))) expect(shown).toHaveLength(1);
       }
     });
 
@@ -339,174 +347,6 @@ test('every example inside a schema is valid', () => {
   }
 });
 
-describe('the reference page', () => {
-  const get = async (name: string, publisher = {}, headers = {}) => {
-    const app = await describedApp(publisher);
-    const answer = await app.inject({ url: `/docs/${name}`, headers });
-    await app.close();
-    return answer;
-  };
-  const documentOf = async () => JSON.parse((await get('document.json')).body);
-  let page: Awaited<ReturnType<typeof get>>;
-  beforeAll(async () => {
-    page = await get('');
-  });
-
-  test('loads its own script and document and no more, and lets the browser load nothing else', async () => {
-    expect(page.statusCode).toBe(200);
-    const assets = [...page.body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, url]) => url);
-    expect(assets).toEqual(['../llms.txt', 'scalar.js']);
-    const inline = [...page.body.matchAll(/<script type="module">([\s\S]*?)<\/script>/g)].map(
-      ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,
-    );
-    expect(inline).toHaveLength(2);
-    expect(page.headers['content-security-policy']).toBe(
-      [
-        "default-src 'none'",
-        `script-src 'self' ${inline.join(' ')}`,
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "font-src 'self' data:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-      ].join('; '),
-    );
-  });
-
-  test('is told to ask nobody else, and to keep no key', async () => {
-    const [, configuration = ''] = /\.\.\.(\{.*\}), content/.exec(page.body) ?? [];
-    expect(JSON.parse(configuration)).toMatchObject({
-      telemetry: false,
-      withDefaultFonts: false,
-      persistAuth: false,
-      hideClientButton: true,
-      showDeveloperTools: 'never',
-      agent: { disabled: true },
-      mcp: { disabled: true },
-    });
-    expect(page.body).not.toMatch(/proxyUrl|https?:\/\/(?!localhost|www\.(?:scalar\.com|w3\.org)\b)/);
-  });
-
-  test('shows the committed document, with the guide and samples of the client', async () => {
-    const client = createClient({ apiKey: 'tcrm_', baseUrl: 'http://localhost:3000' });
-    const shown = await documentOf();
-    for (const operation of Object.values(shown.paths).flatMap((path) => Object.values(path as object))) {
-      const { operationId, 'x-codeSamples': samples = [{}] } = operation;
-      const [{ lang, source }] = samples;
-      expect(
-        source,
-        `Write how ${operationId} is called into CALLS of tools/openapi/samples.ts`,
-      ).toBeDefined();
-      expect(lang).toBe('JavaScript');
-      const [, resource, method] = /crm\.(\w+)\.(\w+)\(/.exec(source) ?? [];
-      const operations = Object(client[resource as 'team']);
-      const isThere = typeof operations[method as 'list'] === 'function';
-      expect(isThere, `Write ${resource}.${method} into client/src, or mend the sample: ${source}`).toBe(
-        true,
-      );
-      // An import is a statement of modules only; the rest must be what a function can hold.
-      const body = source.replace(/^import .*;$/m, '');
-      expect(() => new Function(`return async () => {${body}}`), operation.operationId).not.toThrow();
-      delete operation['x-codeSamples'];
-    }
-    // The page would send the example of a header.
-    const { info, ...rest } = JSON.parse(read('openapi/openapi.json'), (_name, value) =>
-      value?.in === 'header' ? { ...value, example: undefined } : value,
-    );
-    expect(shown).toEqual({
-      ...rest,
-      servers: [{ url: 'http://localhost:3000' }],
-      info: { ...info, description: shown.info.description },
-    });
-  });
-
-  test('shows the chapters in the order of README, with an anchor for each error code', async () => {
-    const shown = await documentOf();
-    const chapters = [...shown.info.description.matchAll(/^# (.+)$/gm)].map(([, title]) => title);
-    const table = [...read('README.md').matchAll(/\| \[(\w+)\]\(docs\/guide\//g)].map(([, title]) => title);
-    expect(chapters).toEqual(table);
-    expect(chapters.length).toBeGreaterThan(9);
-    expect(shown.info.description).toContain(
-      '\n## 429 Rate limit exceeded\n\n`RATE_LIMIT_EXCEEDED`, status 429. ',
-    );
-    // Scalar makes the anchors of headings; two alike would share one.
-    const headings = [...shown.info.description.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
-    expect(headings.filter((heading, index) => headings.indexOf(heading) !== index)).toEqual([]);
-    expect(shown.info.description.replace('(guide.md)', '')).not.toMatch(/\.md\b|^```\w+ /m);
-    for (const file of ['../openapi.json', 'guide.md'])
-      expect(shown.info.description).toContain(`](${file})`);
-  });
-
-  test('shows the address that it was read from wherever a reader is told to type one', async () => {
-    const [, script = ''] = /<script type="module">([\s\S]*?)<\/script>/.exec(page.body) ?? [];
-    const run = new Function(
-      'location',
-      'fetch',
-      'document',
-      'Scalar',
-      `return (async () => {${script}})()`,
-    ) as (...given: unknown[]) => Promise<void>;
-    for (const address of ['https://api.agency.example/crm', 'http://127.0.0.1:4000']) {
-      const texts: string[] = [];
-      await run(
-        { href: `${address}/docs/#tag/team` },
-        async () => ({ text: async () => (await get('document.json')).body }),
-        {},
-        {
-          createApiReference: (_at: string, { content }: object & { content?: unknown }) =>
-            texts.push(JSON.stringify(content)),
-        },
-      );
-      const shown = JSON.parse(texts.join());
-      expect(shown.servers).toEqual([{ url: address }]);
-      expect(shown.info.description).toContain(`'${address}/v1/`);
-      expect(shown.paths['/v1/team'].get['x-codeSamples'][0].source).toContain(`baseUrl: '${address}'`);
-      expect(texts.join()).not.toContain('localhost:3000');
-    }
-  });
-
-  test('is there without scripts too: the guide as one text, and llms.txt that names it and the document', async () => {
-    const host = { host: 'crm.agency.test:8080' };
-    expect((await get('../llms.txt', {}, { host: "$'.test" })).body).toContain(
-      "](http://$'.test/openapi.json): ",
-    );
-    const text = (await get('guide.md', {}, host)).body;
-    const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
-    expect(headings).toEqual(expect.arrayContaining(['Start', 'RATE_LIMIT_EXCEEDED', 'Agents']));
-    expect(text).toContain("curl -s 'http://crm.agency.test:8080/v1/");
-    expect(text).not.toMatch(/localhost:3000|^```\w+ /m);
-    const anchors = headings.map((heading = '') =>
-      heading
-        .toLowerCase()
-        .replace(/[^\w -]/g, '')
-        .replaceAll(' ', '-'),
-    );
-    const links = [...text.matchAll(/\]\((#?)([^)]+)\)/g)];
-    expect(links.length).toBeGreaterThan(20);
-    for (const [link, hash, target] of links) if (hash) expect(anchors, link).toContain(target);
-    expect(links.filter(([, hash, target]) => !hash && !String(target).startsWith('http'))).toEqual([]);
-
-    const publicUrl = 'https://api.agency.example/crm';
-    expect((await get('guide.md', { publicUrl }, host)).body).toContain(`curl -s '${publicUrl}/v1/`);
-    const { body, headers } = await get('../llms.txt', { publicUrl });
-    expect(headers['content-type']).toBe('text/plain; charset=utf-8');
-    for (const path of ['docs/guide.md', 'openapi.json', 'docs/'])
-      expect(body).toContain(`](${publicUrl}/${path}): `);
-  });
-
-  test('goes compressed to those who can read it', async () => {
-    const packed = await get('scalar.js', {}, { 'accept-encoding': 'gzip, deflate' });
-    expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
-    expect(packed.rawPayload.length).toBeLessThan(1_400_000);
-    const plain = await get('scalar.js');
-    expect(plain.headers).not.toHaveProperty('content-encoding');
-    expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true);
-    expect(packed.headers.etag).not.toBe(plain.headers.etag);
-  });
-});
-
 test('the document says where the service is, whom to ask and what its licence is', async () => {
   const publicUrl = 'https://api.agency.example';
   for (const [contact, said] of [
@@ -520,10 +360,9 @@ test('the document says where the service is, whom to ask and what its licence i
     expect(
       body === `${JSON.stringify({ ...JSON.parse(read('openapi/openapi.json')), info, servers }, null, 2)}\n`,
     ).toBe(true);
-    const shown = JSON.parse((await app.inject('/docs/document.json')).body);
-    expect(shown.info.contact).toEqual(info.contact);
     expect(servers).toEqual([{ url: publicUrl, description: 'This service.' }]);
     expect(info.contact).toEqual({ name: 'The operator of this service', ...said });
+    expect(info.description).toContain(`[guide](${publicUrl}/docs/guide/start)`);
     expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
     await app.close();
   }

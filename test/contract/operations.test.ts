@@ -85,7 +85,7 @@ describe('the tables have', () => {
 
   test.each(Object.entries(lists))('every filter of %s, and what `query` promises', (name, list) => {
     const parameters = inQuery(name).filter(
-      (each) => !['limit', 'offset', 'query', ...FINDING].includes(each.name),
+      (each) => !['limit', 'offset', 'query', 'archived', ...FINDING].includes(each.name),
     );
     const filters = parameters.map((parameter) => parameter.name).sort();
     expect(

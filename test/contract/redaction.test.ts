@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createLogger } from '../../src/http/logging.ts';
 import { makeKey } from '../../src/api-keys/api-key.ts';
+import { createLogger } from '../../src/http/logging.ts';
 import { attachment, conversation, customer, message, quote } from '../support/records.ts';
 import { startService, useService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';
@@ -182,7 +182,17 @@ describe('a fault that the log tells all of', () => {
 
 describe('the line of a request', () => {
   /** A new field is a decision: it must hold nothing that a client sends but its own request id. */
-  const FIELDS = ['level', 'method', 'milliseconds', 'msg', 'requestId', 'route', 'status', 'time'];
+  const FIELDS = [
+    'databaseMilliseconds',
+    'level',
+    'method',
+    'milliseconds',
+    'msg',
+    'requestId',
+    'route',
+    'status',
+    'time',
+  ];
   const requestLine = async (work: () => Promise<unknown>) => {
     const { entries } = await logOf(work);
     const found = entries.filter(({ msg }) => msg === 'request');
@@ -199,7 +209,7 @@ describe('the line of a request', () => {
     expect(Object.keys(entry).sort()).toEqual([...FIELDS, 'apiKeyId', 'organizationId'].sort());
     expect(entry).toEqual({
       level: 30,
-      time: expect.any(Number),
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       requestId: 'my-own-id',
       organizationId: agency.id,
       apiKeyId: expect.stringMatching(/^[\da-f-]{36}$/),
@@ -207,6 +217,7 @@ describe('the line of a request', () => {
       route: '/v1/customers/:customerId',
       status: 404,
       milliseconds: expect.any(Number),
+      databaseMilliseconds: expect.any(Number),
       msg: 'request',
     });
   });

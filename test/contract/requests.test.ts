@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { EDGES } from '../support/edges.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
 
@@ -113,7 +114,26 @@ const TEXT_LISTS: [place: Place, field: string, entries: number, characters: num
   ...inEach(CUSTOMER_PLACES, [['tags', 100, 100]] as [string, number, number][]),
 ];
 
-const operations = operationsOf(readDocument('openapi/openapi.json'));
+const document = readDocument('openapi/openapi.json');
+const operations = operationsOf(document);
+const propertiesOf = (schema: string): Record<string, Schema> =>
+  document.components.schemas[schema]?.properties ?? {};
+const BODIES: Record<Place, string> = {
+  'product create': 'CatalogProductCreate',
+  'product update': 'CatalogProductUpdate',
+  variant: 'CatalogProductVariantCreate',
+  'customer create': 'CustomerCreate',
+  'customer update': 'CustomerUpdate',
+  contact: 'CustomerContactCreate',
+};
+
+/** The fields that are days or moments. They need no table here. */
+const DATES: [place: Place, field: string, format: string][] = (Object.keys(BODIES) as Place[]).flatMap(
+  (place) =>
+    Object.entries(propertiesOf(BODIES[place]))
+      .filter(([, { format }]) => String(format) in EDGES)
+      .map(([field, { format }]): [Place, string, string] => [place, field, String(format)]),
+);
 
 /** The lists with pages. */
 const LISTS = operations
@@ -173,18 +193,6 @@ const lengthFault = (rule: 'least' | 'most', min: number, max: number): string =
     : `must have at ${rule} ${characters(rule === 'least' ? min : max)}`;
 
 describe('the tables of this file', () => {
-  const document = readDocument('openapi/openapi.json');
-  const propertiesOf = (schema: string): Record<string, Schema> =>
-    document.components.schemas[schema]?.properties ?? {};
-  const BODIES: Record<Place, string> = {
-    'product create': 'CatalogProductCreate',
-    'product update': 'CatalogProductUpdate',
-    variant: 'CatalogProductVariantCreate',
-    'customer create': 'CustomerCreate',
-    'customer update': 'CustomerUpdate',
-    contact: 'CustomerContactCreate',
-  };
-
   test('have every parameter and every field of a body that the document has', () => {
     const inDocument = operationsOf(document).flatMap(({ path, operation }) =>
       (operation.parameters ?? [])
@@ -196,7 +204,7 @@ describe('the tables of this file', () => {
       'Write each parameter whose values are a closed list into CLOSED of this file',
     ).toEqual(inDocument.sort());
     for (const [place, schema] of Object.entries(BODIES)) {
-      const fields = [...TEXTS, ...TEXT_LISTS, ...CLOSED_FIELDS, ...INTEGERS, ...NUMBERS]
+      const fields = [...TEXTS, ...TEXT_LISTS, ...CLOSED_FIELDS, ...INTEGERS, ...NUMBERS, ...DATES]
         .filter(([of]) => of === place)
         .map(([, field]) => field);
       const lists = ['variants', 'contacts'].filter((list) => list in propertiesOf(schema));
@@ -327,6 +335,15 @@ describe('text that PostgreSQL cannot store is refused', () => {
       expect((await agency.get(`${path}?${parameter}=${text}`)).body).toEqual(
         invalid(fault(`query.${parameter}`, message)),
       );
+    }
+  });
+
+  test.each(DATES)('%s: %s, a %s that no calendar has', async (place, field, format) => {
+    const { send, path } = PLACES[place];
+    for (const value of EDGES[format]?.refused ?? []) {
+      const { status, body } = await send({ [field]: value });
+      expect(status, value).toBe(400);
+      expect(body.error.details[0].path, value).toBe(`${path}.${field}`);
     }
   });
 
@@ -824,19 +841,59 @@ describe('names that mean nothing are ignored and named', () => {
     );
   });
 
-  test('variants in a PATCH have no effect, and strict handling says why', async () => {
+  test('variants in a PATCH have no effect; strict handling refuses others than those that were read', async () => {
     const own = await service.agency();
     const { body: read } = await own.post('/v1/catalog/products', {
       title: 'Oaxaca',
-      variants: [{ label: 'A' }],
+      variants: [{ label: 'A' }, { label: 'B', fromPrice: 10.5 }],
     });
-    const lenient = await own.patch(`/v1/catalog/products/${read.id}`, { variants: [{ label: 'B' }] });
+    const path = `/v1/catalog/products/${read.id}`;
+    const lenient = await own.patch(path, { variants: [{ label: 'B' }] });
     expect(lenient.status).toBe(200);
     expect(lenient.body).toEqual(read);
     expect(lenient.headers['x-ignored-parameters']).toBe('body.variants');
-    const strict = await own.patch(`/v1/catalog/products/${read.id}`, read, strictly);
-    expect(strict.status).toBe(400);
-    expect(strict.body).toEqual(invalid(fault('body.variants', 'cannot be changed after creation')));
+    const back = await own.patch(path, { ...read, title: 'Puebla' }, strictly);
+    expect([back.status, back.body]).toEqual([
+      200,
+      { ...read, title: 'Puebla', updatedAt: back.body.updatedAt },
+    ]);
+    expect(back.headers['x-ignored-parameters']).toContain('body.variants');
+    const [first, second] = read.variants;
+    for (const variants of [[first, { ...second, fromPrice: 11 }], [first], [second, first], [], null, 'x']) {
+      const { status, body } = await own.patch(path, { ...read, variants }, strictly);
+      expect([status, body]).toEqual([
+        400,
+        invalid(fault('body.variants', 'cannot be changed after creation')),
+      ]);
+    }
+    const unknown = await own.patch(`/v1/catalog/products/${UNKNOWN}`, { variants: [] }, strictly);
+    expect(unknown.status).toBe(404);
+    expect((await own.get(path)).body).toEqual(back.body);
+  });
+
+  test('a create under strict handling refuses every name that it would drop, also those of answers', async () => {
+    const own = await service.agency();
+    const product = await own.post(
+      '/v1/catalog/products',
+      { title: 'Oaxaca', destinations: ['Oaxaca'], variants: [{ label: 'A', durationHours: 2 }] },
+      strictly,
+    );
+    expect(product.status).toBe(400);
+    expect(product.body.error.details.map(({ path }: { path: string }) => path).sort()).toEqual([
+      'body.destinations',
+      'body.variants[0].durationHours',
+    ]);
+    const customer = await own.post(
+      '/v1/customers',
+      { contacts: [{ ...contact(), phoneNumber: null }], id: UNKNOWN },
+      strictly,
+    );
+    expect(customer.body.error.details.map(({ path }: { path: string }) => path).sort()).toEqual([
+      'body.contacts[0].phoneNumber',
+      'body.id',
+    ]);
+    for (const list of ['/v1/catalog/products', '/v1/customers'])
+      expect((await own.get(list)).body.pagination.total).toBe(0);
   });
 
   test('?stage= is told that the filter takes an id', async () => {
@@ -871,7 +928,6 @@ describe('names that mean nothing are ignored and named', () => {
   });
 
   test('every operation names them, and refuses them under strict handling', async () => {
-    const operations = operationsOf(readDocument('openapi/openapi.json'));
     expect(operations.length).toBeGreaterThan(10);
     for (const { method, path } of operations) {
       const url = `${path.replace(/\{\w+\}/, UNKNOWN)}?organizationId=${UNKNOWN}`;
@@ -890,6 +946,41 @@ describe('names that mean nothing are ignored and named', () => {
         expect.arrayContaining(['query.organizationId', ...(hasBody ? ['body.organizationId'] : [])]),
       );
     }
+  });
+});
+
+describe('application/merge-patch+json', () => {
+  const ofType = (type: string) => ({ headers: { 'content-type': type } });
+
+  test('is taken for a PATCH as application/json is', async () => {
+    const own = await service.agency();
+    const { body: made } = await own.post('/v1/customers', {
+      contacts: [contact()],
+      city: 'Lima',
+      country: 'Perú',
+    });
+    const path = `/v1/customers/${made.id}`;
+    for (const [index, type] of [
+      'application/merge-patch+json',
+      'Application/Merge-Patch+JSON; charset=utf-8',
+    ].entries()) {
+      const { status, body } = await own.patch(path, { city: null, country: `n${index}` }, ofType(type));
+      expect([status, body.city, body.country]).toEqual([200, null, `n${index}`]);
+    }
+  });
+
+  test('of any other method is refused', async () => {
+    const own = await service.agency();
+    const { status, body } = await own.post(
+      '/v1/customers',
+      { contacts: [contact()] },
+      ofType('application/merge-patch+json'),
+    );
+    expect([status, body]).toEqual([
+      400,
+      invalid(fault('body', 'must be sent with content-type: application/json')),
+    ]);
+    expect((await own.get('/v1/customers')).body.pagination.total).toBe(0);
   });
 });
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseJson } from '../../src/db/sql/json.ts';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import { useDashboard } from '../dashboard/dashboard.ts';
 import { declaredCodes, operationsOf, readDocument } from '../support/contract.ts';
 import {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/sql/ids.ts';
 import { readDocument, type Schema } from '../support/contract.ts';
+import { EDGES } from '../support/edges.ts';
 import { customer, type Fields, product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
@@ -19,7 +20,7 @@ const fieldsOf = (name: string): [string, Schema][] => Object.entries(schemas[na
 const OWN_TESTS = ['contacts', 'variants'];
 
 /** Two values of the field that differ, as the document allows them. */
-function samples({ type, enum: values, items, maxLength, minLength }: Schema): [unknown, unknown] {
+function samples({ type, enum: values, items, maxLength, minLength, format }: Schema): [unknown, unknown] {
   const kind = [type].flat()[0];
   const closed = (values as unknown[] | undefined)?.filter((value) => value !== null);
   if (closed) return [closed[0], closed.at(-1)];
@@ -29,6 +30,8 @@ function samples({ type, enum: values, items, maxLength, minLength }: Schema): [
     const [one, other] = samples(items as Schema);
     return [[one, other], [other]];
   }
+  const edges = EDGES[String(format)]?.taken;
+  if (edges) return [edges[0], edges.at(-1)];
   if (minLength === 3 && maxLength === 3) return ['USD', 'MXN'];
   return [`Ñandú ${newId()}`.slice(0, Number(maxLength)), `tapir ${newId()}`.slice(0, Number(maxLength))];
 }
@@ -37,8 +40,10 @@ function samples({ type, enum: values, items, maxLength, minLength }: Schema): [
  * What the contract takes at the edges of the field's kind. Texts are neither trimmed nor are empty ones null, lists are
  * neither sorted nor made unique, and a number is the same number.
  */
-function edgesOf({ type, enum: values, minimum, maximum, minLength = 0 }: Schema): unknown[] {
+function edgesOf({ type, enum: values, minimum, maximum, minLength = 0, format }: Schema): unknown[] {
   if (values) return (values as unknown[]).filter((value) => value !== null);
+  const dates = EDGES[String(format)];
+  if (dates) return dates.taken;
   switch ([type].flat()[0]) {
     case 'integer':
       return [minimum, maximum];

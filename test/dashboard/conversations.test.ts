@@ -37,6 +37,15 @@ async function chainsOf(agency: Agency): Promise<string[][]> {
       return chain;
     });
   expect(seen.size, 'no thread is outside of every chain').toBe(threads.length);
+  const undated = await service.query(
+    `select id from conversations c where organization_id = $1 and continued_by is null
+      and last_message_at is distinct from (
+        select max(m.created_at) from whatsapp_messages m join conversations t
+          on t.organization_id = m.organization_id and t.id = m.conversation_id
+        where m.organization_id = c.organization_id and t.chain_id = c.chain_id)`,
+    [agency.id],
+  );
+  expect(undated, 'the newest thread of a chain has the moment of its latest message').toEqual([]);
   const { body } = await agency.get('/v1/conversations?limit=100');
   expect(body.pagination.total).toBe(chains.length);
   expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(

@@ -48,11 +48,13 @@ describe('listArchivedCatalogProducts', () => {
       data: [
         {
           ...newer,
+          updatedAt: expect.any(String),
           archivedAt: new Date(clock.now - DAY).toISOString(),
           purgeAt: new Date(clock.now + 29 * DAY).toISOString(),
         },
         {
           ...older,
+          updatedAt: expect.any(String),
           archivedAt: new Date(clock.now - 2 * DAY).toISOString(),
           purgeAt: new Date(clock.now + 28 * DAY).toISOString(),
         },
@@ -62,7 +64,7 @@ describe('listArchivedCatalogProducts', () => {
     expect(await liveTotal(made)).toBe(1);
   });
 
-  test.each(['', '?archived=false', '?archived=1', '?archived=true&archived=true'])(
+  test.each(['?archived=false', '?archived=1', '?archived=true&archived=true'])(
     'asks for archived=true, in so many words: %j is refused',
     async (query) => {
       const { call } = await agency();
@@ -151,18 +153,22 @@ describe('updateCatalogProductMedia', () => {
 });
 
 describe('restoreCatalogProduct', () => {
-  test('brings a product back with everything it had, to the last moment of the 30 days', async () => {
-    const { made, call, archived } = await agency();
+  test('brings a product back with everything it had, to the last moment of the 30 days, as the newest', async () => {
+    const { made, call, create, archived } = await agency();
     const neighbour = await agency();
     await neighbour.archived(DAY);
     const before = await dashboard.stored(neighbour.made);
     const product = await archived(30 * DAY);
-    const total = await liveTotal(made);
+    const other = await create();
     const { status, body } = await call.post(`/catalog/products/${product.id}/restore`);
     expect(status).toBe(200);
-    expect(body).toEqual(product);
-    expect((await made.get(`/v1/catalog/products/${product.id}`)).body).toEqual(product);
-    expect(await liveTotal(made)).toBe(total + 1);
+    expect(body).toEqual({ ...product, updatedAt: expect.any(String) });
+    expect(body.updatedAt > product.updatedAt).toBe(true);
+    expect((await made.get(`/v1/catalog/products/${product.id}`)).body).toEqual(body);
+    expect((await made.get('/v1/catalog/products')).body).toEqual({
+      data: [body, other],
+      pagination: { limit: 25, offset: 0, total: 2 },
+    });
     expect((await call.get('/catalog/products?archived=true')).body.pagination.total).toBe(0);
     expect(await dashboard.stored(neighbour.made)).toEqual(before);
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { populate } from '../support/operations.ts';
+import { quote as makeQuote } from '../support/records.ts';
 import { useDashboard } from './dashboard.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
@@ -29,12 +30,60 @@ test('the token of a quote is made once, however often it is replaced, archived 
   expect(other.body.token).not.toBe(token);
 });
 
+describe('publishedAt is when the quote was first published', () => {
+  const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  async function draft() {
+    const { has, call, agency } = await furnished();
+    const path = `/quotes/${randomUUID()}`;
+    const body = { opportunityId: has.opportunityId, title: 'Oaxaca' };
+    const put = async (fields: object) => (await call.put(path, { ...body, ...fields })).body;
+    const patch = async (fields: object) => (await call.patch(path, fields)).body;
+    expect((await put({ status: 'draft' })).publishedAt).toBe(null);
+    const shown = async () =>
+      (await agency.get('/v1/quotes')).body.data.find(({ title }: { title: string }) => title === 'Oaxaca');
+    return { put, patch, shown };
+  }
+
+  test('by a PATCH or a PUT that does not send it', async () => {
+    for (const verb of ['patch', 'put'] as const) {
+      const quote = await draft();
+      const published = await quote[verb]({ status: 'published' });
+      expect(published.publishedAt).toEqual(MOMENT);
+      expect((await quote.shown()).publishedAt).toBe(published.publishedAt);
+    }
+  });
+
+  test('and stays, whatever becomes of the quote later', async () => {
+    const { put, patch } = await draft();
+    const { publishedAt } = await patch({ status: 'published' });
+    for (const answer of [
+      await put({ status: 'published' }),
+      await patch({ status: 'disabled' }),
+      await put({ status: 'draft' }),
+      await patch({ status: 'published', publishedAt: null }),
+      await patch({ title: 'Puebla' }),
+    ])
+      expect(answer.publishedAt).toBe(publishedAt);
+  });
+
+  test('a moment that is sent is kept; a draft can be cleared of it', async () => {
+    const { put, patch } = await draft();
+    const sent = { status: 'published', publishedAt: '2026-10-01T08:00:00.000Z' };
+    expect((await put(sent)).publishedAt).toBe(sent.publishedAt);
+    expect((await patch({ publishedAt: '2026-10-02T08:00:00Z' })).publishedAt).toBe(
+      '2026-10-02T08:00:00.000Z',
+    );
+    expect((await patch({ status: 'draft', publishedAt: null })).publishedAt).toBe(null);
+  });
+});
+
 describe('openQuote', () => {
-  test('counts, keeps the earliest and the latest opening, and leaves updatedAt', async () => {
+  test('counts, keeps the earliest and the latest opening, and moves the quote to the first place', async () => {
     const { agency, has, call } = await furnished();
     const neighbour = await furnished();
     const before = await dashboard.stored(neighbour.agency);
     const quote = (await agency.get('/v1/quotes')).body.data[0];
+    const newer = await makeQuote(agency);
     const open = (body?: object) => call.post(`/quotes/${has.quoteId}/opens`, body);
 
     const first = await open({ openedAt: '2026-11-20T10:00:00-05:00' });
@@ -44,7 +93,9 @@ describe('openQuote', () => {
       openCount: 1,
       firstOpenedAt: '2026-11-20T15:00:00.000Z',
       lastOpenedAt: '2026-11-20T15:00:00.000Z',
+      updatedAt: expect.any(String),
     });
+    expect(first.body.updatedAt > newer.updatedAt).toBe(true);
     await open({ openedAt: '2026-11-19T00:00:00Z' });
     const third = await open();
     expect(third.body).toEqual({
@@ -52,8 +103,10 @@ describe('openQuote', () => {
       openCount: 3,
       firstOpenedAt: '2026-11-19T00:00:00.000Z',
       lastOpenedAt: new Date(NOW).toISOString(),
+      updatedAt: expect.any(String),
     });
-    expect((await agency.get('/v1/quotes')).body.data[0]).toEqual(third.body);
+    expect(third.body.updatedAt > first.body.updatedAt).toBe(true);
+    expect((await agency.get('/v1/quotes')).body.data).toEqual([third.body, newer]);
     expect(await dashboard.stored(neighbour.agency)).toEqual(before);
   });
 
@@ -95,6 +148,15 @@ describe('openQuote', () => {
     }
     expect(await dashboard.stored(neighbour.agency)).toEqual(before);
     expect((await call.post('/quotes/42/opens')).status).toBe(400);
+  });
+
+  test.each(['draft', 'disabled'])('of a quote that is %s is refused, and counts nothing', async (status) => {
+    const { has, call, agency } = await furnished();
+    await call.patch(`/quotes/${has.quoteId}`, { status });
+    const before = await dashboard.stored(agency);
+    const refused = await call.post(`/quotes/${has.quoteId}/opens`);
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'QUOTE_NOT_PUBLISHED']);
+    expect(await dashboard.stored(agency)).toEqual(before);
   });
 
   test('names fields that mean nothing, in a body that may be left out', async () => {

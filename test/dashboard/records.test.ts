@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { getTableName } from 'drizzle-orm';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { declaredCodes, operationsOf, readDocument } from '../support/contract.ts';
 import {
   BELOW,
@@ -25,6 +25,8 @@ const MESSAGES = `PUT ${BELOW}/conversations/{conversationId}/messages/{messageI
 
 type Kind = {
   path: string;
+  /** Says where to look when an answer is another one. */
+  compare: (...parts: (keyof Put)[]) => string;
   table: string;
   /** How a DELETE says that the record is missing, where there is a DELETE. */
   missing: string | undefined;
@@ -32,22 +34,36 @@ type Kind = {
   counted: string | undefined;
   minimal: (has: Has) => Fields;
   full: (has: Has) => Fields;
+  /** The same for GET. */
+  notFound: string | undefined;
+  /** A field that takes any text. */
+  text: string;
+  /** What is null or the like where `minimal` leaves it out. */
+  defaults: (has: Has) => Fields;
   /** The answers to both, without their ids. */
   ofMinimal: (has: Has) => Fields;
   ofFull: (has: Has) => Fields;
 };
 
+/** Only the names of fields are of interest. */
+const NAMES = {} as Has;
+
 const kindOf = (name: string, { table, minimal, full, defaults, derived }: Put): Kind => {
   const path = pathOf(name);
   const archive = documented.find((each) => each.path === path && each.method === 'DELETE')?.operation;
+  const read = documented.find((each) => each.path === path && each.method === 'GET')?.operation;
   const list = Object.keys(LISTS).find((each) => {
     const { resource } = LISTS[each] ?? {};
     return resource?.isCounted && getTableName(resource.table) === table;
   });
   return {
     path: path.replace(BELOW, '').replace(/\/[^/]+$/, ''),
+    compare: (...parts) => `Compare with ${parts.join(' and ')} of OPERATIONS['${name}'].put in ${FILE}`,
     table,
     missing: archive && declaredCodes(archive, 404).find((code) => code !== 'ORGANIZATION_NOT_FOUND'),
+    notFound: read && declaredCodes(read, 404).find((code) => code !== 'ORGANIZATION_NOT_FOUND'),
+    text: ['title', 'name', 'contactName'].find((field) => field in full(NAMES)) ?? '',
+    defaults,
     counted: list && pathOf(list),
     minimal,
     full,
@@ -81,6 +97,14 @@ beforeAll(async () => {
   call = dashboard.of(agency);
 });
 
+/** A key of a pipeline stage is written once, and no two stages have the same. */
+beforeEach(() => {
+  [has, theirs] = [
+    { ...has, stageKey: randomUUID() },
+    { ...theirs, stageKey: randomUUID() },
+  ];
+});
+
 const rowOf = async (kind: Kind, agency: Agency, id: string): Promise<Record<string, unknown>> => {
   const [row] = await service.query<{ row: Record<string, unknown> }>(
     `select to_jsonb(t) as row from ${kind.table} t where organization_id = $1 and id = $2`,
@@ -99,8 +123,8 @@ describe.each(KINDS)('PUT $path', (kind) => {
     const id = randomUUID();
 
     const { status, body } = await call.put(`${kind.path}/${id}`, kind.minimal(has));
-    expect(status).toBe(201);
-    expect(body).toEqual({ id, ...kind.ofMinimal(has) });
+    expect(status, kind.compare('minimal')).toBe(201);
+    expect(body, kind.compare('minimal', 'defaults')).toEqual({ id, ...kind.ofMinimal(has) });
     expect(await rowOf(kind, agency, id)).toMatchObject({ id, organization_id: agency.id });
     expect(await dashboard.stored(neighbour)).toEqual(before);
   });
@@ -108,8 +132,8 @@ describe.each(KINDS)('PUT $path', (kind) => {
   test('answers what was sent, beside what is derived from it', async () => {
     const id = randomUUID();
     const { status, body } = await call.put(`${kind.path}/${id}`, kind.full(has));
-    expect(status).toBe(201);
-    expect(body).toEqual({ id, ...kind.ofFull(has) });
+    expect(status, kind.compare('full')).toBe(201);
+    expect(body, kind.compare('full', 'derived')).toEqual({ id, ...kind.ofFull(has) });
   });
 
   test('the same again changes nothing, the stored updated_at included', async () => {
@@ -128,7 +152,7 @@ describe.each(KINDS)('PUT $path', (kind) => {
     const before = await rowOf(kind, agency, id);
     const { status, body } = await call.put(`${kind.path}/${id}`, kind.minimal(has));
     expect(status).toBe(200);
-    expect(body).toEqual({ id, ...kind.ofMinimal(has) });
+    expect(body, kind.compare('minimal', 'defaults')).toEqual({ id, ...kind.ofMinimal(has) });
     const after = await rowOf(kind, agency, id);
     expect(after.created_at).toBe(before.created_at);
     expect(Date.parse(String(after.updated_at))).toBeGreaterThan(Date.parse(String(before.updated_at)));
@@ -147,7 +171,8 @@ describe.each(KINDS)('PUT $path', (kind) => {
       { id, ...kind.ofMinimal(has) },
       { id, ...kind.ofFull(has) },
     ];
-    for (const { body } of answers) expect(outcomes).toContainEqual(body);
+    for (const { body } of answers)
+      expect(outcomes, kind.compare('minimal', 'defaults', 'full', 'derived')).toContainEqual(body);
     const rows = await service.query(`select 1 from ${kind.table} where organization_id = $1 and id = $2`, [
       agency.id,
       id,
@@ -183,7 +208,7 @@ describe.each(KINDS)('PUT $path', (kind) => {
     });
     expect(status).toBe(400);
     expect(body.error.code).toBe('VALIDATION_FAILED');
-    expect(body.error.details).toEqual(
+    expect(body.error.details, kind.compare('minimal')).toEqual(
       required.map((field) => ({
         path: `body.${field}`,
         message: value === null ? 'must not be null' : expect.any(String),
@@ -209,6 +234,100 @@ describe.each(KINDS)('PUT $path', (kind) => {
     const strict = await call.put(`${kind.path}/${id}`, body, { headers: { prefer: 'handling=strict' } });
     expect(strict.status).toBe(400);
     expect(strict.body.error.details[0].path).toBe('body.archivedAt');
+  });
+});
+
+describe.each(KINDS)('GET and PATCH $path', (kind) => {
+  const made = async () => {
+    const path = `${kind.path}/${randomUUID()}`;
+    const { body } = await call.put(path, kind.minimal(has));
+    return { path, body };
+  };
+  const shown = async (path: string) => (await call.get(path)).body;
+
+  test('GET answers what the PUT answered, and the list has it', async () => {
+    const { path, body } = await made();
+    const { status, body: one } = await call.get(path);
+    expect([status, one]).toEqual([200, body]);
+    const { body: page } = await call.get(`${kind.path}?limit=100`);
+    expect(page.data).toContainEqual(body);
+    expect(page.pagination).toMatchObject({ limit: 100, offset: 0 });
+  });
+
+  test('PATCH changes the fields that are sent, one after the other, and no other', async () => {
+    const { path, body } = await made();
+    const [full, shownAs] = [kind.full(has), kind.ofFull(has)];
+    // Of two that are shown as one, the other may show through.
+    const independent = Object.keys(full).filter((field) => full[field] === shownAs[field]);
+    let expected: Fields = body;
+    for (const [field, value] of Object.entries(full)) {
+      const { status, body: answer, headers } = await call.patch(path, { [field]: value });
+      expect(status, field).toBe(200);
+      const read = await call.get(path);
+      expect([read.body, read.headers.etag]).toEqual([answer, headers.etag]);
+      for (const other of independent) if (other !== field) expect(answer[other]).toEqual(expected[other]);
+      expected = answer;
+    }
+    expect(expected).toEqual({ ...shownAs, id: body.id });
+  });
+
+  test('null clears a field; a required one refuses it', async () => {
+    const path = `${kind.path}/${randomUUID()}`;
+    await call.put(path, kind.full(has));
+    const optional = Object.entries(kind.defaults(has))
+      .filter(([field, value]) => value === null && field in kind.full(has))
+      .map(([field]) => [field, null]);
+    const { status, body } = await call.patch(path, Object.fromEntries(optional));
+    expect(status).toBe(200);
+    for (const [field] of optional) expect(body[String(field)], String(field)).toBe(null);
+    for (const field of Object.keys(kind.minimal(has))) {
+      const refused = await call.patch(path, { [field]: null });
+      expect(refused.status).toBe(400);
+      expect(refused.body.error.details).toEqual([{ path: `body.${field}`, message: 'must not be null' }]);
+    }
+    expect(await shown(path)).toEqual(body);
+  });
+
+  test('nothing, and values that it has, change nothing: updated_at neither', async () => {
+    const { path } = await made();
+    const stored = await dashboard.stored(agency);
+    for (const body of [{}, kind.minimal(has)]) expect((await call.patch(path, body)).status).toBe(200);
+    expect(await dashboard.stored(agency)).toEqual(stored);
+  });
+
+  test('what was read can be sent back, also under strict handling', async () => {
+    const path = `${kind.path}/${randomUUID()}`;
+    await call.put(path, kind.full(has));
+    const stored = await dashboard.stored(agency);
+    const read = await shown(path);
+    const { status, body } = await call.patch(path, read, { headers: { prefer: 'handling=strict' } });
+    expect([status, body]).toEqual([200, read]);
+    expect(await dashboard.stored(agency)).toEqual(stored);
+  });
+
+  test('If-Match takes the tag of GET, PUT and PATCH, and refuses another', async () => {
+    const { path } = await made();
+    const change = (index: number) => ({ [kind.text]: `text ${index}` });
+    const match = (tag: unknown) => ({ headers: { 'if-match': String(tag) } });
+    const { headers: read } = await call.get(path);
+    const first = await call.patch(path, change(1), match(read.etag));
+    const second = await call.patch(path, change(2), match(first.headers.etag));
+    expect([first.status, second.status]).toEqual([200, 200]);
+    const late = await call.patch(path, change(3), match(first.headers.etag));
+    expect([late.status, late.body.error.code]).toEqual([412, 'PRECONDITION_FAILED']);
+    expect((await shown(path))[kind.text]).toBe('text 2');
+  });
+
+  test("of another organization's record, and of one that nobody has, are 404", async () => {
+    const id = randomUUID();
+    await dashboard.of(neighbour).put(`${kind.path}/${id}`, kind.full(theirs));
+    const before = await dashboard.stored(neighbour);
+    for (const path of [`${kind.path}/${id}`, `${kind.path}/${randomUUID()}`])
+      for (const answer of [await call.get(path), await call.patch(path, kind.minimal(has))])
+        expect([answer.status, answer.body.error.code]).toEqual([404, kind.notFound]);
+    expect(await dashboard.stored(neighbour)).toEqual(before);
+    for (const answer of [await call.get(`${kind.path}/42`), await call.patch(`${kind.path}/42`, {})])
+      expect(answer.status).toBe(400);
   });
 });
 

@@ -3,7 +3,9 @@ import { listConversations } from '../../src/conversations/repository.ts';
 import { openDatabase } from '../../src/db/run/client.ts';
 import { scopeTo } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
+import { calendarDate, moment } from '../../src/fields.ts';
 import { createOrganization, getOrganization } from '../../src/organizations/repository.ts';
+import { DAYS, MOMENTS } from '../support/edges.ts';
 import { conversation, message } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
@@ -31,3 +33,20 @@ test.each(STYLES)('moments are the same when the server writes dates as %s', asy
   const { data } = parseJson(await listConversations(agency.scope, { limit: 1, offset: 0 }));
   expect(data).toMatchObject([{ id, lastMessageAt: createdAt }]);
 });
+
+test.each([
+  ['calendarDate', calendarDate(), 'date', DAYS],
+  ['moment', moment(), 'timestamptz', MOMENTS],
+])(
+  '%s takes what PostgreSQL stores and shows as it was sent, and nothing else',
+  async (_name, field, type, edges) => {
+    for (const value of edges.taken) {
+      expect(field.parse(value)).toBe(value);
+      const [row] = await service.query<{ shown: string }>(`select to_json($1::${type}) #>> '{}' as shown`, [
+        value,
+      ]);
+      expect(Date.parse(row?.shown ?? ''), value).toBe(Date.parse(value));
+    }
+    for (const value of edges.refused) expect(field.safeParse(value).success, value).toBe(false);
+  },
+);

@@ -96,13 +96,6 @@ describe.runIf(inject('workerUrls').length > 0)('a filled database', () => {
       [moved],
     );
     expect(local).toEqual([{ bytes: 0 }]);
-    const [bodies] = await service.query(
-      `select array_agg(distinct result) as options from run_command_on_shards('product_bodies',
-        $$select attstorage::text || (select array_to_string(reloptions, '') from pg_class where oid = attrelid)
-          from pg_attribute where attrelid = '%s'::regclass and attname = 'body'$$)`,
-    );
-    expect(bodies).toEqual({ options: ['etoast_tuple_target=8160'] });
-
     expect(await command(database.ownerUrl)).toEqual(['Every table is distributed already.']);
     expect(await checksums(service)).toEqual(before);
 

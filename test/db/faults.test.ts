@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   DatabaseTimeout,
+  isCertainlyUndone,
   isDatabaseFault,
   isSafeToRepeat,
   isTransient,
+  type Phase,
   sqlState,
   violatedConstraint,
 } from '../../src/db/run/faults.ts';
@@ -13,6 +15,16 @@ const fromServer = (code: string, constraint?: string) =>
   Object.assign(new Error('of PostgreSQL'), { code, severity: 'ERROR', constraint });
 const fromSocket = (code: string, syscall?: string) =>
   Object.assign(new Error('of a socket'), { code, syscall });
+
+const timeout = (at: Phase) =>
+  new DatabaseTimeout(4_500, {
+    at,
+    statements: 'customers.get',
+    line: 0,
+    connection: 0,
+    running: 0,
+    pause: 0,
+  });
 
 type Verdict = { transient: boolean; repeat: boolean; fault: boolean };
 const verdict = (error: unknown): Verdict => ({
@@ -68,7 +80,7 @@ describe('what a failure of the database means', () => {
       new Error('Client has encountered a connection error and is not queryable'),
       { transient: true, repeat: false, fault: true },
     ],
-    ['a frozen server', new DatabaseTimeout(4_500), { transient: false, repeat: false, fault: true }],
+    ['a frozen server', timeout('running'), { transient: false, repeat: false, fault: true }],
     [
       'an answer with the words of a broken connection',
       notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated'),
@@ -97,8 +109,12 @@ test('only an error of the server has an SQLSTATE', () => {
 });
 
 test('only a violation names the constraint that it ran against', () => {
-  expect(violatedConstraint(fromServer('23505', 'customer_contacts_live_key'))).toBe(
-    'customer_contacts_live_key',
-  );
-  expect(violatedConstraint(fromServer('42P01', 'customer_contacts_live_key'))).toBeUndefined();
+  expect(violatedConstraint(fromServer('23505', 'quotes_token_key'))).toBe('quotes_token_key');
+  expect(violatedConstraint(fromServer('42P01', 'quotes_token_key'))).toBeUndefined();
+});
+
+test('work that was given up before it was sent is certainly undone, and other work is not', () => {
+  for (const at of ['line', 'connection', 'pause'] as const)
+    expect(isCertainlyUndone(timeout(at)), at).toBe(true);
+  expect(isCertainlyUndone(timeout('running'))).toBe(false);
 });

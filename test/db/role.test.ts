@@ -27,7 +27,7 @@ describe('the role that the service works as', () => {
     'alter table customers add column planted int',
     'alter table customers disable trigger all',
     'drop table quotes',
-    'drop index product_bodies_status_idx',
+    'drop index products_status_idx',
     'create index planted on customers (id)',
     'create function planted() returns int language sql return 1',
     'drop extension unaccent',

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import type pg from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/db/run/client.ts';
+import { newDeadline } from '../../src/db/run/deadline.ts';
 import { openPool } from '../../src/db/run/pool.ts';
 import { shareTrips } from '../../src/db/run/shared-trips.ts';
 import { type Params, prepared, type Statement, step } from '../../src/db/sql/statement.ts';
@@ -52,11 +53,12 @@ describe('short reads', () => {
     const readShort = shareTrips();
     let trips: string[] = [];
     const ask = async (flow: string, n: number): Promise<string> => {
+      const deadline = newDeadline();
       const withClient = <Result>(work: (client: pg.Client) => Promise<Result>) => {
         trips.push(flow);
-        return pool.withClient(work, {});
+        return pool.withClient(work, deadline);
       };
-      const [row] = await readShort({ flow, step: step(ECHO, { n }), withClient });
+      const [row] = await readShort({ flow, deadline, step: step(ECHO, { n }), withClient });
       return (row as { body: string }).body;
     };
     const askMany = async (): Promise<string[]> => {

@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/run/client.ts';
-import { refusalOf } from '../../src/db/run/faults.ts';
 import type { Caller, Queries } from '../../src/db/run/scope.ts';
 import { type Params, prepared, step } from '../../src/db/sql/statement.ts';
 import { notFound, REFUSALS } from '../../src/errors.ts';
@@ -16,18 +15,13 @@ const INSERT = prepared(
   'test.together_insert',
   ($: Params<{ id: number }>) => sql`insert into noted (id) values (${$.id})`,
 );
-const REFUSE = prepared(
-  'test.together_refuse',
-  ($: Params<{ most: number }>) =>
-    sql`select refuse_unless(max(id) <= ${$.most}::int, 'TOO_LARGE') from noted`,
-);
 const ALL = prepared(
   'test.together_all',
   (_: Params<Record<never, never>>) =>
     sql<{ ids: number[] }>`select array_agg(id order by id) as ids from noted`,
 );
 const steps = (...ids: readonly number[]) =>
-  [...ids.map((id) => step(INSERT, { id })), step(REFUSE, { most: 99 }), step(ALL, {})] as const;
+  [...ids.map((id) => step(INSERT, { id })), step(ALL, {})] as const;
 
 const CONNECTION = prepared(
   'test.together_connection',
@@ -81,14 +75,6 @@ test('are none of them written when one fails, and the connection serves the nex
   }
 });
 
-test('are none of them written when one refuses; the error says what is refused', async () => {
-  const refused = await write(1, 100).catch((error: unknown) => error);
-  expect(refusalOf(refused)).toBe('TOO_LARGE');
-  expect(refusalOf(new Error('TOO_LARGE'))).toBeUndefined();
-  expect(await noted()).toEqual([]);
-  expect(await write(1)).toEqual([{ ids: [1] }]);
-});
-
 test('inside of a transaction belong to that one', async () => {
   const failed = queries.transaction(async ({ writeTogether }) => {
     await writeTogether(steps(1, 2));
@@ -101,15 +87,6 @@ test('inside of a transaction belong to that one', async () => {
     await writeTogether(steps(3, 4));
   });
   expect(await noted()).toEqual([1, 2, 3, 4]);
-});
-
-test('that refuse inside of a transaction are undone alone', async () => {
-  await queries.transaction(async ({ writeTogether }) => {
-    await writeTogether(steps(1, 2));
-    await expect(writeTogether(steps(3, 100))).rejects.toThrow('TOO_LARGE');
-    await writeTogether(steps(4));
-  });
-  expect(await noted()).toEqual([1, 2, 4]);
 });
 
 test('that only read are answered each, in one round trip', async () => {
@@ -130,6 +107,7 @@ test('an answer of ours leaves the connection as it was, whatever it says', asyn
   const caller: Caller = {
     signal: new AbortController().signal,
     refusal: (bytes) => (bytes === undefined ? undefined : REFUSALS.unsent),
+    ran: () => undefined,
   };
   await expect(db.for('other', caller).read(LARGE, {})).rejects.toBe(REFUSALS.unsent);
   expect(await queries.read(CONNECTION, {})).toEqual(before);

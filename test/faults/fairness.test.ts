@@ -1,8 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { get, openConnection } from '../../bench/connection.ts';
-import { loadDataSet, organizationId, recordId, TERMS } from '../../bench/dataset.ts';
+import { makeKey } from '../../src/api-keys/api-key.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
+import { openDatabase } from '../../src/db/run/client.ts';
+import { scopeTo } from '../../src/db/run/scope.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
+import { get, openConnection } from '../support/connection.ts';
+import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { loadDataSet, organizationId, recordId, TERMS } from '../support/dataset.ts';
+import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
 import {
   type Answers,
   beside,
@@ -12,14 +19,7 @@ import {
   outcomeOf,
   summed,
   timed,
-} from '../../bench/traffic.ts';
-import { openDatabase } from '../../src/db/run/client.ts';
-import { scopeTo } from '../../src/db/run/scope.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
-import { makeKey } from '../../src/api-keys/api-key.ts';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
-import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
+} from '../support/traffic.ts';
 
 /**
  * What one organization does to another, over real processes: the service, its load, and a good client. Every assertion

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { openDatabase } from '../../src/db/run/client.ts';
 import { scopeTo } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
 

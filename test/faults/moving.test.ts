@@ -4,18 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { loadDataSet, organizationId } from '../../bench/dataset.ts';
+import { hashKey } from '../../src/api-keys/api-key.ts';
+import { findKeys, issueApiKey } from '../../src/api-keys/repository.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { createCustomer, listCustomers, updateCustomer } from '../../src/customers/repository.ts';
 import { type Database, openDatabase } from '../../src/db/run/client.ts';
-import { type OrganizationScope, scopeTo } from '../../src/db/run/scope.ts';
+import { inTransaction, type OrganizationScope, scopeTo } from '../../src/db/run/scope.ts';
 import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { createLogger } from '../../src/http/logging.ts';
-import { keepCopies } from '../../src/jobs/keep-copies.ts';
-import { hashKey } from '../../src/api-keys/api-key.ts';
-import { findKeys, issueApiKey } from '../../src/api-keys/repository.ts';
+import { loadDataSet, organizationId } from '../support/dataset.ts';
 
 /** An agency moves from one installation to another, by the blocks of docs/moving-an-agency.md, while it writes. */
 
@@ -75,7 +73,6 @@ test('every write is there after the move, and another agency notices nothing', 
   };
   const { old } = installations;
   await loadDataSet(old.client, [SIZE, SIZE]);
-  await keepCopies({ db: old.db, logger: createLogger('silent') });
   const moved = scopeTo(old.db, MOVED);
   const { key } = parseJson(await issueApiKey(moved, { name: 'website' }));
 
@@ -89,12 +86,11 @@ test('every write is there after the move, and another agency notices nothing', 
   const writing = [1, 2, 3, 4].map(() => writeUntil(stop.signal, moved));
   const writingBeside = writeUntil(stop.signal, staying);
 
-  let position = '';
+  /** The answers of the blocks `as NAME`. */
+  const known: Record<string, string> = {};
   const run = async (side: Side, text: string) => {
-    const whole = text
-      .replaceAll('ORGANIZATION', MOVED)
-      .replaceAll('OLD', old.url)
-      .replaceAll('POSITION', position);
+    const names = Object.entries({ ORGANIZATION: MOVED, OLD: old.url, ...known });
+    const whole = names.reduce((sql, [name, value]) => sql.replaceAll(name, value), text);
     const result = await installations[side].client.query({ text: whole, rowMode: 'array' });
     return (Array.isArray(result) ? result.at(-1) : result).rows as unknown[][];
   };
@@ -103,6 +99,8 @@ test('every write is there after the move, and another agency notices nothing', 
     'old',
     'new',
     'new until 0',
+    'old as moment',
+    'old until 0',
     'old as position',
     'old until true',
     'compare',
@@ -110,27 +108,43 @@ test('every write is there after the move, and another agency notices nothing', 
     'old',
     'old',
   ]);
+  const commit = Promise.withResolvers<void>();
+  /** Resolves when it has begun; it is committed later. */
+  const beginWrite = () =>
+    new Promise<void>((begun, fail) => {
+      inTransaction(moved, async (scope) => {
+        await createCustomer(scope, { firstName: 'Late', contacts: [], tags: [] });
+        begun();
+        await commit.promise;
+      }).catch(fail);
+    });
   let written = 0;
   let before: unknown;
   for (const { side, role, text } of BLOCKS) {
-    if (role === 'as position') {
-      // The balancer sends nobody any more.
+    if (role === 'as moment') {
+      // The balancer sends nobody any more. One write has begun, and is not committed.
       stop.abort();
       written = (await Promise.all(writing)).reduce((sum, count) => sum + count, 0);
-      before = await read(moved);
+      await beginWrite();
     }
+    if (role === 'as position') before = await read(moved);
     if (side === 'compare') {
       const [there, here] = [await run('old', text), await run('new', text)];
       expect(there.length).toBeGreaterThan(12);
       expect(here).toEqual(there);
     } else if (role.startsWith('until ')) {
-      await vi.waitUntil(async () => String((await run(side as Side, text))[0]?.[0]) === role.slice(6), {
-        timeout: 300_000,
-        interval: 50,
-      });
+      const answers: string[] = [];
+      const isOver = async () => {
+        answers.push(String((await run(side as Side, text))[0]?.[0]));
+        // Asked once at least, the recipe has had to wait for it.
+        if ('MOMENT' in known) commit.resolve();
+        return answers.at(-1) === role.slice(6);
+      };
+      await vi.waitUntil(isOver, { timeout: 300_000, interval: 50 });
+      if (text.includes('MOMENT')) expect(answers[0]).not.toBe('0');
     } else {
       const [row] = await run(side as Side, text);
-      if (role === 'as position') position = String(row?.[0]);
+      if (role.startsWith('as ')) known[role.slice(3).toUpperCase()] = String(row?.[0]);
     }
   }
 

@@ -1,5 +1,11 @@
+import crypto, { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId } from '../../src/db/sql/ids.ts';
 import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
 import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
@@ -112,4 +118,35 @@ test('a disk that cannot take a file makes the upload fail with a 503 and stops 
     code: 'SERVICE_UNAVAILABLE',
   });
   expect(content.destroyed).toBe(true);
+});
+
+describe.skipIf(!existsSync('/dev/full'))('a disk that is full', () => {
+  test.each([
+    ['in one block', 1],
+    ['in many blocks', 12],
+  ])(
+    'makes the upload of a file %s fail with a 503, stops reading it and keeps nothing',
+    async (_name, size) => {
+      const root = await mkdtemp(join(tmpdir(), 'crm-storage-'));
+      onTestFinished(() => rm(root, { recursive: true }));
+      const [organizationId, partial] = [newId(), randomUUID()];
+      const key = storageKey(organizationId, newId());
+      await mkdir(join(root, organizationId));
+      // What is written there finds no space, as on a full disk.
+      await symlink('/dev/full', join(root, `${key}.${partial}.partial`));
+      vi.spyOn(crypto, 'randomUUID').mockReturnValue(partial);
+      syncBuiltinESMExports();
+      onTestFinished(() => {
+        vi.restoreAllMocks();
+        syncBuiltinESMExports();
+      });
+      const content = Readable.from(blocks(size));
+      await expect(diskStorage(root).put(key, content)).rejects.toMatchObject({
+        code: 'SERVICE_UNAVAILABLE',
+        cause: { code: 'ENOSPC' },
+      });
+      expect(content.destroyed).toBe(true);
+      expect(await readdir(join(root, organizationId))).toEqual([]);
+    },
+  );
 });

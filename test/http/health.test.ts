@@ -139,6 +139,8 @@ describe('GET /metrics', () => {
       'http_requests_total{method="GET",route="/v1/team",status="429"} 1',
       'http_requests_total{method="GET",route="/v1/catalog/products/:productId",status="404"} 1',
       'http_request_duration_seconds_count{method="GET",route="/v1/team"} 3',
+      // The third was refused.
+      'http_request_database_seconds_count{method="GET",route="/v1/team"} 2',
       'rate_limit_refusals_total 1',
     ])
       expect(shown).toContain(line);

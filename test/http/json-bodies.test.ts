@@ -10,6 +10,7 @@ import { createHttpServer } from '../../src/http/server.ts';
 import { validatorCompiler } from '../../src/http/validation.ts';
 import { useService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';
+import { open, serve } from './held.ts';
 
 const DEEP = 'must not be nested deeper than 32 levels';
 const MANY = 'must have at most 12000 names, objects and lists';
@@ -90,6 +91,30 @@ test('a large body without room is refused after a wait, and not at once', async
   expect(answered).toBe(0);
   vi.runOnlyPendingTimers();
   expect(await refused).toBe(503);
+});
+
+test('a body broken off while its key is looked up leaves the room to others', async () => {
+  let brokenOff = 0;
+  const { port } = await serve({
+    // A key that is looked up until the client has gone.
+    onRequest: (request, reply, found) => {
+      if (request.headers['x-whole']) return found();
+      reply.raw.once('close', () =>
+        setImmediate(() => {
+          found();
+          brokenOff += 1;
+        }),
+      );
+      request.raw.socket.destroy();
+    },
+  });
+  const body = JSON.stringify({ text: 'x'.repeat(1_000_000) });
+  const post = (headers = {}) =>
+    requestBytes('POST', '/now', { 'Content-Type': 'application/json', ...headers }, body);
+  // Callers without a key have room for sixteen of them.
+  for (let count = 0; count < 20; count += 1) await open(port, post().toString('latin1')).ended;
+  await expect.poll(() => brokenOff).toBe(20);
+  expect((await exchange(port, post({ 'X-Whole': '1' })))?.status).toBe(200);
 });
 
 describe('the service', () => {

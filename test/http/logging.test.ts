@@ -8,6 +8,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+test('what is counted for several owners is told of each', () => {
+  const told: [string | undefined, object][] = [];
+  const { count } = everySecond((counts, owner) => told.push([owner, counts]));
+  for (const owner of ['a', 'b', 'a', undefined]) count('full', owner);
+  count('gone', 'b');
+  vi.advanceTimersByTime(1_000);
+  expect(told).toEqual([
+    ['a', { full: 2 }],
+    ['b', { full: 1, gone: 1 }],
+    [undefined, { full: 1 }],
+  ]);
+});
+
 test('what happens thousands of times is told once a second, each time what is new, and the rest at the end', () => {
   const told: object[] = [];
   const { count, report } = everySecond((counts) => told.push(counts));

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import fastify, {
   type FastifyBaseLogger,
@@ -145,6 +146,20 @@ test('of answers that grow side by side, one that is refused leaves its room to 
   for (const reply of held) reply.send('{}');
   await Promise.all(answers);
   await expect.poll(async () => (await ask(port, 'a', '/big')).status).toBe(200);
+});
+
+test('an answer that is made when its client has gone takes no room', async () => {
+  const { app, port, held } = await serve();
+  const client = connect(port, '127.0.0.1');
+  client.write(get('a', '/held'));
+  await expect.poll(() => held.length).toBe(1);
+  const [reply] = held;
+  const closed = reply && once(reply.raw, 'close');
+  client.destroy();
+  await closed;
+  expect(reply && app.hasRoomFor(reply, 30 * MIB)).toBe(true);
+  await reply?.send(BIG);
+  expect((await ask(port, 'a', '/big')).status).toBe(200);
 });
 
 test('a client that takes nothing is cut off, and one that reads is not', async () => {

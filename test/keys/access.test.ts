@@ -65,7 +65,7 @@ describe('a key that only reads', () => {
     expect(head.statusCode).toBe(ours.status);
   });
 
-  test('is refused after its limit is, and a key of before writes on', async () => {
+  test('is refused after its limit is', async () => {
     const { agency } = await populated();
     const limited = parseJson(
       await issueApiKey(agency.scope, { name: 'reader', access: 'read', requestsPerMinute: 1 }),
@@ -74,13 +74,6 @@ describe('a key that only reads', () => {
     expect((await write(limited)).status).toBe(403);
     expect((await write(limited)).status).toBe(429);
     expect((await write('nonsense')).status).toBe(401);
-    const [row] = await service.query<{ hash: Buffer }>(
-      `insert into api_keys (organization_id, id, name, hash, start, last4)
-        select organization_id, gen_random_uuid(), name, decode(repeat('00', 32), 'hex'), start, last4
-        from api_keys where organization_id = $1 limit 1 returning access`,
-      [agency.id],
-    );
-    expect(row).toEqual({ access: 'write' });
   });
 });
 

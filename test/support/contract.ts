@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../src/errors.ts';
 /** Holds answers to an OpenAPI document: an operation, status, error code or field that it does not have is an error. */
 
 export type Schema = Record<string, unknown> & { properties?: Record<string, Schema> };
-type Media = { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> };
+type Media = { schema: Schema; examples?: Record<string, { value: unknown }> };
 type Parameter = {
   name: string;
   in: string;
@@ -31,8 +31,39 @@ export type Document = {
   components: { schemas: Record<string, Schema> };
 };
 
-export const readDocument = (path: string): Document =>
-  JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+type Shared = Record<string, Record<string, unknown>>;
+
+/** The document at a path, with the responses, headers and parameters that operations share in their places. */
+export function readDocument(path: string): Document {
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const { responses = {}, headers = {}, parameters = {} } = JSON.parse(text).components;
+  const shared: Shared = { responses, headers, parameters };
+  const inPlace = (part: unknown): unknown =>
+    JSON.parse(JSON.stringify(part), (_name, value) => {
+      const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w-]+)$/.exec(String(value?.$ref)) ?? [];
+      const found = shared[kind]?.[name];
+      return found === undefined ? value : inPlace(found);
+    });
+  return inPlace(JSON.parse(text)) as Document;
+}
+
+/** A value of a schema, made of the examples of its fields, as readers and tools make one. */
+export function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
+  const [own] = (schema.examples ?? []) as unknown[];
+  if (own !== undefined) return own;
+  if (typeof schema.$ref === 'string')
+    return exampleOf(schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {}, schemas);
+  if (schema.properties) {
+    const fields = Object.entries(schema.properties);
+    return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, schemas)]));
+  }
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  if (Array.isArray(schema.type)) return null;
+  const { items, minimum = 1 } = schema as { items?: Schema; minimum?: number };
+  if (schema.type === 'array') return items?.$ref ? [exampleOf(items, schemas)] : [];
+  if (schema.type === 'integer') return minimum;
+  return schema.type === 'boolean' ? true : 'text';
+}
 
 /** What a record shows where nothing was written: null, or an empty list. */
 export function emptyOf(name: string): Record<string, unknown> {
@@ -116,8 +147,12 @@ export function contractOf(document: Document): (answer: Answer) => void {
     }
     if (!contentType?.startsWith('application/json'))
       throw new Error(`${operationId} answered ${contentType}.`);
-    if (status >= 400 && declaredCodes(found.operation, status).length === 0)
-      throw new Error(`${operationId} answered ${status}, for which it declares no code: ${body}`);
+    const codes = declaredCodes(found.operation, status);
+    const code = JSON.parse(body).error?.code;
+    if (status >= 400 && !codes.includes(code))
+      throw new Error(
+        `${operationId} answered ${status} ${code}, and declares ${codes.join(', ') || 'no code'} for it.`,
+      );
     const key = `${operationId} ${status}`;
     const schema = response.content?.['application/json']?.schema;
     if (!schema) throw new Error(`${key} has no schema in the document.`);

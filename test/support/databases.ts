@@ -76,6 +76,23 @@ export async function hold(
   return letGo;
 }
 
+/**
+ * Works on the database in one transaction that no trigger follows, as a restore does: for moments of one's own choice, and for
+ * what the triggers would otherwise correct.
+ */
+export const withoutTriggers = (
+  ownerUrl: string,
+  work: (client: pg.Client) => Promise<unknown>,
+): Promise<void> =>
+  administer(ownerUrl, async (client) => {
+    await client.query('begin');
+    // On a cluster, its nodes are told too. Elsewhere it is a name without meaning.
+    await client.query(`set local citus.propagate_set_commands = 'local'`);
+    await client.query('set local session_replication_role = replica');
+    await work(client);
+    await client.query('commit');
+  });
+
 /** The database on every node of the cluster, the coordinator first; without a cluster, the database. */
 function nodesOf(ownerUrl: string): string[] {
   const { database } = new pg.Client({ connectionString: ownerUrl });

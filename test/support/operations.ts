@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { recordId } from '../../bench/dataset.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
@@ -19,6 +18,7 @@ import { listOpportunities } from '../../src/opportunities/repository.ts';
 import { listQuotes } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';
 import type { Dashboard } from '../dashboard/dashboard.ts';
+import { recordId } from './dataset.ts';
 import {
   attachment,
   conversation,
@@ -70,13 +70,17 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
   );
   const archivedProduct = await product(agency, { title: `Archivado ${word}` });
   await agency.delete(`/v1/catalog/products/${archivedProduct.id}`);
-  const { id: customerId } = await customer(agency, {
+  const {
+    id: customerId,
+    contacts: [{ id: contactId }],
+  } = await customer(agency, {
     firstName: 'Ana',
     lastName: word,
     tags: [`vip ${word}`],
-    contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + index}` }],
+    contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + 100 * index}` }],
   });
-  const { id: pipelineStageId } = await stage(agency, { key: 'negotiation', name: `Nuevo ${word}` });
+  const stageKey = `negotiation ${agency.id} ${index}`;
+  const { id: pipelineStageId } = await stage(agency, { key: stageKey, name: `Nuevo ${word}` });
   const { id: teamMemberId } = await member(agency, { userId: `u${index}`, name: `Lucía ${word}` });
   const { id: opportunityId } = await opportunity(agency, {
     title: `Viaje ${word}`,
@@ -95,7 +99,12 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     content: `Buenas ${word}`,
     createdAt: minute(60 + index),
   });
-  const { id: quoteId } = await quote(agency, { opportunityId, title: `Oferta ${word}`, customerId });
+  const { id: quoteId } = await quote(agency, {
+    opportunityId,
+    title: `Oferta ${word}`,
+    customerId,
+    status: 'published',
+  });
   const file = await attachment(agency, service.storage, quoteId, {
     fileName: `${index} ${word}.pdf`,
     content: Buffer.from(`Oferta ${index} ${word}`),
@@ -107,7 +116,9 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     productId: made.body.id as string,
     archivedProductId: archivedProduct.id as string,
     customerId: customerId as string,
+    contactId: contactId as string,
     pipelineStageId: pipelineStageId as string,
+    stageKey,
     teamMemberId: teamMemberId as string,
     opportunityId: opportunityId as string,
     olderConversationId: older.id as string,
@@ -151,6 +162,13 @@ const aMessage = ({ word }: Has) => ({
   content: `Otra vez ${word}`,
   direction: 'outbound',
   messageType: 'text',
+});
+
+/** The operations that all records of the dashboard have, beside PUT and DELETE. */
+const read = (path: string, body: (has: Has) => Fields): Record<string, Operation> => ({
+  [`GET ${BELOW}/${path.replace(/\/.*/, '')}`]: { change: `PATCH ${BELOW}/${path}` },
+  [`GET ${BELOW}/${path}`]: { change: `PATCH ${BELOW}/${path}` },
+  [`PATCH ${BELOW}/${path}`]: { body },
 });
 
 /** Every operation of both routers that has an organization or makes one. */
@@ -204,22 +222,30 @@ export const OPERATIONS: Record<string, Operation> = {
     query: 'archived=true',
     change: 'DELETE /v1/catalog/products/{productId}',
   },
+  [`GET ${BELOW}/catalog/products/{productId}`]: { change: 'PATCH /v1/catalog/products/{productId}' },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: {
     body: ({ word }) => ({ coverImage: `https://example.com/${word}.jpg`, gallery: [word] }),
   },
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
   },
+  [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
+  [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
+  [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
+    body: ({ word }) => ({ displayName: `Anita ${word}` }),
+  },
+  ...read('pipeline-stages/{pipelineStageId}', ({ word }) => ({ name: `Nuevo nombre ${word}` })),
   [`PUT ${BELOW}/pipeline-stages/{pipelineStageId}`]: {
     put: {
       table: 'pipeline_stages',
-      minimal: ({ word }) => ({ key: 'won', name: `Ganado ${word}` }),
-      full: ({ word }) => ({ key: 'lost', name: `Perdido ${word}`, position: 4 }),
+      minimal: ({ word, stageKey }) => ({ key: stageKey, name: `Ganado ${word}` }),
+      full: ({ word, stageKey }) => ({ key: stageKey, name: `Perdido ${word}`, position: 4 }),
       defaults: () => ({ position: 0 }),
       derived: () => ({}),
     },
   },
   [`DELETE ${BELOW}/pipeline-stages/{pipelineStageId}`]: {},
+  ...read('team-members/{teamMemberId}', ({ word }) => ({ roles: ['seller', word] })),
   [`PUT ${BELOW}/team-members/{teamMemberId}`]: {
     put: {
       table: 'team_members',
@@ -236,6 +262,7 @@ export const OPERATIONS: Record<string, Operation> = {
     },
   },
   [`DELETE ${BELOW}/team-members/{teamMemberId}`]: {},
+  ...read('opportunities/{opportunityId}', () => ({ temperature: 'warm', temperatureOverride: 'hot' })),
   [`PUT ${BELOW}/opportunities/{opportunityId}`]: {
     put: {
       table: 'opportunities',
@@ -276,6 +303,8 @@ export const OPERATIONS: Record<string, Operation> = {
         stage: null,
         stageId: null,
         temperature: null,
+        temperatureOverride: null,
+        agentTemperature: null,
         qualifiedAt: null,
         lastActivityAt: null,
         ...TIMES,
@@ -283,14 +312,15 @@ export const OPERATIONS: Record<string, Operation> = {
       derived: ({ word }) => ({
         customerName: `Ana ${word}`,
         sellerName: `Lucía ${word}`,
-        stage: 'negotiation',
+        stage: expect.stringContaining('negotiation'),
         temperature: 'hot',
-        temperatureOverride: undefined,
+        agentTemperature: 'cold',
         ...TIMES,
       }),
     },
   },
   [`DELETE ${BELOW}/opportunities/{opportunityId}`]: {},
+  ...read('conversations/{conversationId}', ({ word }) => ({ controlledBy: `Lucía ${word}` })),
   [`PUT ${BELOW}/conversations/{conversationId}`]: {
     put: {
       table: 'conversations',
@@ -312,11 +342,13 @@ export const OPERATIONS: Record<string, Operation> = {
         controlledBy: null,
         language: null,
         lastMessageAt: null,
+        rotatedFrom: null,
         createdAt: expect.any(String),
       }),
       derived: ({ word }) => ({
         customerName: `Ana ${word}`,
         lastMessageAt: null,
+        rotatedFrom: null,
         createdAt: expect.any(String),
       }),
     },
@@ -325,6 +357,7 @@ export const OPERATIONS: Record<string, Operation> = {
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
     body: (has) => ({ data: [{ id: has.messageId, ...aMessage(has) }] }),
   },
+  ...read('quotes/{quoteId}', ({ word }) => ({ destination: `Cartagena ${word}` })),
   [`PUT ${BELOW}/quotes/{quoteId}`]: {
     put: {
       table: 'quotes',
@@ -332,12 +365,11 @@ export const OPERATIONS: Record<string, Operation> = {
       full: ({ word, opportunityId }) => ({
         opportunityId,
         title: `Seis noches ${word}`,
-        status: 'published',
+        status: 'disabled',
         destination: 'Cartagena',
         customerId: null,
         price: 2890.25,
         currency: 'USD',
-        publishedAt: '2026-11-21T10:00:00.000Z',
       }),
       defaults: ({ word, customerId }) => ({
         destination: null,
@@ -358,6 +390,7 @@ export const OPERATIONS: Record<string, Operation> = {
         openCount: 0,
         firstOpenedAt: null,
         lastOpenedAt: null,
+        publishedAt: null,
         ...TIMES,
       }),
     },
@@ -419,7 +452,7 @@ export type Filter = {
   field?: string;
   /** Two values of the field. */
   values: readonly [unknown, unknown] | ((agency: Agency) => Promise<readonly [string, string]>);
-  /** A value that records of the data set in bench/ have, for the plans. */
+  /** A value that records of the data set in test/support/dataset.ts have, for the plans. */
   loaded: string;
   /** So few records have one value that reading them costs nothing. */
   isSelective?: boolean;
@@ -575,13 +608,25 @@ export const LISTS: Record<string, List> = {
   },
 };
 
-/** The lists of the dashboard that have pages. None has an index for its filters: they read one organization's archive. */
-export const DASHBOARD_LISTS: Record<string, Pick<List, 'make' | 'filters' | 'searched'>> = {
+type DashboardList = Pick<List, 'make' | 'filters' | 'searched'>;
+
+const asListed = (list: string, path: string): Record<string, DashboardList> => ({
+  [`GET ${BELOW}/${path}`]: LISTS[list] as DashboardList,
+});
+
+/** The lists of the dashboard that have pages: those of /v1 again, and its own. */
+export const DASHBOARD_LISTS: Record<string, DashboardList> = {
+  ...asListed('GET /v1/customers', 'customers'),
+  ...asListed('GET /v1/opportunities', 'opportunities'),
+  ...asListed('GET /v1/conversations', 'conversations'),
+  ...asListed('GET /v1/quotes', 'quotes'),
+  ...asListed('GET /v1/team', 'team-members'),
+  [`GET ${BELOW}/pipeline-stages`]: { make: stage, filters: {}, searched: {} },
   [`GET ${DASHBOARD}/organizations`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
   [`GET ${BELOW}/api-keys`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
   [`GET ${BELOW}/catalog/products`]: {
     make: async (agency, fields) => {
-      const made = await product(agency, fields);
+      const { updatedAt, ...made } = await product(agency, fields);
       await agency.delete(`/v1/catalog/products/${made.id}`);
       return made;
     },

@@ -117,8 +117,14 @@ async function startEmbedded(): Promise<Server> {
 const LOGIN = { POSTGRES_USER: 'crm', POSTGRES_PASSWORD: 'crm', POSTGRES_DB: 'crm' };
 
 async function startContainer(): Promise<Server> {
-  const { GenericContainer } = await import('testcontainers');
+  const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
   const command = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  await getContainerRuntimeClient().catch(() => {
+    process.stderr.write(
+      'npm run test:containers needs a container runtime such as Docker, and finds none here; npm test needs none.\n',
+    );
+    process.exit(1);
+  });
   // The image's own initialisation does not listen on the port: once it is open, the server is the final one.
   const container = await new GenericContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18')
     .withEnvironment(LOGIN)

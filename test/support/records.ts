@@ -27,10 +27,22 @@ export type Fields = { [name: string]: unknown };
 /** Makes a record; with the id of one that is there, changes that one. */
 export type Make = (agency: Agency, fields?: Fields, id?: string) => Promise<Record>;
 
-const shown = async <T>(put: Promise<Put<T>>): Promise<Record> => parseJson((await put).body);
+/** The answer, without the fields that only the dashboard has. */
+const shown = async <T>(put: Promise<Put<T>>, ...own: (keyof T)[]): Promise<Record> => {
+  const body = parseJson((await put).body);
+  return Object.fromEntries(
+    Object.entries(body as object).filter(([name]) => !own.includes(name as keyof T)),
+  );
+};
 
 export const stage = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
-  shown(pipelineStageRecord.put(scope, id, PipelineStagePut.parse({ key: 'new', name: 'Nuevo', ...fields })));
+  shown(
+    pipelineStageRecord.put(
+      scope,
+      id,
+      PipelineStagePut.parse({ key: `key ${id}`, name: 'Nuevo', ...fields }),
+    ),
+  );
 
 export const member = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
   const preset = { userId: `user ${id}`, name: 'Lucía Romero', email: 'lucia@example.com' };
@@ -38,11 +50,15 @@ export const member = ({ scope }: Agency, fields: Fields = {}, id = newId()) => 
 };
 
 export const opportunity = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
-  shown(opportunityRecord.put(scope, id, OpportunityPut.parse({ salesStage: 'qualified', ...fields })));
+  shown(
+    opportunityRecord.put(scope, id, OpportunityPut.parse({ salesStage: 'qualified', ...fields })),
+    'temperatureOverride',
+    'agentTemperature',
+  );
 
 export const conversation = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
   const preset = { channel: 'whatsapp', contact: '+525512345678' };
-  return shown(putConversation(scope, id, ConversationPut.parse({ ...preset, ...fields })));
+  return shown(putConversation(scope, id, ConversationPut.parse({ ...preset, ...fields })), 'rotatedFrom');
 };
 
 export const message = ({ scope }: Agency, conversationId: string, fields: Fields = {}, id = newId()) => {

@@ -11,7 +11,7 @@ const DEV = fileURLToPath(new URL('../../tools/dev.ts', import.meta.url));
 test('npm run dev starts again after each change, also when a file was replaced, and in a new folder', async () => {
   const root = mkdtempSync(join(tmpdir(), 'crm-dev-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
-  for (const folder of ['src/http', 'migrations', 'openapi', 'docs/reference'])
+  for (const folder of ['src/http', 'rules', 'migrations', 'docs/guide'])
     mkdirSync(join(root, folder), { recursive: true });
   const says = (text: string) => `console.log(${JSON.stringify(text)}); setInterval(() => undefined, 1_000);`;
   writeFileSync(join(root, 'src/main.js'), says('one'));

@@ -15,7 +15,7 @@ test('npm run sql prints a statement with the names of its values', async () => 
 
 test('npm run sql names all statements, and refuses a name that none has', async () => {
   expect((await sql()).stdout.split('\n')).toEqual(
-    expect.arrayContaining(['customers.get', 'products.create', 'quotes.put_lock']),
+    expect.arrayContaining(['customers.get', 'products.create', 'quotes.lock_to_write']),
   );
   await expect(sql('customers.git')).rejects.toMatchObject({
     code: 1,

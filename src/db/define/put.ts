@@ -5,14 +5,15 @@ import { LostRace } from '../run/faults.ts';
 import { inTransaction, type OrganizationScope } from '../run/scope.ts';
 import type { Resource, TenantTable } from '../schema/resource.ts';
 import type { Columns } from '../sql/field-columns.ts';
+import { isId } from '../sql/ids.ts';
 import { type Json, selectList } from '../sql/json.ts';
 import { assignments, columnList, rowValues, valueList } from '../sql/row.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import { defineGet, defineLockedGet } from './get.ts';
-import { keyOf, type RecordKey, rowOf, tableName, type View } from './view.ts';
-import { defineArchive } from './write.ts';
+import { keyOf, missing, type RecordKey, rowOf, tableName, type View } from './view.ts';
+import { defineArchive, defineUpdate } from './write.ts';
 
-/** Records whose owner makes their ids, and writes all of their fields at once. */
+/** Records whose owner makes their ids: a PUT writes all of their fields, a PATCH those that are sent. */
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
@@ -25,14 +26,18 @@ type PutOptions<Name extends string> = {
   insertOnly?: Columns;
   /** The fields that hold the id of another record, each with the resource that the id must belong to. */
   references?: { readonly [Field in Name]?: Resource };
+  /** Fields that are written once: a PUT or PATCH with another value is refused. */
+  fixed?: readonly NoInfer<Name>[];
+  /** Fields that keep what they have where a PUT leaves them out. */
+  kept?: readonly NoInfer<Name>[];
   /** Adds the values that the request left out, and those that are made when the record is created. */
   complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
 };
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** The ids that the references of a record held when it was locked. */
-type Stored = Record<string, unknown>;
+/** What a record held when it was locked: its references, its fixed and its kept fields, and whether it is visible. */
+export type Stored = Record<string, unknown>;
 
 export const referenceRefused = (fields: readonly string[]): ApiError =>
   validationFailed(
@@ -50,14 +55,21 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
   const { table } = view;
   const name = tableName(view);
-  const referenceColumns = Object.fromEntries(
-    Object.keys(references).map((field) => [field, columns[field] as PgColumn]),
-  );
+  const { fixed = [], kept = [] } = options;
+  const chosen = (fields: readonly string[]) =>
+    Object.fromEntries(fields.map((field) => [field, columns[field] as PgColumn]));
+  const referenceColumns = chosen(Object.keys(references));
+  const looked = {
+    id: table.id,
+    isVisible: sql`${view.visible}`,
+    ...referenceColumns,
+    ...chosen([...fixed, ...kept]),
+  };
 
   const lockStatement = prepared(
-    `${name}.put_lock`,
+    `${name}.lock_to_write`,
     ($: Params<RecordKey>) => sql<Stored>`
-      select ${selectList({ id: table.id, ...referenceColumns })} from ${table} where ${rowOf(view, $)} for update`,
+      select ${selectList(looked)} from ${table} where ${rowOf(view, $)} for update`,
   );
 
   const found = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
@@ -66,7 +78,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   };
 
   const referencesStatement = prepared(
-    `${name}.put_references`,
+    `${name}.references`,
     ($: Params<Stored>) =>
       sql<Record<string, boolean>>`select ${sql.join(
         Object.entries(references).map((reference) => found(reference, $)),
@@ -79,7 +91,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
     ($: Params<RecordKey>) => sql<{ id: string }>`
       insert into ${table} (organization_id, id, ${columnList(inserted)})
       values (${$.organizationId}, ${$.id}, ${valueList(inserted)})
-      on conflict do nothing returning ${table.id}`,
+      on conflict (organization_id, id) do nothing returning ${table.id}`,
   );
 
   const replaceStatement = prepared(
@@ -96,16 +108,28 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       return stored;
     },
 
+    /** Whether `check` would look at what is sent. */
+    needsCheck: (input: Input): boolean =>
+      [...Object.keys(references), ...fixed].some((field) => input[field] != null),
+
     /**
      * A reference must lead to a visible record of the organization, unless it is the stored one: that stays good
-     * when its target is archived later.
+     * when its target is archived later. A fixed field must be the stored one.
      * @throws VALIDATION_FAILED naming the fields
      */
-    async checkReferences(
+    async check(
       { db, organizationId }: OrganizationScope,
       input: Input,
       stored: Stored | undefined,
     ): Promise<void> {
+      const changed = fixed.filter((field) => stored && (input[field] ?? stored[field]) !== stored[field]);
+      if (changed.length > 0)
+        throw validationFailed(
+          changed.map((field) => ({
+            path: `body.${field}`,
+            message: 'is written once, and cannot be changed',
+          })),
+        );
       const sent = Object.keys(references).filter(
         (field) => input[field] != null && String(input[field]).toLowerCase() !== stored?.[field],
       );
@@ -124,37 +148,63 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
     },
 
     /** Writes the record, and brings it back where it was archived. Nothing changes where nothing differs. */
-    async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
-      await db.write(replaceStatement, { organizationId, id, ...rowValues(columns, input) });
+    async replace(
+      { db, organizationId }: OrganizationScope,
+      id: string,
+      input: Input,
+      stored: Stored,
+    ): Promise<void> {
+      const left = kept.filter((field) => input[field] === undefined).map((field) => [field, stored[field]]);
+      const record = { ...input, ...Object.fromEntries(left) };
+      await db.write(replaceStatement, { organizationId, id, ...rowValues(columns, record) });
     },
   };
 }
 
 /**
  * Makes all that the dashboard does with such a record: `get`, `lock`, which reads it and keeps it so until the transaction
- * ends, `put` and `archive`. Each but `put` throws the resource's not-found, `missing`.
+ * ends, `put`, `update` and `archive`. Each but `put` throws the resource's not-found, `missing`. Each but `archive` answers
+ * with the record as `get` shows it. Values equal to the stored ones change nothing.
  *
- * `put` creates the record with this id, or replaces all of it. It answers with the record as /v1 shows it. Values equal to
- * the stored ones change nothing. An archived record comes back.
+ * `put` creates the record with this id, or replaces all of it; an archived one comes back. `update` changes the fields that
+ * are sent; null clears one. Both throw VALIDATION_FAILED naming a reference to no live record, or a fixed field that differs.
  */
 export function defineRecord<T, Name extends string>(
   view: View<T, PutTable & { archivedAt: PgColumn }>,
   options: PutOptions<Name>,
 ) {
-  const get = defineGet(view);
+  const name = `${tableName(view)}.get_record`;
+  const get = defineGet(view, name);
   const steps = putSteps(view, options);
+  const patch: (scope: OrganizationScope, id: string, input: Input) => Promise<Json<T>> = defineUpdate<
+    T,
+    string
+  >(view, options.columns, `${tableName(view)}.update`, get);
 
   return {
     missing: view.missing.code,
     get,
-    lock: defineLockedGet(view),
+    lock: defineLockedGet(view, name),
     archive: defineArchive(view),
+    update: async (
+      scope: OrganizationScope,
+      id: string,
+      input: Partial<Record<Name, unknown>>,
+    ): Promise<Json<T>> => {
+      if (!isId(id) || !steps.needsCheck(input)) return patch(scope, id, input);
+      return inTransaction(scope, async (within) => {
+        const stored = await steps.lock(within, id);
+        if (!stored?.isVisible) throw missing(view, id);
+        await steps.check(within, input, stored);
+        return patch(within, id, input);
+      });
+    },
     put: (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Put<T>> =>
       inTransaction(scope, async (within) => {
         const stored = await steps.lock(within, id);
-        await steps.checkReferences(within, input, stored);
+        await steps.check(within, input, stored);
         const record = (await options.complete?.(within, input)) ?? input;
-        if (stored) await steps.replace(within, id, record);
+        if (stored) await steps.replace(within, id, record, stored);
         else await steps.insert(within, id, record);
         return { created: !stored, body: await get(within, id) };
       }),

@@ -6,7 +6,15 @@ import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
 import { type Fields, type Json, jsonRow } from '../sql/json.ts';
 import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
-import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
+import {
+  nameOfParts,
+  type Params,
+  prepared,
+  type Statement,
+  type Step,
+  step,
+  unprepared,
+} from '../sql/statement.ts';
 import { defineGet } from './get.ts';
 import { bodyOf, missing, type RecordKey, recordOf, tableName, type View } from './view.ts';
 
@@ -15,10 +23,10 @@ import { bodyOf, missing, type RecordKey, recordOf, tableName, type View } from 
  * rows. A write answers what the next GET answers.
  */
 
-type Body<T> = { body: Json<T> };
+export type Body<T> = { body: Json<T> };
 
-/** Makes the function that creates a record of these columns, under an id that the caller makes. */
-export function defineCreate<T, Name extends string>(view: View<T>, columns: Columns<Name>) {
+/** Makes the function that gives the step which creates a record of these columns. */
+export function createStep<T, Name extends string>(view: View<T>, columns: Columns<Name>) {
   const statement = prepared(
     `${tableName(view)}.create`,
     ($: Params<RecordKey>) => sql<Body<T>>`
@@ -26,15 +34,24 @@ export function defineCreate<T, Name extends string>(view: View<T>, columns: Col
       values (${$.organizationId}, ${$.id}, ${valueList(columns)})
       returning ${bodyOf(view)} as body`,
   );
+  return <Input extends object>(key: RecordKey, input: Storable<Input, Name>): Step<Body<T>> =>
+    step(statement, { ...rowValues(columns, input), ...key });
+}
+
+/** Makes the function that creates a record of these columns, under an id that the caller makes. */
+export function defineCreate<T, Name extends string>(view: View<T>, columns: Columns<Name>) {
+  const create = createStep(view, columns);
   return async <Input extends object>(
     { db, organizationId }: OrganizationScope,
     id: string,
     input: Storable<Input, Name>,
-  ): Promise<Json<T>> => {
-    const [row] = await db.write(statement, { ...rowValues(columns, input), organizationId, id });
-    if (!row) throw new Error(`${statement.name} returned no row.`);
-    return row.body;
-  };
+  ): Promise<Json<T>> => onlyBody((await db.writeTogether([create({ organizationId, id }, input)]))[0]);
+}
+
+/** The body of the record that was created. */
+export function onlyBody<T>([row]: readonly Body<T>[]): Json<T> {
+  if (!row) throw new Error('A record was created and returned no row.');
+  return row.body;
 }
 
 /** Each connection prepares the statements of so many sets of fields; those of others are parsed at each run. */
@@ -48,8 +65,8 @@ export function defineUpdate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
   name = `${tableName(view)}.update`,
+  get = defineGet(view),
 ) {
-  const get = defineGet(view);
   const statements = new Map<string, Statement<Body<T>, RecordKey>>();
   const allFields = Object.keys(columns) as Name[];
 

@@ -3,7 +3,6 @@ import type { QueryConfig } from 'pg';
 import type { Refusal } from '../../errors.ts';
 import { type Statement, type Step, step } from '../sql/statement.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
-import { refusalOf } from './faults.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
@@ -19,7 +18,8 @@ export type Database = Queries &
   Scopes & {
     /** Why a request of the organization would be refused now, if it would: before anything is done for it. */
     refusal: (organizationId: string, kind: 'reads' | 'writes') => Refusal | undefined;
-    stats: () => { total: number; idle: number } & ReturnType<Scheduler['stats']>;
+    /** Connections, work in them and in line, and the writes so far. */
+    stats: () => { total: number; idle: number; written: number } & ReturnType<Scheduler['stats']>;
     close: () => Promise<void>;
   };
 
@@ -35,8 +35,6 @@ const OWN_TRANSACTION_MS = 60_000;
 
 const BEGIN = { name: 'begin', text: 'begin' };
 const COMMIT = { name: 'commit', text: 'commit' };
-const SAVEPOINT = { name: 'savepoint', text: 'savepoint steps' };
-const RELEASE = { name: 'release', text: 'release savepoint steps' };
 
 const isShort = (steps: readonly Step[]): boolean => steps.every(({ statement }) => statement.isShort);
 
@@ -73,22 +71,15 @@ const alone = ({ readTogether, writeTogether }: Pick<Queries, 'readTogether' | '
 });
 
 /** The verbs on the connection of a transaction. */
-function within(client: pg.Client): Queries {
-  const readTogether: Queries['readTogether'] = (steps) => run(client, steps);
-  // What several steps refuse undoes these steps alone: the transaction can go on.
-  const writeTogether: Queries['writeTogether'] = async (steps) => {
-    if (steps.length === 1) return run(client, steps);
-    try {
-      return await runBetween(client, SAVEPOINT, steps, RELEASE);
-    } catch (error) {
-      if (refusalOf(error)) await client.query('rollback to savepoint steps');
-      throw error;
-    }
+function within(client: pg.Client, deadline: Deadline): Queries {
+  const together: Queries['readTogether'] = (steps) => {
+    deadline.steps = steps;
+    return run(client, steps);
   };
   const queries: Queries = {
-    readTogether,
-    writeTogether,
-    ...alone({ readTogether, writeTogether }),
+    readTogether: together,
+    writeTogether: together,
+    ...alone({ readTogether: together, writeTogether: together }),
     transaction: (work) => work(queries),
   };
   return queries;
@@ -100,6 +91,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const own = openPool({ ...options, poolSize: OWN_CONNECTIONS });
   const scheduler = createScheduler({ capacity: poolSize, places: maxWaiting });
   const readShort = shareTrips();
+  let written = 0;
 
   type Pool = typeof shared;
   type Turn = <Result>(flow: string, work: () => Promise<Result>, deadline: Deadline) => Promise<Result>;
@@ -120,23 +112,22 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
 
     const readTogether: Queries['readTogether'] = (steps) =>
-      withDeadline(
-        statementTimeout,
-        { caller: isShort(steps) ? undefined : caller, canEnd: true },
-        (deadline) => {
-          const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
-            inTurn(reads, () => pool.withClient(work, deadline), deadline);
-          const [only, ...others] = steps;
-          const once = async (): Promise<Answers<typeof steps>> =>
-            only?.statement.isShort && others.length === 0
-              ? ([await readShort({ step: only, flow: reads, withClient })] as never)
-              : withClient((client) => run(client, steps, caller?.refusal));
-          return retryRead(once, deadline);
-        },
-      );
+      withDeadline(statementTimeout, { caller, isShort: isShort(steps), canEnd: true }, (deadline) => {
+        deadline.steps = steps;
+        const withClient = <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+          inTurn(reads, () => pool.withClient(work, deadline), deadline);
+        const [only, ...others] = steps;
+        const once = async (): Promise<Answers<typeof steps>> =>
+          only?.statement.isShort && others.length === 0
+            ? ([await readShort({ step: only, flow: reads, deadline, withClient })] as never)
+            : withClient((client) => run(client, steps, caller?.refusal));
+        return retryRead(once, deadline);
+      });
 
     const writeTogether: Queries['writeTogether'] = (steps) =>
       withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
+        written += 1;
+        deadline.steps = steps;
         // One statement is a transaction by itself.
         const once = () =>
           steps.length === 1
@@ -151,7 +142,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       ...alone({ readTogether, writeTogether }),
       transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
-          const once = () => pool.withTransaction((client) => work(within(client)), deadline);
+          written += 1;
+          const once = () => pool.withTransaction((client) => work(within(client, deadline)), deadline);
           return retryWrite(() => inTurn(writes, once, deadline), deadline);
         }),
     };
@@ -161,7 +153,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...verbs(own, (_flow, work) => work(), Math.max(OWN_TRANSACTION_MS, statementTimeout), 'service'),
     for: (organizationId, caller) => verbs(shared, scheduler.run, statementTimeout, organizationId, caller),
     refusal: (organizationId, kind) => scheduler.refusal(`${organizationId} ${kind}`),
-    stats: () => ({ ...shared.stats(), ...scheduler.stats() }),
+    stats: () => ({ ...shared.stats(), ...scheduler.stats(), written }),
     close: async () => {
       await Promise.all([shared.close(), own.close()]);
     },

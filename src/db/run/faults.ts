@@ -18,13 +18,6 @@ export function sqlState(error: unknown): string | undefined {
     : undefined;
 }
 
-/** SQLSTATE of the function `refuse_unless`; its message says what is refused. */
-const REFUSED = 'TC001';
-
-/** What a step of a write refused. Undefined for any other error. */
-export const refusalOf = (error: unknown): string | undefined =>
-  sqlState(error) === REFUSED ? text(error, 'message') : undefined;
-
 /** The constraint or unique index that a write ran against; for a column that must not be null, `table.column`. */
 export function violatedConstraint(error: unknown): string | undefined {
   const state = sqlState(error);
@@ -36,10 +29,19 @@ export function violatedConstraint(error: unknown): string | undefined {
   return `${text(error, 'table')?.replace(/_\d{6,}$/, '') ?? table}.${text(error, 'column') ?? column}`;
 }
 
+/** What work waits for: its turn, a connection, PostgreSQL's answer, or the next attempt after a fault that passes. */
+export type Phase = 'line' | 'connection' | 'running' | 'pause';
+
+/** Where the time of work went, in whole milliseconds; what it was at in the end, and the statements sent last. */
+export type Spent = Record<Phase, number> & { at: Phase; statements: string };
+
 /** Work was given up after its time; the server may be silent, or have had too much to do. */
 export class DatabaseTimeout extends Error {
-  constructor(milliseconds: number) {
+  readonly spent: Spent;
+
+  constructor(milliseconds: number, spent: Spent) {
     super(`The database took longer than ${milliseconds} ms.`);
+    this.spent = spent;
   }
 }
 
@@ -91,7 +93,10 @@ export function isSafeToRepeat(error: unknown): boolean {
 
 /** True when the failure proves that the write is undone. After a broken connection nobody knows. */
 export const isCertainlyUndone = (error: unknown): boolean =>
-  error instanceof ApiError || (sqlState(error) !== undefined && !isTransient(error));
+  error instanceof ApiError ||
+  // It was given up before it was sent.
+  (error instanceof DatabaseTimeout && error.spent.at !== 'running') ||
+  (sqlState(error) !== undefined && !isTransient(error));
 
 /**
  * True for a fault of the database, not of the request: it is out of reach, closed to us, read-only, locked, too slow,

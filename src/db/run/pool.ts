@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
 import { ApiError } from '../../errors.ts';
-import type { Deadline } from './deadline.ts';
+import { type Deadline, enter } from './deadline.ts';
 import { LostRace, spoilsConnection, sqlState } from './faults.ts';
 
 export type PoolOptions = {
@@ -18,6 +18,9 @@ export type PoolOptions = {
 
 /** A server that accepts no connection within this time is silent. A connection that waits for its answer is cut then. */
 const CONNECT_MS = 2_000;
+
+/** PostgreSQL's own limits are for what a service that died has left. Those of the service come first, and say more. */
+const AFTER_OURS_MS = 1_000;
 
 /** What @types/pg leaves out. */
 type Cancellable = pg.Client & { processID: number | null; secretKey: number | null };
@@ -45,8 +48,14 @@ const isBroken = (error: unknown): boolean =>
   !(error instanceof LostRace || error instanceof ApiError) &&
   (sqlState(error) === undefined || spoilsConnection(error));
 
+/** Without a connection nothing was sent. Not every fault on the way to one says so. */
+const notSent = (error: Error): never => {
+  throw Object.assign(error, { syscall: 'connect' });
+};
+
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
+  const serverLimit = options.statementTimeout + AFTER_OURS_MS;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
@@ -54,8 +63,8 @@ export function openPool(options: PoolOptions) {
     // A new connection costs more than an idle one, and prepares every statement again.
     idleTimeoutMillis: 300_000,
     keepAlive: true,
-    statement_timeout: options.statementTimeout,
-    lock_timeout: options.lockTimeout ?? options.statementTimeout,
+    statement_timeout: serverLimit,
+    lock_timeout: options.lockTimeout ?? serverLimit,
     idle_in_transaction_session_timeout: 30_000,
     application_name: 'travel-agency-crm-api',
   });
@@ -75,7 +84,9 @@ export function openPool(options: PoolOptions) {
     deadline: Deadline,
     spoils: (error: unknown) => boolean,
   ): Promise<Result> {
-    const client = await pool.connect();
+    enter(deadline, 'connection');
+    const client = await pool.connect().catch(notSent);
+    enter(deadline, 'running');
     let isSpoilt = false;
     let answered: Promise<boolean> | undefined;
     let silence: NodeJS.Timeout | undefined;

@@ -1,12 +1,14 @@
 import { REFUSALS, type Refusal } from '../../errors.ts';
 import type { Deadline } from './deadline.ts';
 
+type InLine = Pick<Deadline, 'leave'>;
+
 export type Scheduler = {
   /**
    * Runs the work as soon as its flow has a turn.
    * @throws Refusal when the flow's line is full, or its work waited too long in a long line
    */
-  run: <Result>(flow: string, work: () => Promise<Result>, deadline?: Deadline) => Promise<Result>;
+  run: <Result>(flow: string, work: () => Promise<Result>, deadline?: InLine) => Promise<Result>;
   /** The refusal for the flow's next work, or undefined. Callers ask before they spend anything on the work. */
   refusal: (flow: string) => Refusal | undefined;
   stats: () => { running: number; waiting: number };
@@ -125,7 +127,7 @@ export function createScheduler({
     timer = waiting > 0 ? setTimeout(look, LOOK_MS).unref() : undefined;
   }
 
-  function wait<Result>(flow: Flow, work: () => Promise<Result>, deadline: Deadline): Promise<Result> {
+  function wait<Result>(flow: Flow, work: () => Promise<Result>, deadline: InLine): Promise<Result> {
     return new Promise((done, fail) => {
       const task: Waiting = {
         since: now(),

@@ -29,6 +29,8 @@ export type Caller = {
    * before memory is taken for it.
    */
   refusal: (bytes?: number) => Refusal | undefined;
+  /** Told of each piece of work how many milliseconds PostgreSQL had for it. */
+  ran: (milliseconds: number) => void;
 };
 
 /** Gives the verbs for one organization. Reads that the caller has gone from are ended; writes only before they begin. */

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Step } from '../sql/statement.ts';
+import type { Deadline } from './deadline.ts';
 import { spoilsConnection, sqlState } from './faults.ts';
 import { sendTogether } from './trip.ts';
 
@@ -7,6 +8,7 @@ type Read = {
   step: Step;
   /** Reads of one flow may share a round trip. */
   flow: string;
+  deadline: Deadline;
   /** Runs work on a connection, when it is this read's turn. */
   withClient: <Result>(work: (client: pg.Client) => Promise<Result>) => Promise<Result>;
 };
@@ -41,6 +43,7 @@ export function shareTrips(): (read: Read) => Promise<object[]> {
     const [first] = reads;
     if (!first) return;
     const queries = reads.map(({ step }) => step.query);
+    for (const { deadline } of reads) deadline.clock = first.deadline.clock;
     trips += 1;
     try {
       const answers = await first.withClient((client) => sendTogether(client, queries));

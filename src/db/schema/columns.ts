@@ -39,6 +39,6 @@ export const searchRow = () => ({
 });
 
 /**
- * For trigram indexes: new entries wait in a list of so many kB, which every search reads. See jobs/empty-pending-lists.ts.
+ * For trigram indexes: new entries wait in a list of so many kB, which every search reads. See jobs/pending-lists.ts.
  */
 export const PENDING_LIST = { fastupdate: true, gin_pending_list_limit: 512 };

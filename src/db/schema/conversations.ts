@@ -34,6 +34,8 @@ export const conversations = pgTable(
     channel: text('channel').notNull(),
     contact: text('contact').notNull(),
     contactName: text('contact_name'),
+    /** By which the contact is known as a customer's; null on channels that customers have no contacts of. */
+    contactKey: text('contact_key'),
     customerId: uuid('customer_id'),
     activityState: text('activity_state'),
     controlledBy: text('controlled_by'),
@@ -43,6 +45,7 @@ export const conversations = pgTable(
     chainId: uuid('chain_id').notNull(),
     /** Messages of this thread, in both stores. A transcript's total is the sum over its chain. */
     messageCount: integer('message_count').notNull().default(0),
+    /** When the latest message came; of a newest thread, the latest of its whole chain. */
     lastMessageAt: moment('last_message_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -56,9 +59,17 @@ export const conversations = pgTable(
     uniqueIndex('conversations_rotated_from_key')
       .on(table.organizationId, table.rotatedFrom)
       .where(sql`rotated_from is not null`),
+    // The latest conversation that says the name of a contact.
+    index('conversations_contact_idx')
+      .on(table.organizationId, table.contactKey, table.channel, table.createdAt.desc(), table.id.desc())
+      .where(sql`contact_key is not null and contact_name is not null`),
     // The threads of a transcript.
     index('conversations_chain_idx').on(table.organizationId, table.chainId),
-    // The list, in its order; then filtered by channel, activityState (and channel) or customerId.
+    // The threads of a customer, for the chains that the list filtered by customerId has.
+    index('conversations_customer_idx')
+      .on(table.organizationId, table.customerId, table.chainId)
+      .where(sql`customer_id is not null`),
+    // The list, in its order; then filtered by channel or activityState (and channel).
     index('conversations_newest_idx')
       .on(...threadOrder(table))
       .where(isNewest),
@@ -75,13 +86,10 @@ export const conversations = pgTable(
     index('conversations_activity_state_idx')
       .on(...threadOrder(table, table.activityState), table.channel)
       .where(isNewest),
-    index('conversations_customer_idx')
-      .on(...threadOrder(table, table.customerId))
-      .where(isNewest),
   ],
 );
 
-/** The newest threads of chains as a search sees them: contact name and contact. */
+/** Threads as a search sees them: contact name and contact. All of a chain, because any of them finds it. */
 export const searchableConversations = pgTable('searchable_conversations', searchRow(), (table) => [
   primary('searchable_conversations_pkey', table),
   index('searchable_conversations_search_idx')
@@ -95,7 +103,6 @@ export const newestThreads = {
   visible: isNull(conversations.continuedBy),
   missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation' },
   isCounted: true,
-  searchRow: searchableConversations,
 } satisfies Resource;
 
 /** Every thread: an id in a path may be that of any thread of a chain. */
@@ -103,7 +110,6 @@ export const threads = {
   ...newestThreads,
   visible: sql`true`,
   isCounted: false,
-  searchRow: undefined,
 } satisfies Resource;
 
 const messageColumns = () => ({

@@ -52,7 +52,7 @@ export const customers = pgTable(
 
 /**
  * The contacts of live customers. The primary key is the promise that one person is one record: within an organization a contact
- * belongs to one customer. Two spellings of one account have the same key; see customers/contact-key.ts.
+ * belongs to one customer. Two spellings of one account have the same key; see rules/contact-key.ts.
  */
 export const customerContactKeys = pgTable(
   'customer_contact_keys',

@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
-import { integer, pgTable, text } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, id, organizationId, updatedAt } from './columns.ts';
+import { integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { archivedAt, createdAt, id, isLive, organizationId, updatedAt } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -20,6 +20,8 @@ export const pipelineStages = pgTable(
   (table) => [
     primary('pipeline_stages_pkey', table),
     toOrganization('pipeline_stages_organization_fkey', table),
+    // The key is what integrations branch on: no two columns have the same.
+    uniqueIndex('pipeline_stages_live_key').on(table.organizationId, table.key).where(isLive),
   ],
 );
 

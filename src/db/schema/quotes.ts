@@ -34,6 +34,7 @@ export const quotes = pgTable(
     openCount: integer('open_count').notNull().default(0),
     firstOpenedAt: moment('first_opened_at'),
     lastOpenedAt: moment('last_opened_at'),
+    /** A trigger sets it the first time that the quote is published, where nothing else did. */
     publishedAt: moment('published_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),

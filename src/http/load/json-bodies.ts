@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiError, REFUSALS, validationFailed } from '../../errors.ts';
 import { createRefusals } from './admission.ts';
 import { isInner } from './inner.ts';
-import { createRoom, ownerOf } from './room.ts';
+import { createRoom } from './room.ts';
 
 /** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */
 
@@ -24,6 +24,10 @@ const LARGE = 16 * 1024;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 const bodyFault = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
+
+const JSON_TYPE = 'application/json';
+/** What a PATCH of this API is by RFC 7396, also when it is sent as JSON. */
+const MERGE_PATCH = 'application/merge-patch+json';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -67,7 +71,10 @@ export function readJsonBodies(app: FastifyInstance): void {
   const inTurn = createTurns();
   app.removeAllContentTypeParsers();
   app.decorateRequest('sentBody');
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+  app.addContentTypeParser([JSON_TYPE, MERGE_PATCH], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    const isPatch = request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH);
+    if (isPatch && request.method !== 'PATCH')
+      return done(bodyFault(`must be sent with content-type: ${JSON_TYPE}`));
     if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
       return done(bodyFault('must not be compressed'));
     }
@@ -112,7 +119,7 @@ function createTurns(): (work: () => void) => void {
 
 const isLarge = ({ headers }: FastifyRequest): boolean =>
   (Number(headers['content-length'] ?? 0) > LARGE || headers['transfer-encoding'] !== undefined) &&
-  /^application\/json/i.test(headers['content-type'] ?? '');
+  /^application\/(merge-patch\+)?json/i.test(headers['content-type'] ?? '');
 
 /** Bytes of large bodies at once: each is in memory until it is answered. One organization alone has half. */
 const BODIES = 64 * 1024 * 1024;
@@ -126,12 +133,10 @@ function boundBodies(app: FastifyInstance): void {
   const refuseLate = createRefusals();
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (!isLarge(request) || isInner(request)) return done(null, payload);
-    const owner = ownerOf(request);
     const { bodyLimit } = request.routeOptions;
     const bytes = Math.min(Number(request.headers['content-length'] ?? bodyLimit), bodyLimit);
-    if (!room.has(owner, bytes)) return refuseLate(() => done(REFUSALS.full));
-    room.add(owner, bytes);
-    reply.raw.once('close', () => room.add(owner, -bytes));
+    if (!room.has(reply, bytes)) return refuseLate(() => done(REFUSALS.full));
+    room.keep(reply, bytes);
     done(null, payload);
   });
 }

@@ -13,10 +13,6 @@ declare module 'fastify' {
     /** False while too much waits for clients to make this answer. With the size of the answer, room is kept for it. */
     hasRoomFor: (reply: FastifyReply, bytes?: number) => boolean;
   }
-  interface FastifyReply {
-    /** Bytes of it that are counted as unsent. */
-    unsentBytes: number;
-  }
 }
 
 const MIB = 1024 * 1024;
@@ -39,22 +35,9 @@ const IDLE_LIMIT = 30_000;
  * With one count for all it got none (`npm run bench:hostile -- --only 'do not read'`).
  */
 export function boundUnsent(app: FastifyInstance, size = SIZE): void {
-  const room = createRoom(size);
   /** How large the last answer was that was made while others of its owner waited, by owner and route. */
   const last = new Map<string, Map<string | undefined, number>>();
-
-  function giveBack(reply: FastifyReply): void {
-    const owner = ownerOf(reply.request);
-    room.add(owner, -reply.unsentBytes);
-    reply.unsentBytes = 0;
-    if (room.of(owner) === 0) last.delete(owner);
-  }
-
-  function add(reply: FastifyReply, bytes: number): void {
-    if (reply.unsentBytes === 0) reply.raw.once('close', () => giveBack(reply));
-    room.add(ownerOf(reply.request), bytes - reply.unsentBytes);
-    reply.unsentBytes = bytes;
-  }
+  const room = createRoom(size, (owner) => last.delete(owner));
 
   /**
    * Keeps room for the answer of a read, where there is room. A refused answer gives its room back at once: of several that
@@ -62,9 +45,8 @@ export function boundUnsent(app: FastifyInstance, size = SIZE): void {
    */
   function reserve(reply: FastifyReply, bytes: number): boolean {
     const owner = ownerOf(reply.request);
-    const hasRoom = room.has(owner, bytes, reply.unsentBytes);
-    if (hasRoom) add(reply, bytes);
-    else giveBack(reply);
+    const hasRoom = room.has(reply, bytes);
+    room.keep(reply, hasRoom ? bytes : 0);
     if (room.of(owner) > 0) {
       const ofOwner = last.get(owner) ?? new Map<string | undefined, number>();
       last.set(owner, ofOwner.set(reply.request.routeOptions.url, bytes));
@@ -72,16 +54,12 @@ export function boundUnsent(app: FastifyInstance, size = SIZE): void {
     return hasRoom;
   }
 
-  const isCounted = (reply: FastifyReply, bytes: number): boolean =>
-    bytes > SMALL && !reply.request.raw.socket.destroyed;
-
   app.server.setTimeout(IDLE_LIMIT);
-  app.decorateReply('unsentBytes', 0);
   app.decorate('hasRoomFor', (reply, bytes) => {
-    if (bytes !== undefined) return !isCounted(reply, bytes) || reserve(reply, bytes);
+    if (bytes !== undefined) return bytes <= SMALL || reserve(reply, bytes);
     // Taken to be as large as the last of its route: so none is made in vain.
     const owner = ownerOf(reply.request);
-    return room.has(owner, last.get(owner)?.get(reply.request.routeOptions.url) ?? 0);
+    return room.has(reply, last.get(owner)?.get(reply.request.routeOptions.url) ?? 0);
   });
   app.addHook('preParsing', (_request, reply, payload, done) => {
     if (app.hasRoomFor(reply)) done(null, payload);
@@ -89,8 +67,8 @@ export function boundUnsent(app: FastifyInstance, size = SIZE): void {
   });
   app.addHook('onSend', (request, reply, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
-    if (!isCounted(reply, bytes)) return done(null, payload);
-    if (reply.statusCode >= 400 || !isRead(request)) add(reply, bytes);
+    if (bytes <= SMALL) return done(null, payload);
+    if (reply.statusCode >= 400 || !isRead(request)) room.keep(reply, bytes);
     else if (!reserve(reply, bytes)) {
       // The tag is that of the answer that is not sent.
       reply.removeHeader('etag');

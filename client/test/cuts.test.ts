@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CuttingProxy, startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { createClient } from '../src/index.ts';
+
+const service = useService();
+let proxy: CuttingProxy;
+
+beforeAll(async () => {
+  proxy = await startCuttingProxy((await listen(service)).origin, EVERY);
+});
+afterAll(() => proxy.close());
+
+const EVERY = 11;
+/** `CREATES=10000 npm test -w client -- cuts` for the large number. */
+const CREATES = Number(process.env.CREATES ?? 330);
+
+test(`${CREATES} creates over connections of which every ${EVERY}th is cut make ${CREATES} records`, {
+  timeout: 300_000 + CREATES * 20,
+}, async () => {
+  const agency = await service.agency();
+  const crm = createClient({ apiKey: agency.key, baseUrl: proxy.origin });
+  const titles = Array.from({ length: CREATES }, (_, index) => `Product ${index}`);
+  const waiting = titles.values();
+  const made: string[] = [];
+  const worker = async () => {
+    for (const title of waiting) made.push((await crm.products.create({ title })).id);
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  expect(proxy.cuts()).toBeGreaterThanOrEqual(CREATES / EVERY);
+  expect(new Set(made).size).toBe(CREATES);
+  const stored = await service.query<{ title: string }>(
+    'select title from products where organization_id = $1',
+    [agency.id],
+  );
+  expect(stored.map(({ title }) => title).sort()).toEqual(titles.toSorted());
+});

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROGRAM } from '../../test/support/process.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const TSC = join(root, 'node_modules/typescript/bin/tsc');
+const NAME = 'travel-agency-crm-client';
+
+const service = useService();
+let folder: string;
+let installed: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crm-client-'));
+  installed = join(folder, 'node_modules', NAME);
+  await mkdir(installed, { recursive: true });
+  await run('npm', ['pack', '-w', 'client', '--pack-destination', folder], { cwd: root });
+  const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+  await run('tar', ['-xzf', String(tarball), '-C', installed, '--strip-components=1'], { cwd: folder });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+type Block = { isRun: boolean; code: string };
+
+/** The TypeScript of the README; what stands below `<!-- run -->` is run, too. */
+async function readmeBlocks(): Promise<Block[]> {
+  const text = await readFile(join(installed, 'README.md'), 'utf8');
+  return [...text.matchAll(/(<!-- run -->\n)?```ts\n([\s\S]+?)```/g)].map(([, mark, code]) => ({
+    isRun: mark !== undefined,
+    code: String(code),
+  }));
+}
+
+describe('the package', () => {
+  test('holds what it needs and nothing else', async () => {
+    const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+    expect(manifest.dependencies).toBeUndefined();
+    expect(manifest.license).toBe('MIT');
+    expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+  });
+
+  test('is at most 10 kB compressed, and asks nothing of the platform but what the web has', async () => {
+    const dist = join(installed, 'dist');
+    const names = (await readdir(dist)).filter((name) => name.endsWith('.js'));
+    const code = await Promise.all(names.map((name) => readFile(join(dist, name))));
+    expect(names).toContain('index.js');
+    expect(gzipSync(Buffer.concat(code)).length).toBeLessThan(10_000);
+    expect(Buffer.concat(code).toString()).not.toMatch(/node:|\brequire\(|\bprocess\.|\bBuffer\b/);
+  });
+
+  test('compiles and runs what its README shows, in a project that has nothing else', async () => {
+    const blocks = await readmeBlocks();
+    expect(blocks.length).toBeGreaterThan(3);
+    for (const [index, { code }] of blocks.entries())
+      await writeFile(join(folder, `example${index}.ts`), code);
+    const compilerOptions = {
+      target: 'es2022',
+      module: 'nodenext',
+      lib: ['es2022', 'dom', 'dom.iterable'],
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+    };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+    const compiled = await run(process.execPath, [TSC, '-p', folder]).catch((error) => error);
+    expect(compiled.stdout).toBe('');
+
+    const agency = await service.agency();
+    await agency.post('/v1/catalog/products', { title: 'Patagonia Norte', fromPrice: 1450 });
+    const env = { ...PROGRAM, CRM_API_KEY: agency.key, CRM_URL: (await listen(service)).origin };
+    const example = join(folder, `example${blocks.findIndex(({ isRun }) => isRun)}.js`);
+    const first = await run(process.execPath, [example], { env });
+    expect(first.stdout).toBe('New customer Ana\nPatagonia Norte 1450\n');
+    const second = await run(process.execPath, [example], { env });
+    expect(second.stdout).toMatch(/^We know her already, as [\da-f-]{36}\nPatagonia/);
+  });
+});
+
+test('fields show their descriptions, and a mistake does not compile', async () => {
+  const wrong = `
+    import { createClient } from '${NAME}';
+    const crm = createClient({ apiKey: '', baseUrl: '' });
+    // @ts-expect-error contacts are needed
+    await crm.customers.create({ firstName: 'Ana' });
+    // @ts-expect-error misspelt
+    await crm.customers.list({ tags: 'vip' });
+    // @ts-expect-error not one of the statuses
+    await crm.products.update('1', { status: 'gone' });
+    // @ts-expect-error opportunities are only read
+    await crm.opportunities.create({});
+    await crm.products.create({ title: 'The shortest' });
+    const customer = await crm.customers.get('1');
+    await crm.customers.update('1', customer);
+    await crm.customers.update('1', { ...customer, city: 'Quito' });
+  `;
+  await writeFile(join(folder, 'wrong.ts'), wrong);
+  const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--noEmit', '--ignoreConfig'];
+  const compiled = await run(process.execPath, [TSC, ...options, join(folder, 'wrong.ts')]).catch(
+    (error) => error,
+  );
+  expect(compiled.stdout).toBe('');
+  const types = await readFile(join(installed, 'dist/types.d.ts'), 'utf8');
+  expect(types).toMatch(/\/\*\* [^\n]*Example: `USD`\. \*\/\n\s+currency\??: string \| null;/);
+});

@@ -1,0 +1,243 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { readDocument } from '../../test/support/contract.ts';
+import { conversation, member, opportunity, quote } from '../../test/support/records.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { exportable } from '../src/export.ts';
+import { inspect, openRows } from '../src/source.ts';
+import { crm, useFolder } from './command.ts';
+
+const service = useService();
+const file = useFolder();
+let url: string;
+
+beforeAll(async () => {
+  url = (await listen(service)).origin;
+});
+
+describe('crm export', () => {
+  test('writes every list, each field of a record in a column', async () => {
+    const agency = await service.agency();
+    const at = { url, key: agency.key };
+    await member(agency);
+    const deal = await opportunity(agency);
+    await quote(agency, { opportunityId: deal.id });
+    await conversation(agency);
+    await agency.post('/v1/customers', { contacts: [{ identifierType: 'web', identifierValue: 'v' }] });
+    await agency.post('/v1/catalog/products', { title: 'One' });
+    const { schemas } = readDocument('openapi/openapi.json').components;
+    const shapes = {
+      customers: 'Customer',
+      products: 'CatalogProduct',
+      opportunities: 'Opportunity',
+      conversations: 'Conversation',
+      quotes: 'Quote',
+      team: 'TeamMember',
+    };
+    await Promise.all(
+      exportable.map(async (resource) => {
+        const [asCsv, asJson] = await Promise.all([
+          crm(['export', resource, '-o', file(`${resource}.csv`)], at),
+          crm(['export', resource, '--format', 'ndjson'], at),
+        ]);
+        expect(asCsv.code).toBe(0);
+        const { header, rows } = await openRows(await inspect(file(`${resource}.csv`)));
+        const [row] = await Array.fromAsync(rows);
+        expect(row?.cells).toHaveLength(header.length);
+        const fields = Object.keys(schemas[shapes[resource]]?.properties ?? {});
+        const columns = header.map((column) => column.replace(/^contacts\..*/, 'contacts'));
+        expect([...new Set(columns)].sort()).toEqual(fields.sort());
+        expect(Object.keys(JSON.parse(asJson.stdout)).sort()).toEqual(fields);
+      }),
+    );
+  });
+
+  test('filters, and leaves the output empty when the service refuses', async () => {
+    const agency = await service.agency();
+    const at = { url, key: agency.key };
+    for (const status of ['active', 'draft'])
+      await agency.post('/v1/catalog/products', { title: status, status });
+    const { stdout } = await crm(
+      ['export', 'products', '--filter', 'status=draft', '--format', 'ndjson'],
+      at,
+    );
+    expect(JSON.parse(stdout).title).toBe('draft');
+    const refused = await crm(['export', 'products', '--filter', 'stat=draft'], at);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('did you mean status?');
+  });
+
+  test('reads back by crm import as it was, as CSV with formulas held back and as NDJSON', async () => {
+    const from = await service.agency();
+    const customer = {
+      firstName: '=HYPERLINK("http://x")',
+      lastName: 'Peña; "la" de\nBogotá',
+      tags: ['vip', 'a|b', 'luna, de miel'],
+      summary: "'=1",
+      contacts: [
+        { identifierType: 'whatsapp', identifierValue: '+525512345678' },
+        { identifierType: 'whatsapp', identifierValue: '+525512345679' },
+        { identifierType: 'instagram', identifierValue: '@ana' },
+      ],
+    };
+    await from.post('/v1/customers', customer);
+    const product = {
+      title: 'Norte',
+      fromPrice: 1450.5,
+      priceMax: 1500.125,
+      currency: 'USD',
+      includes: ['Hotel', 'Traslados, con guía'],
+      externalReferenceCode: 'PAT-08',
+      variants: [{ label: 'Alta', fromPrice: 1790, includes: ['x|y'] }],
+    };
+    await from.post('/v1/catalog/products', product);
+
+    for (const [name, delimiter] of [
+      ['all.csv', ','],
+      ['all.ndjson', ','],
+      ['excel.csv', ';'],
+    ] as const) {
+      const to = await service.agency();
+      for (const [resource, path, sent] of [
+        ['customers', '/v1/customers', customer],
+        ['products', '/v1/catalog/products', product],
+      ] as const) {
+        const output = file(`${resource}-${name}`);
+        const out = await crm(['export', resource, '-o', output, '--delimiter', delimiter], {
+          url,
+          key: from.key,
+        });
+        expect(out).toMatchObject({ code: 0, stdout: '' });
+        const back = await crm(['import', resource, output], { url, key: to.key });
+        expect(back.stderr).toContain('1 created');
+        expect((await to.get(path)).body.data).toMatchObject([sent]);
+      }
+    }
+    expect(await readFile(file('products-excel.csv'), 'utf8')).toContain(';"1450,5";"1500,125";');
+    const text = await readFile(file('customers-all.csv'), 'utf8');
+    expect(text).toContain(`"'=HYPERLINK(""http://x"")"`);
+    expect(text).toContain(`,'@ana,`);
+  });
+});
+
+test('rows that others moved past the walk are in the export too, each once', async () => {
+  const row = (id: number) => ({ id: `${id}`, name: `Row ${id}` });
+  const first = Array.from({ length: 150 }, (_, id) => row(id));
+  // Row 149 was changed while the first page was read: it moves to the front, and row 99 onto the second page.
+  const second = [row(149), ...first.slice(0, 149)];
+  let pages = 0;
+  const server = createServer((request, response) => {
+    const offset = Number(new URL(request.url ?? '', 'http://x').searchParams.get('offset'));
+    const data = (pages++ === 0 ? first : second).slice(offset, offset + 100);
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ data, pagination: { limit: 100, offset, total: 150 } }));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const at = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'key' };
+  const { stdout } = await crm(['export', 'team', '--format', 'ndjson'], at);
+  const ids = stdout
+    .trim()
+    .split('\n')
+    .map((line) => Number(JSON.parse(line).id));
+  expect(ids.toSorted((a, b) => a - b)).toEqual(first.map(({ id }) => Number(id)));
+  expect(pages).toBe(4);
+  server.closeAllConnections();
+  server.close();
+});
+
+describe('crm sync products', () => {
+  const CATALOG = [
+    'Código,Título,Precio,Moneda,Incluye',
+    'NEW-1,Nueva,100,USD,Hotel',
+    'OLD-1,Vieja,250,USD,Hotel | Cena',
+    'SAME-1,Igual,300,,',
+    'OLD-1,Repetida,1,,',
+    ',Sin código,1,,',
+  ];
+
+  async function catalog() {
+    const agency = await service.agency();
+    const make = async (fields: object) => (await agency.post('/v1/catalog/products', fields)).body;
+    const old = await make({
+      externalReferenceCode: 'OLD-1',
+      title: 'Vieja',
+      fromPrice: 200,
+      operator: 'Sur',
+      currency: 'USD',
+    });
+    const same = await make({ externalReferenceCode: 'SAME-1', title: 'Igual', fromPrice: 300 });
+    const gone = await make({ externalReferenceCode: 'GONE-1', title: 'Retirada' });
+    const other = await make({ title: 'Sin código nuestro' });
+    await writeFile(file('catalog.csv'), CATALOG.join('\n'));
+    const sync = (...args: string[]) =>
+      crm(['sync', 'products', file('catalog.csv'), ...args], { url, key: agency.key });
+    const titles = async () =>
+      (await agency.get('/v1/catalog/products')).body.data
+        .map(({ title }: { title: string }) => title)
+        .sort();
+    return { agency, old, same, gone, other, sync, titles };
+  }
+
+  test('creates, changes what differs, lists what is gone, and asks before it archives', async () => {
+    const { agency, old, same, gone, sync, titles } = await catalog();
+    const { code, stdout, stderr } = await sync('--archive-missing');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/\/s, 1 created, 1 changed, 1 unchanged, 2 refused\./);
+    expect(stdout).toBe(`GONE-1\t${gone.id}\tRetirada\n`);
+    expect(stderr).toContain('Nothing was archived');
+    expect(await titles()).toEqual(['Igual', 'Nueva', 'Retirada', 'Sin código nuestro', 'Vieja']);
+    const changed = (await agency.get(`/v1/catalog/products/${old.id}`)).body;
+    expect(changed).toMatchObject({ fromPrice: 250, includes: ['Hotel', 'Cena'], operator: 'Sur' });
+    expect((await agency.get(`/v1/catalog/products/${same.id}`)).body).toEqual(same);
+    const rejected = await readFile(file('catalog.rejected.csv'), 'utf8');
+    expect(rejected).toContain(
+      '5,DUPLICATE_CODE,"the file has OLD-1 in an earlier row, too",,OLD-1,Repetida',
+    );
+    expect(rejected).toContain('6,VALIDATION_FAILED,no externalReferenceCode,');
+
+    const again = await sync('--archive-missing', '--yes');
+    expect(again.stderr).toMatch(/Done: 5 rows in .*\/s, 3 unchanged, 2 refused\./);
+    expect(again.stderr).toContain('1 products were archived');
+    expect(await titles()).toEqual(['Igual', 'Nueva', 'Sin código nuestro', 'Vieja']);
+  });
+
+  test('clears what the file has empty', async () => {
+    const { agency, old, sync } = await catalog();
+    await writeFile(file('catalog.csv'), 'Código,Título,Precio,Incluye,Operador\nOLD-1,Vieja,,,\n');
+    expect((await sync()).stderr).toContain('1 changed');
+    const cleared = (await agency.get(`/v1/catalog/products/${old.id}`)).body;
+    expect(cleared).toMatchObject({ fromPrice: null, includes: [], operator: null, currency: 'USD' });
+    expect((await sync()).stderr).toContain('1 unchanged');
+  });
+
+  test('shows what it would do, and does not', async () => {
+    const { agency, sync, gone } = await catalog();
+    const before = (await agency.get('/v1/catalog/products')).body;
+    const { stdout, stderr } = await sync('--dry-run', '--archive-missing', '--yes');
+    expect(stdout.split('\n').slice(0, 7)).toEqual([
+      'NEW-1\texternalReferenceCode\t\t"NEW-1"',
+      'NEW-1\ttitle\t\t"Nueva"',
+      'NEW-1\tfromPrice\t\t100',
+      'NEW-1\tcurrency\t\t"USD"',
+      'NEW-1\tincludes\t\t["Hotel"]',
+      'OLD-1\tfromPrice\t200\t250',
+      'OLD-1\tincludes\t[]\t["Hotel","Cena"]',
+    ]);
+    expect(stderr).toMatch(/Nothing was sent: .*1 created, 1 changed, 1 unchanged, 2 refused/);
+    expect(stdout).toContain(gone.id);
+    expect((await agency.get('/v1/catalog/products')).body).toEqual(before);
+  });
+
+  test('archives nothing for a file that names no product', async () => {
+    const { sync, titles } = await catalog();
+    const before = await titles();
+    await writeFile(file('catalog.csv'), 'Código,Título\n');
+    const { code, stderr } = await sync('--archive-missing', '--yes');
+    expect(code).toBe(1);
+    expect(stderr).toContain('names no product at all');
+    expect(await titles()).toEqual(before);
+  });
+});

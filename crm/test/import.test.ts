@@ -1,0 +1,381 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { statePath } from '../src/state.ts';
+import { crm, leadNames, leads, startCrm, storedNames, useFolder } from './command.ts';
+
+const service = useService();
+const file = useFolder();
+let url: string;
+
+beforeAll(async () => {
+  url = (await listen(service)).origin;
+});
+
+describe('crm import customers', () => {
+  const LEADS = [
+    'Nombre;Apellidos;Teléfono;Correo;Etiquetas;Edad',
+    'Ana;Peña;+52 55 1234 5678;ana@example.com;"vip, luna de miel";31',
+    'Luis;;+52 55 8765 4321;;;',
+    ';;;;;40',
+    '"Eva ""la"" Ruiz";;+5491122334455;Ana@Example.com;;',
+    'Mal;;123;;;',
+  ];
+
+  test('creates a record for each row, and keeps what was refused with its reason', async () => {
+    const agency = await service.agency();
+    const path = file('leads.csv');
+    await writeFile(path, `\ufeff${LEADS.join('\r\n')}\r\n`);
+    const args = ['--map', 'Teléfono=contacts.whatsapp', '--concurrency', '1'];
+    const { code, stderr } = await crm(['import', 'customers', path, ...args], { url, key: agency.key });
+    expect(stderr).toMatch(/Teléfono +→ +contacts\.whatsapp +\+52 55 1234 5678/);
+    expect(stderr).toMatch(/Nombre +→ +firstName \? +Ana/);
+    expect(stderr).toMatch(/Edad +→ +\(left out\) +31/);
+    expect(stderr).toMatch(/Done: 5 rows in .*, 2 created, 3 refused\./);
+    expect(code).toBe(2);
+
+    const { data } = (await agency.get('/v1/customers')).body;
+    expect(data).toMatchObject([
+      { firstName: 'Luis', lastName: null, contacts: [{ identifierType: 'whatsapp' }], tags: [] },
+      {
+        firstName: 'Ana',
+        lastName: 'Peña',
+        tags: ['vip', 'luna de miel'],
+        contacts: [
+          { identifierType: 'whatsapp', identifierValue: '+525512345678' },
+          { identifierType: 'email', identifierValue: 'ana@example.com' },
+        ],
+      },
+    ]);
+    const rejected = (await readFile(file('leads.rejected.csv'), 'utf8')).split('\r\n');
+    expect(rejected[0]).toBe(`\ufeffline;code;message;customerId;${LEADS[0]}`);
+    expect(rejected[1]).toMatch(/^4;VALIDATION_FAILED;no contact[^;]*;;;;;;;40$/);
+    expect(rejected[2]).toMatch(
+      new RegExp(`^5;CUSTOMER_CONTACT_CONFLICT;[^;]*;${data[1].id};"Eva ""la"" Ruiz";;\\+5491122334455;`),
+    );
+    expect(rejected[3]).toMatch(/^6;VALIDATION_FAILED;[^;]*identifierValue[^;]*;;Mal;;123;;;$/);
+    expect(rejected).toHaveLength(5);
+    expect(existsSync(statePath(path))).toBe(false);
+
+    // Mended, the refused rows go in as they are; what is refused again has its reason once.
+    const again = file('leads.rejected.csv');
+    await writeFile(again, (await readFile(again, 'utf8')).replace('Ana@Example.com', 'eva@example.com'));
+    const second = await crm(['import', 'customers', again, ...args], { url, key: agency.key });
+    expect(second.stderr).toMatch(/Done: 3 rows in .*, 1 created, 2 refused\./);
+    const twice = (await readFile(file('leads.rejected.rejected.csv'), 'utf8')).split('\r\n');
+    expect(twice.map((line) => line.split(';').length)).toEqual([10, 10, 10, 1]);
+    expect(twice[0]).toBe(rejected[0]);
+  });
+
+  test('takes refused rows of NDJSON too, once they are mended', async () => {
+    const { key } = await service.agency();
+    const row = (address: string) =>
+      JSON.stringify({ contacts: [{ identifierType: 'email', identifierValue: address }] });
+    await writeFile(file('lines.ndjson'), `${row('ana@example.com')}\n${row('luis')}\n${row('eva')}\n`);
+    await crm(['import', 'customers', file('lines.ndjson')], { url, key });
+    const again = file('lines.rejected.ndjson');
+    await writeFile(again, (await readFile(again, 'utf8')).replace('"luis"', '"luis@example.com"'));
+    const second = await crm(['import', 'customers', again], { url, key });
+    expect(second.stderr).toMatch(/Done: 2 rows in .*, 1 created, 1 refused\./);
+    const twice = JSON.parse(await readFile(file('lines.rejected.rejected.ndjson'), 'utf8'));
+    expect(twice.row).toEqual(JSON.parse(row('eva')));
+  });
+
+  test('tries out without sending: no record, no file, no key needed', async () => {
+    await writeFile(file('trial.csv'), LEADS.join('\n'));
+    const { code, stdout, stderr } = await crm(['import', 'customers', file('trial.csv'), '--dry-run']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout.split('\n')[0] ?? '')).toEqual({
+      firstName: 'Ana',
+      lastName: 'Peña',
+      tags: ['vip', 'luna de miel'],
+      contacts: [
+        { identifierType: 'telefono', identifierValue: '+52 55 1234 5678' },
+        { identifierType: 'email', identifierValue: 'ana@example.com' },
+      ],
+    });
+    expect(stderr).toContain('line 4: no contact');
+    expect(stderr).toContain('line 5: body.contacts[1] stands in line 2, too');
+    expect(stderr).toMatch(/Nothing was sent\. 2 customers would be sent, 3 rows/);
+    expect(existsSync(file('trial.rejected.csv'))).toBe(false);
+    expect(existsSync(statePath(file('trial.csv')))).toBe(false);
+  });
+
+  test('says in a few words, and never with a stack, what is wrong with a map, a file, a key or a resource', async () => {
+    await writeFile(file('mistake.csv'), 'Nombre,Edad\nAna,31\n');
+    await writeFile(file('mistake.json'), '[{ "title": "Patagonia" }]');
+    const { key } = await service.agency();
+    const [path, json, folder] = [file('mistake.csv'), file('mistake.json'), file('.')];
+    const web = ['import', 'customers', path, '--map', 'Edad=contacts.web'];
+    const mistakes: [string[], string | RegExp, { url: string; key?: string }?][] = [
+      [['import', 'customers', path, '--map', 'X=city'], 'the file has no column "X". It has: Nombre, Edad.'],
+      [['import', 'customers', path, '--map', 'Edad=age'], 'there is no field "age"'],
+      [['import', 'customers', path], 'No column fills a contact. Say which one does'],
+      [['import', 'customers', folder], 'is a folder'],
+      [['sync', 'products', folder], 'is a folder'],
+      [['sync', 'products', json], 'one object a line'],
+      [['import', 'customers', file('none.csv')], 'none.csv'],
+      [['import', 'quotes', path], 'one of customers, products'],
+      [['import', 'products', path, '--update'], '--update is for customers'],
+      [['import', 'customers', path, '--update', 'all'], 'fill, overwrite'],
+      [['import', 'customers', path, '--delimiter', 'x'], 'must be one of , ; | and tab'],
+      [['export', 'team', '-o', folder], 'EISDIR'],
+      [['--url', 'crm.example.com', 'export', 'team'], 'such as https://crm.example.com'],
+      [['--key', '', 'export', 'team'], 'Set CRM_API_KEY'],
+      [web, 'Set CRM_API_KEY', { url }],
+      [web, /API key.*--resume/s, { url, key: 'wrong' }],
+    ];
+    for (const [args, message, at = { url, key }] of mistakes) {
+      const { code, stderr } = await crm(args, at);
+      expect(stderr).toMatch(message);
+      expect(stderr, String(message)).not.toMatch(/^ +at /m);
+      expect(code).toBe(1);
+    }
+  });
+});
+
+describe('crm import customers --dry-run', () => {
+  const ROWS = [
+    'Nombre,whatsapp,telefono,Email,Idioma,Etiquetas,Notas',
+    'Ana,+52 55 1234 5678,,ana@example.com,Español,vip,',
+    'Bea,,,bea@example.com,Português,,',
+    'Cid,,,cid@example.com,en-US,,',
+    'Dan,,,dan@example.com,Klingon,,',
+    'Eva,55 1234 5678,,,es,,',
+    'Fay,,,fay at example,es,,',
+    `${'x'.repeat(256)},,,gus@example.com,,,`,
+    'Hal,+52 55 8765 4321 | +525587654321,,,,,',
+    'Ida,,123,,,,',
+    `Jon,,,jon@example.com,,${'y'.repeat(101)},`,
+    'Kim,,,kim@example.com,,,one,more',
+    'Lea,,,lea@example.com',
+    'Max,,,ANA@example.com,,,',
+  ];
+
+  test('finds every row that the run refuses, and no other', async () => {
+    const agency = await service.agency();
+    const path = file('messy.csv');
+    await writeFile(path, ROWS.join('\n'));
+    const trial = await crm(['import', 'customers', path, '--dry-run']);
+    const run = await crm(['import', 'customers', path, '--concurrency', '1'], { url, key: agency.key });
+    const rejected = (await readFile(file('messy.rejected.csv'), 'utf8')).trim().split('\r\n').slice(1);
+    const lines = rejected.map((row) => Number.parseInt(row, 10));
+    expect(lines).toEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+    expect(trial.stderr).toContain('3 customers would be sent, 10 rows refused');
+    expect(trial.stderr).toContain('line 5: body.preferredLanguage must be one of es, pt, en');
+    expect(run.stderr).toMatch(/3 created, 10 refused/);
+    const { data } = (await agency.get('/v1/customers')).body;
+    expect(
+      data.map(({ preferredLanguage }: { preferredLanguage: string }) => preferredLanguage).sort(),
+    ).toEqual(['en', 'es', 'pt']);
+  });
+
+  test('and so of a catalog, its variants too', async () => {
+    const agency = await service.agency();
+    const bodies = [
+      { title: 'Good', type: 'experience', variants: [{ label: 'Alta', fromPrice: 1 }] },
+      { title: '' },
+      { title: 'Kind', type: 'cruise' },
+      { title: 'Price', fromPrice: -1 },
+      { title: 'Hours', durationHours: 0 },
+      { title: 'Days', durationDays: 1.5 },
+      { title: 'Currency', currency: 'US' },
+      { title: 'List', includes: [1] },
+      { title: 'Variant', variants: [{ label: 'Alta' }, { name: 'Baja' }] },
+      { title: 'Name', prize: 1 },
+      { title: 'Half \ud800' },
+      { title: 'Long', variants: Array(6).fill({ label: 'x', description: 'x'.repeat(50_000) }) },
+      { description: 'No title' },
+    ];
+    const path = file('messy.ndjson');
+    await writeFile(path, bodies.map((body) => JSON.stringify(body)).join('\n'));
+    const trial = await crm(['import', 'products', path, '--dry-run']);
+    const run = await crm(['import', 'products', path], { url, key: agency.key });
+    expect(run.stderr).toMatch(/1 created, 12 refused/);
+    expect(trial.stderr).toContain('1 products would be sent, 12 rows refused');
+  });
+});
+
+describe('crm import customers --update', () => {
+  const whatsapp = '+52 55 1234 5678';
+  const ROWS = [
+    'Nombre,Ciudad,Etiquetas,whatsapp,Email',
+    'Anita,Puebla,feria,5215512345678,ana@example.com',
+    'Luis,Lima,,+52 55 8765 4321,',
+    'Dos,Quito,,+52 55 1234 5678,bea@example.com',
+  ];
+
+  async function lists() {
+    const agency = await service.agency();
+    const make = async (fields: object) => (await agency.post('/v1/customers', fields)).body;
+    const ana = await make({
+      firstName: 'Ana',
+      tags: ['vip'],
+      contacts: [{ identifierType: 'whatsapp', identifierValue: whatsapp }],
+    });
+    const bea = await make({ contacts: [{ identifierType: 'email', identifierValue: 'bea@example.com' }] });
+    const path = file(`leads-${agency.id}.csv`);
+    await writeFile(path, ROWS.join('\n'));
+    const run = (...args: string[]) => crm(['import', 'customers', path, ...args], { url, key: agency.key });
+    const read = async (id: string) => (await agency.get(`/v1/customers/${id}`)).body;
+    return { ana, bea, run, read };
+  }
+
+  test('fills what is empty, adds tags and contacts, and takes nothing away', async () => {
+    const { ana, bea, run, read } = await lists();
+    const { code, stderr } = await run('--update');
+    expect(stderr).toMatch(/Done: 3 rows in .*, 1 created, 1 updated, 1 refused\./);
+    expect(code).toBe(2);
+    const after = await read(ana.id);
+    expect(after).toMatchObject({ firstName: 'Ana', city: 'Puebla', tags: ['vip', 'feria'] });
+    expect(after.contacts).toMatchObject([
+      ana.contacts[0],
+      { identifierType: 'email', identifierValue: 'ana@example.com' },
+    ]);
+    // A row whose contacts belong to two customers is nobody's.
+    expect(await read(bea.id)).toEqual(bea);
+
+    const again = await run('--update', 'fill');
+    expect(again.stderr).toMatch(/1 created before, 1 unchanged, 1 refused\./);
+    expect(await read(ana.id)).toEqual(after);
+  });
+
+  test('overwrites what the row says otherwise', async () => {
+    const { ana, run, read } = await lists();
+    expect((await run('--update', 'overwrite')).stderr).toMatch(/1 created, 1 updated, 1 refused/);
+    expect(await read(ana.id)).toMatchObject({ firstName: 'Anita', city: 'Puebla', tags: ['vip', 'feria'] });
+  });
+
+  test('loses no change that others make at the same time', async () => {
+    const agency = await service.agency();
+    const contact = { identifierType: 'whatsapp', identifierValue: whatsapp };
+    const { id } = (await agency.post('/v1/customers', { contacts: [contact] })).body;
+    const tags = Array.from({ length: 40 }, (_, index) => `tag ${index}`);
+    const path = file('same.csv');
+    await writeFile(path, ['whatsapp,tags', ...tags.map((tag) => `${whatsapp},${tag}`)].join('\n'));
+    const { stderr } = await crm(['import', 'customers', path, '--update', '--concurrency', '4'], {
+      url,
+      key: agency.key,
+    });
+    expect(stderr).toContain('40 updated');
+    expect((await agency.get(`/v1/customers/${id}`)).body.tags.sort()).toEqual(tags.sort());
+  });
+});
+
+test('crm import products takes numbers as spreadsheets write them, lists and variants', async () => {
+  const agency = await service.agency();
+  const variants = JSON.stringify([{ label: 'Alta', fromPrice: 1790 }]).replaceAll('"', '""');
+  await writeFile(
+    file('catalog.csv'),
+    [
+      'Código;Título;Tipo;Precio;Días;Incluye;Moneda;variants',
+      `PAT-08;Patagonia Norte;Package;1.450,50;8;Hotel | Traslados, con guía;USD;"${variants}"`,
+      'MAL-01;Precio raro;;mucho;;;;',
+    ].join('\r\n'),
+  );
+  const { stderr } = await crm(['import', 'products', file('catalog.csv')], { url, key: agency.key });
+  expect(stderr).toMatch(/1 created, 1 refused/);
+  const { data } = (await agency.get('/v1/catalog/products')).body;
+  expect(data).toMatchObject([
+    {
+      title: 'Patagonia Norte',
+      externalReferenceCode: 'PAT-08',
+      type: 'package',
+      fromPrice: 1450.5,
+      durationDays: 8,
+      includes: ['Hotel', 'Traslados, con guía'],
+      variants: [{ label: 'Alta', fromPrice: 1790 }],
+    },
+  ]);
+  expect(await readFile(file('catalog.rejected.csv'), 'utf8')).toContain(
+    '3;VALIDATION_FAILED;"column ""Precio"" is no number: ""mucho""";;MAL-01',
+  );
+});
+
+describe('an import that was ended goes on where it stopped', () => {
+  const COUNT = 100;
+
+  test('by Ctrl-C, which lets requests under way finish', async () => {
+    const agency = await service.agency();
+    const path = file('interrupted.csv');
+    await writeFile(path, leads(COUNT));
+    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+      if (count === 40) first.child.kill('SIGINT');
+    });
+    const at = { url: proxy.origin, key: agency.key };
+    const first = startCrm(['import', 'customers', path], at);
+    const { code, stderr } = await first.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain(`Go on with: crm import customers ${path} --resume`);
+    expect((await storedNames(service, agency)).length).toBeLessThan(COUNT);
+
+    const without = await crm(['import', 'customers', path], at);
+    expect(without).toMatchObject({ code: 1 });
+    expect(without.stderr).toMatch(/is unfinished \(\d+ rows done\): --resume goes on/);
+    const second = await crm(['import', 'customers', path, '--resume'], at);
+    expect(second.stderr).toMatch(/Done: \d+ rows/);
+    expect(second.stderr).not.toContain('refused');
+    expect(second.code).toBe(0);
+    expect(await storedNames(service, agency)).toEqual(leadNames(COUNT));
+    expect(existsSync(statePath(path))).toBe(false);
+    await proxy.close();
+  });
+
+  test('unless the file or the map is another one meanwhile', async () => {
+    const path = file('changed.csv');
+    await writeFile(path, leads(3));
+    const at = { url: 'http://127.0.0.1:1', key: 'none' };
+    expect((await crm(['--retries', '0', 'import', 'customers', path], at)).code).toBe(1);
+    const mapped = await crm(['import', 'customers', path, '--resume', '--map', 'name=lastName'], at);
+    expect(mapped.stderr).toContain('began with another --map');
+    await writeFile(path, leads(4));
+    const resumed = await crm(['import', 'customers', path, '--resume'], at);
+    expect(resumed.stderr).toContain('no longer the file whose import began');
+    const agency = await service.agency();
+    const fresh = await crm(['import', 'customers', path, '--restart'], { url, key: agency.key });
+    expect(fresh.stderr).toContain('4 created');
+    const none = await crm(['import', 'customers', path, '--resume'], at);
+    expect(none.stderr).toContain('no unfinished import');
+  });
+});
+
+test('an import says when the limit of the key is what holds it', async () => {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    requests += 1;
+    const isLimited = requests > 10 && requests <= 20;
+    response.writeHead(isLimited ? 429 : 201, {
+      'content-type': 'application/json',
+      ...(isLimited && { 'retry-after': '1' }),
+    });
+    response.end(isLimited ? '{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"No."}}' : '{"id":"1"}');
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  await writeFile(file('limited.csv'), leads(50));
+  const at = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'key' };
+  const { code, stderr } = await crm(['import', 'customers', file('limited.csv')], at);
+  expect(code).toBe(0);
+  expect(stderr).toContain('50 created');
+  expect(stderr).toMatch(/The limit of the key held it up for \d+ s of that\./);
+  server.closeAllConnections();
+  server.close();
+});
+
+test('the command says its version', async () => {
+  const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+  expect(await crm(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+test('every command shows an example in its help', async () => {
+  for (const args of [['--help'], ['import', '--help'], ['export', '--help'], ['sync', '--help']]) {
+    const { code, stdout } = await crm(args);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\nExamples:\n {2}crm (import|export|sync) /);
+  }
+});

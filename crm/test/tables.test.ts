@@ -1,0 +1,233 @@
+import { writeFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fromCell, toCell } from '../src/cells.ts';
+import { CellError, listCell, parseList, parseNumber } from '../src/fields.ts';
+import { inOrder } from '../src/in-order.ts';
+import { inspect, openRows, type Row } from '../src/source.ts';
+import { crm, useFolder } from './command.ts';
+
+const file = useFolder();
+
+const TABLE =
+  'Nombre;Correo;Notas\r\nJosé Ñandú;jose@example.com;"dos\nlíneas; ""citadas"""\r\n\r\nEva;eva@example.com;\r\n';
+
+async function rowsOf(name: string, bytes: Buffer | string): Promise<{ header: string[]; rows: Row[] }> {
+  await writeFile(file(name), bytes);
+  const { header, rows } = await openRows(await inspect(file(name)));
+  return { header, rows: await Array.fromAsync(rows) };
+}
+
+const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+describe('a table is read', () => {
+  test.each([
+    ['UTF-8', Buffer.from(TABLE)],
+    ['UTF-8 behind a byte order mark', Buffer.from(`\ufeff${TABLE}`)],
+    ['windows-1252', Buffer.from(TABLE, 'latin1')],
+    ['UTF-16 with tabs, the Unicode text of Excel', utf16(TABLE.replaceAll(/;(?! )/g, '\t'))],
+    ['UTF-16, big end first', utf16(TABLE).swap16()],
+    ['commas', Buffer.from(TABLE.replaceAll(/;(?! )/g, ','))],
+    ['bars', Buffer.from(TABLE.replaceAll(/;(?! )/g, '|'))],
+    ['plain line ends', Buffer.from(TABLE.replaceAll('\r\n', '\n'))],
+    ['line ends of both kinds', Buffer.from(TABLE.replace('\r\n', '\n'))],
+  ])('in %s', async (_form, bytes) => {
+    expect(await rowsOf('table.csv', bytes)).toEqual({
+      header: ['Nombre', 'Correo', 'Notas'],
+      rows: [
+        { line: 2, cells: ['José Ñandú', 'jose@example.com', 'dos\nlíneas; "citadas"'] },
+        { line: 5, cells: ['Eva', 'eva@example.com', ''] },
+      ],
+    });
+  });
+
+  test('with the delimiter that its first line names, rows of any length and stray quotes', async () => {
+    const { header, rows } = await rowsOf('sep.csv', 'sep=;\r\na;b,c\r\n1\r\n2;a 5" pipe;3\r\n');
+    expect(header).toEqual(['a', 'b,c']);
+    expect(rows).toEqual([
+      { line: 3, cells: ['1'] },
+      { line: 4, cells: ['2', 'a 5" pipe', '3'] },
+    ]);
+  });
+
+  test('whole, wherever the file is cut into chunks', async () => {
+    const long = Array.from({ length: 9_000 }, (_, index) => `${index},"ñ€😀\r\n${index}"\r\n`).join('');
+    const { rows } = await rowsOf('long.csv', `number,text\r\n${long}`);
+    expect(rows).toHaveLength(9_000);
+    expect(rows.every(({ cells }, index) => cells[1] === `ñ€😀\r\n${index}`)).toBe(true);
+    expect(rows.at(-1)?.line).toBe(2 * 9_000);
+  });
+
+  test('as what it says it is, and not at all when nothing fits', async () => {
+    const head = 'Nombre;whatsapp\n';
+    const read = async (name: string, bytes: Buffer) => {
+      await writeFile(file(name), bytes);
+      return crm(['import', 'customers', file(name), '--dry-run']);
+    };
+    const latin = await read('latin.csv', Buffer.from(`${head}José Ñandú;+525512345678\n`, 'latin1'));
+    expect(latin.stderr).toContain('latin.csv is windows-1252, with semicolons between cells.');
+    expect(latin.stdout).toContain('José Ñandú');
+    const utf8 = await read('utf8.csv', Buffer.from(`${head}José Ñandú;+525512345678\n`));
+    expect(utf8.stderr).toContain('utf8.csv is utf-8, with semicolons');
+    const stray = Buffer.concat([
+      Buffer.from(`${head}José Ñandú;1\nMar`),
+      Buffer.from([0xed]),
+      Buffer.from('a;2\n'),
+    ]);
+    for (const [bytes, message] of [
+      [stray, 'line 3: a byte that is no UTF-8, in a file that otherwise is'],
+      [Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), stray]), 'line 3: a byte that is no UTF-8'],
+      [Buffer.from([0x4e, 0x81, 0x0a]), 'is no text in UTF-8'],
+      [Buffer.from(head, 'utf16le'), 'is no text in UTF-8'],
+    ] as const) {
+      const none = await read('none.csv', bytes);
+      expect(none).toMatchObject({ code: 1, stdout: '' });
+      expect(none.stderr).toContain(message);
+    }
+  });
+
+  test('but not behind a quote that is never closed, nor when a line of NDJSON is no object', async () => {
+    await writeFile(file('open.csv'), `name,whatsapp\n"${'x'.repeat(5_000_000)}`);
+    const open = await crm(['import', 'customers', file('open.csv'), '--dry-run']);
+    expect(open).toMatchObject({ code: 1, stdout: '' });
+    expect(open.stderr).toMatch(/open\.csv is no good CSV/);
+    await writeFile(file('bad.ndjson'), '{"contacts":[]}\n\n[]\n');
+    const bad = await crm(['import', 'customers', file('bad.ndjson'), '--dry-run']);
+    expect(bad.code).toBe(1);
+    expect(bad.stderr).toContain('bad.ndjson, line 3: not a JSON object');
+  });
+});
+
+describe('a cell', () => {
+  test.each([
+    ['1450', false, 1450],
+    ['1450.50', false, 1450.5],
+    ['1,450.50', false, 1450.5],
+    ['1,450,000', false, 1_450_000],
+    ['1450,5', true, 1450.5],
+    ['1.450,50', true, 1450.5],
+    ['1 450', true, 1450],
+    ['-3', false, -3],
+  ])('%j is a number where the decimal comma is %j: %j', (text, isDecimalComma, number) => {
+    expect(parseNumber(text, isDecimalComma)).toBe(number);
+  });
+
+  test.each([
+    ['1450,5', false],
+    ['1,45,000', false],
+    ['USD 5', false],
+    ['1e5', false],
+    ['1.450.50', true],
+    ['0x10', false],
+  ])('%j is no number where the decimal comma is %j', (text, isDecimalComma) => {
+    expect(() => parseNumber(text, isDecimalComma)).toThrow(CellError);
+  });
+
+  test('of a list reads back as the list that it was made of', () => {
+    const entry = fc.string({
+      minLength: 1,
+      unit: fc.constantFrom('a', ' ', '|', ',', ';', '[', '"', '\n', 'ñ'),
+    });
+    fc.assert(
+      fc.property(fc.array(entry), (list) => {
+        expect(parseList(listCell(list) ?? '', /[|\n,;]/)).toEqual(list);
+      }),
+    );
+    expect(listCell(['vip', 'luna de miel'])).toBe('vip | luna de miel');
+  });
+
+  test('that a spreadsheet would run is held back, and reads back as it was', () => {
+    expect(toCell('=HYPERLINK("http://x")')).toBe('\'=HYPERLINK("http://x")');
+    expect(['@ana', '+cmd', '-1+A1', '＝1', '＋a', '－a', '＠a'].map(toCell)).toEqual([
+      "'@ana",
+      "'+cmd",
+      "'-1+A1",
+      "'＝1",
+      "'＋a",
+      "'－a",
+      "'＠a",
+    ]);
+    expect(['a;=1', 'a,=1', 'a\t=1', 'a|=1', 'a\n=1', 'a\r=1', '1\n- b'].map(toCell)).toEqual([
+      "a;'=1",
+      "a,'=1",
+      "a\t'=1",
+      "a|'=1",
+      "a\n'=1",
+      "a\r'=1",
+      "1\n'- b",
+    ]);
+    const plain = ['+52 55 1234-5678', '-3', '-3,5', 'Ana', "'s-Hertogenbosch", 'a=b', 'a, - b'];
+    expect(plain.map(toCell)).toEqual(plain);
+  });
+
+  test('that is empty or has spaces around it differs from none, and reads back as it was', () => {
+    expect(['', ' a', 'a\n', "'", undefined].map(toCell)).toEqual(["'", "' a", "'a\n", "''", '']);
+    expect(['', ' ', ' a ', "'s"].map(fromCell)).toEqual([undefined, undefined, 'a', "'s"]);
+  });
+});
+
+describe('work in order', () => {
+  test('settles every item in its place, with no more under way than allowed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(5)),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (turns, concurrency, window) => {
+          const settled: number[] = [];
+          let underWay = 0;
+          let most = 0;
+          let waiting = 0;
+          async function* items() {
+            for (const [index, count] of turns.entries()) {
+              waiting = Math.max(waiting, index - settled.length);
+              yield { index, count };
+            }
+          }
+          await inOrder(items(), {
+            work: async ({ count }) => {
+              underWay += 1;
+              most = Math.max(most, underWay);
+              for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
+              underWay -= 1;
+            },
+            settle: ({ index }) => {
+              settled.push(index);
+            },
+            concurrency,
+            window,
+          });
+          expect(settled).toEqual(turns.map((_, index) => index));
+          expect(most).toBeLessThanOrEqual(concurrency);
+          expect(waiting).toBeLessThanOrEqual(window);
+        },
+      ),
+    );
+  });
+
+  test('ends with the first failure, when what precedes it is settled and nothing behind it', async () => {
+    const settled: number[] = [];
+    const started: number[] = [];
+    const failed = Promise.withResolvers<void>();
+    async function* items() {
+      for (let index = 0; index < 100; index += 1) yield index;
+    }
+    const work = inOrder(items(), {
+      work: async (index) => {
+        started.push(index);
+        // The third is at work until the fifth has failed.
+        if (index === 3) await failed.promise;
+        if (index !== 5) return;
+        failed.resolve();
+        throw new Error('five');
+      },
+      settle: (index) => {
+        settled.push(index);
+      },
+      concurrency: 4,
+    });
+    await expect(work).rejects.toThrow('five');
+    expect(settled).toEqual([0, 1, 2, 3, 4]);
+    expect(started.length).toBeLessThan(20);
+  });
+});

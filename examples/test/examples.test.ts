@@ -1,0 +1,213 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROGRAM } from '../../test/support/process.ts';
+import { conversation, customer, message, opportunity } from '../../test/support/records.ts';
+import { type Agency, useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+
+const run = promisify(execFile);
+const service = useService();
+const example = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
+const NODE = ['--conditions=travel-agency-crm-source'];
+let url: string;
+let folder: string;
+
+beforeAll(async () => {
+  url = (await listen(service)).origin;
+  folder = await mkdtemp(join(tmpdir(), 'crm-examples-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const environment = ({ key }: Agency, more: Record<string, string> = {}) => ({
+  ...PROGRAM,
+  CRM_URL: url,
+  CRM_API_KEY: key,
+  ...more,
+});
+
+/** Whether the programs that an example needs are there: without one of them its test is skipped, and says so. */
+async function has(...programs: string[]): Promise<boolean> {
+  const found = await Promise.all(
+    programs.map((program) => run('sh', ['-c', `command -v ${program}`]).then(Boolean, () => false)),
+  );
+  return found.every(Boolean);
+}
+
+describe('lead-form.ts', () => {
+  let agency: Agency;
+  let child: ChildProcess;
+  let address: string;
+
+  beforeAll(async () => {
+    agency = await service.agency();
+    child = spawn(process.execPath, [...NODE, example('lead-form.ts')], {
+      env: environment(agency, { PORT: '0' }),
+    });
+    address = await new Promise<string>((done) => {
+      let output = '';
+      child.stdout?.on('data', (chunk) => {
+        output += chunk;
+        const [, port] = /port: (\d+)/.exec(output) ?? [];
+        if (port !== undefined) done(`http://127.0.0.1:${port}`);
+      });
+    });
+  });
+  afterAll(() => child.kill());
+
+  const send = async (fields: Record<string, string>) => {
+    const response = await fetch(address, { method: 'POST', body: new URLSearchParams(fields) });
+    return { status: response.status, text: await response.text() };
+  };
+
+  test('makes a customer of what a visitor sends, and tells nobody whom the agency knows', async () => {
+    const form = await (await fetch(address)).text();
+    const token = String(/name="token" value="([^"]+)"/.exec(form)?.[1]);
+    const lead = { token, name: 'Ana', phone: '+52 55 1234 5678', message: 'Patagonia en enero' };
+    const first = await send(lead);
+    expect(first).toMatchObject({ status: 200, text: expect.stringContaining('Gracias') });
+    expect(await send(lead)).toEqual(first);
+    expect(await send({ ...lead, token: 'another', name: 'Somebody else' })).toEqual(first);
+    expect(await send({ ...lead, phone: 'none', token: 'third' })).toMatchObject({ status: 400 });
+    expect(await send({ ...lead, message: 'x'.repeat(30_000) })).toMatchObject({ status: 413 });
+    const { data } = (await agency.get('/v1/customers')).body;
+    expect(data).toMatchObject([
+      {
+        firstName: 'Ana',
+        summary: 'Patagonia en enero',
+        tags: ['web'],
+        contacts: [{ identifierType: 'whatsapp', phoneNumber: '+525512345678' }],
+      },
+    ]);
+  });
+});
+
+test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ skip }) => {
+  if (!(await has('bash', 'curl', 'jq'))) skip('curl or jq is not on this machine');
+  const agency = await service.agency();
+  const made = await Promise.all(
+    Array.from({ length: 120 }, (_, index) =>
+      customer(agency, { firstName: `Ana, "${index}"`, tags: ['a', 'b'] }),
+    ),
+  );
+  const { stdout } = await run(example('nightly-export.sh'), [folder], { env: environment(agency) });
+  expect(stdout).toBe('120 customers\n');
+  const rows = (await readFile(join(folder, 'customers.ndjson'), 'utf8')).trim().split('\n');
+  const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+  expect(rows.map((row) => JSON.parse(row)).sort(byId)).toEqual(made.sort(byId));
+  const csv = (await readFile(join(folder, 'customers.csv'), 'utf8')).trim().split('\n');
+  expect(csv).toHaveLength(121);
+  expect(csv[1]).toMatch(/^"[\da-f-]{36}","Ana, ""\d+""",,,"web:visitor [^"]+","a \| b","20/);
+  expect((await readdir(folder)).filter((name) => name.startsWith('.export'))).toEqual([]);
+  // A key that is not good leaves the last good export where it is.
+  const failed = run(example('nightly-export.sh'), [folder], {
+    env: environment({ ...agency, key: 'wrong' }),
+  });
+  await expect(failed).rejects.toThrow(/401/);
+  expect((await readFile(join(folder, 'customers.ndjson'), 'utf8')).trim().split('\n')).toEqual(rows);
+});
+
+test('catalog-sync.py makes the catalog what the file says', async ({ skip }) => {
+  if (!(await has('python3'))) skip('Python is not on this machine');
+  const agency = await service.agency();
+  const make = async (fields: object) => (await agency.post('/v1/catalog/products', fields)).body;
+  await make({
+    externalReferenceCode: 'OLD',
+    title: 'Vieja',
+    fromPrice: 1,
+    currency: 'USD',
+    operator: 'Sur',
+  });
+  const same = await make({ externalReferenceCode: 'SAME', title: 'Igual', fromPrice: 2, currency: 'USD' });
+  await make({ externalReferenceCode: 'GONE', title: 'Retirada' });
+  const own = await make({ title: 'Sin código' });
+  const path = join(folder, 'catalog.csv');
+  await writeFile(
+    path,
+    '\ufeffcode,title,price,currency\r\nNEW,"Nueva, de lujo",10.5,USD\r\nOLD,Vieja,,USD\r\nSAME,Igual,2,USD\r\n',
+  );
+  const sync = async (...options: string[]) =>
+    (await run('python3', [example('catalog-sync.py'), path, ...options], { env: environment(agency) }))
+      .stdout;
+  const before = (await agency.get('/v1/catalog/products')).body;
+  await expect(sync()).rejects.toThrow('1 of 3 products would be paused. Nothing was changed');
+  expect((await agency.get('/v1/catalog/products')).body).toEqual(before);
+  expect(await sync('--force')).toBe('1 created, 1 changed, 1 unchanged, 1 paused\n');
+  const { data } = (await agency.get('/v1/catalog/products?limit=100')).body;
+  const byTitle = Object.fromEntries(data.map((product: { title: string }) => [product.title, product]));
+  expect(byTitle).toMatchObject({
+    'Nueva, de lujo': { externalReferenceCode: 'NEW', fromPrice: 10.5, status: 'active' },
+    Vieja: { fromPrice: null, operator: 'Sur' },
+    Retirada: { status: 'paused' },
+  });
+  expect(byTitle.Igual).toEqual(same);
+  expect(byTitle['Sin código']).toEqual(own);
+  expect(await sync()).toBe('0 created, 0 changed, 3 unchanged, 0 paused\n');
+});
+
+test('pipeline-agent.ts looks up what its model asks for, and says what the model says', async () => {
+  const agency = await service.agency();
+  const ana = await customer(agency, { firstName: 'Ana' });
+  const deal = await opportunity(agency, {
+    title: 'Patagonia en enero',
+    customerId: ana.id,
+    temperature: 'hot',
+  });
+  const thread = await conversation(agency, { customerId: ana.id });
+  await message(agency, thread.id, { content: '¿Tienen salidas?' });
+
+  // A model of four turns: each asks for what the last one found.
+  const call = (name: string, given: object) => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: [
+      { id: `call ${name}`, type: 'function', function: { name, arguments: JSON.stringify(given) } },
+    ],
+  });
+  type Sent = { messages: { role: string; content: string }[]; tools: { function: { name: string } }[] };
+  const heard: Sent[] = [];
+  const found = (sent: Sent) => JSON.parse(sent.messages.at(-1)?.content ?? '');
+  const turns = [
+    () => call('find_opportunities', { query: 'patagonia' }),
+    (sent: Sent) => call('read_conversations', { customerId: found(sent).data[0].customerId }),
+    () => call('get_customer', { customerId: 'nobody' }),
+    () => call('delete_everything', {}),
+    () => ({ role: 'assistant', content: 'Call Ana.' }),
+  ];
+  const model = createServer(async (request, response) => {
+    const sent = (await new Response(request as unknown as ReadableStream).json()) as Sent;
+    heard.push(sent);
+    response.end(JSON.stringify({ choices: [{ message: turns[heard.length - 1]?.(sent) }] }));
+  });
+  await new Promise<void>((done) => model.listen(0, '127.0.0.1', done));
+  const env = environment(agency, {
+    MODEL_URL: `http://127.0.0.1:${(model.address() as AddressInfo).port}`,
+    MODEL: 'scripted',
+  });
+  const { stdout } = await run(process.execPath, [...NODE, example('pipeline-agent.ts'), 'Whom to call?'], {
+    env,
+  });
+  expect(stdout).toBe('Call Ana.\n');
+  expect(heard[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+  expect(heard[0]?.messages[1]?.content).toBe('Whom to call?');
+  const answers = heard.slice(1).map(found);
+  expect(answers[0].data).toMatchObject([{ id: deal.id, temperature: 'hot' }]);
+  expect(answers[1]).toMatchObject([{ data: [{ content: '¿Tienen salidas?' }], total: 1 }]);
+  expect(answers[2]).toContain('does not exist');
+  expect(answers[3]).toBe('There is no tool delete_everything.');
+  model.closeAllConnections();
+  model.close();
+});
+
+test('the list of examples names those that are there', async () => {
+  const text = await readFile(example('README.md'), 'utf8');
+  const listed = [...text.matchAll(/^\| \[([\w.-]+)\]/gm)].map(([, name]) => name);
+  const there = (await readdir(example('.'))).filter((name) => /\.(ts|py|sh)$/.test(name));
+  expect(listed.sort()).toEqual(there.sort());
+});

@@ -1,0 +1,76 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { knownParams, OrganizationParams } from '../dashboard/params.ts';
+import { id } from '../fields.ts';
+import { answerJson } from '../http/answers.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { responses } from '../http/openapi/responses.ts';
+import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
+import { CustomerContactUpdate, CustomerList, CustomerListQuery, CustomerRecord } from './schema.ts';
+
+const tags = ['Customers'];
+const params = knownParams('customerId', 'Id of the customer.');
+
+export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.get(
+    '/customers',
+    {
+      schema: {
+        operationId: 'listCustomers',
+        tags,
+        summary: 'List customers',
+        description: 'The active book as /v1 lists it.',
+        params: OrganizationParams,
+        querystring: CustomerListQuery,
+        response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
+      },
+    },
+    async (request, reply) => answerJson(reply, await listCustomers(request.scope, request.query)),
+  );
+
+  app.get(
+    '/customers/:customerId',
+    {
+      schema: {
+        operationId: 'getCustomer',
+        tags,
+        summary: 'Get a customer',
+        description: 'The customer as /v1 shows it, also an archived one.',
+        params,
+        response: responses(
+          { status: 200, schema: CustomerRecord, description: 'The customer.' },
+          'CUSTOMER_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) =>
+      answerJson(reply, await getCustomerRecord(request.scope, request.params.customerId)),
+  );
+
+  app.patch(
+    '/customers/:customerId/contacts/:contactId',
+    {
+      schema: {
+        operationId: 'updateCustomerContact',
+        tags,
+        summary: 'Name a contact of a customer',
+        description:
+          'The name stays until a later conversation with the contact says one. Everything else of a contact is changed through /v1.',
+        params: params.extend({ contactId: id().describe('Id of the contact.') }),
+        body: CustomerContactUpdate,
+        response: responses(
+          { status: 200, schema: CustomerRecord, description: 'The customer as it is now.' },
+          'CUSTOMER_NOT_FOUND',
+          'CUSTOMER_CONTACT_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { customerId, contactId } = request.params;
+      const updated = await ifMatch(request, lockCustomerRecord, customerId, (scope) =>
+        updateCustomerContact(scope, customerId, contactId, request.body),
+      );
+      return answerJson(reply, updated);
+    },
+  );
+  done();
+};

@@ -1,0 +1,26 @@
+import type { ApiDescription } from '../http/openapi/document.ts';
+
+/** What the document of the dashboard API says beside its operations. */
+export const DASHBOARD_API: ApiDescription = {
+  title: 'Travel agency CRM dashboard API',
+  description: `What the agency's dashboard backend and its messaging agent call: organizations, their API keys, and the
+records that /v1 only reads. It listens apart from the public API and takes one secret, sent as
+\`Authorization: Bearer <DASHBOARD_TOKEN>\`.
+
+\`PUT\` creates (201) or replaces (200) the record with the id in the path, a UUID that the caller makes; sending it
+twice changes nothing. Errors, pagination, request ids and strictness are as in /v1.`,
+  tags: [
+    { name: 'Organizations', description: 'Travel agencies. Everything else belongs to one.' },
+    { name: 'API keys', description: 'Keys of an organization for /v1.' },
+    { name: 'Catalog', description: 'Archived products, and the media of live ones.' },
+    { name: 'Pipeline stages', description: 'Columns of the sales pipeline.' },
+    { name: 'Team members', description: 'Members of the organization.' },
+    { name: 'Opportunities', description: 'Sales leads in the pipeline.' },
+    { name: 'Conversations', description: 'Threads on messaging channels, and their messages.' },
+    { name: 'Quotes', description: 'Quotes of opportunities, and their attachments.' },
+  ],
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: 'The token of DASHBOARD_TOKEN.' },
+  },
+  otherCodes: ['ROUTE_NOT_FOUND'],
+};

@@ -1,0 +1,13 @@
+import { sql } from 'drizzle-orm';
+import type { Queries } from '../run/scope.ts';
+import { type Params, prepared } from '../sql/statement.ts';
+
+const emptyStatement = prepared(
+  'pending_lists.empty',
+  (_: Params<Record<never, never>>) => sql`select empty_pending_lists()`,
+);
+
+/** Moves what waits in the lists of the trigram indexes into the indexes, unless another instance does so at this moment. */
+export async function emptyPendingLists(db: Queries): Promise<void> {
+  await db.write(emptyStatement, {});
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import type { ErrorCode } from '../../errors.ts';
+import { codesByStatus, errorResponse, errorSchemas, type NamedResponse } from './errors.ts';
+import { answerHeadersOf, referredHeaders, requestHeadersOf } from './headers.ts';
+import { declared } from './responses.ts';
+import { type Schema, tidied, untwinned } from './tidy.ts';
+
+/** The OpenAPI document of an application, made from the schemas of its routes. */
+
+type OpenApi = NonNullable<FastifyDynamicSwaggerOptions['openapi']>;
+
+export type ApiDescription = {
+  title: string;
+  description: string;
+  tags: { name: string; description: string }[];
+  securitySchemes: NonNullable<NonNullable<OpenApi['components']>['securitySchemes']>;
+  /** Codes that no operation declares: of requests that lead to none. */
+  otherCodes: ErrorCode[];
+};
+
+type Operation = {
+  parameters?: object[];
+  responses: Record<string, object>;
+  /** What the schemas do not say, from the first step of the plugin to the second. */
+  'x-declared'?: { codes: [number, ErrorCode[]][]; isTagged: boolean };
+};
+
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+};
+
+const { version, license } = JSON.parse(
+  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+) as { version: string; license: string };
+
+const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
+const withSchemas = createJsonSchemaTransformObject({});
+
+const NOT_MODIFIED = { description: 'Unchanged: the answer is the one that If-None-Match names.' };
+
+/** Adds the errors and headers of each operation: references to responses that many operations share. */
+function complete(document: Document, otherCodes: readonly ErrorCode[]): void {
+  const responses: Record<string, object> = {};
+  const answered = new Set<ErrorCode>(otherCodes);
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const { codes = [], isTagged = false } = operation['x-declared'] ?? {};
+      delete operation['x-declared'];
+      const kind = { isLimited: path.startsWith('/v1/'), isTagged, isOnce: method === 'post' };
+      const headers = requestHeadersOf(method, isTagged);
+      if (headers.length > 0) operation.parameters = [...(operation.parameters ?? []), ...headers];
+      for (const [status, response] of Object.entries(operation.responses))
+        Object.assign(response, { headers: answerHeadersOf(Number(status), kind) });
+      const refer = (status: number, { name, response }: NamedResponse): void => {
+        responses[name] = { ...response, headers: answerHeadersOf(status, kind) };
+        operation.responses[status] = { $ref: `#/components/responses/${name}` };
+      };
+      if (method === 'get' && isTagged) refer(304, { name: 'NotModified', response: NOT_MODIFIED });
+      for (const [status, ofStatus] of codes) {
+        refer(status, errorResponse(status, ofStatus));
+        for (const code of ofStatus) answered.add(code);
+      }
+    }
+  }
+  const { components } = document;
+  Object.assign(components, { responses }, referredHeaders([document.paths, responses]));
+  Object.assign(components.schemas, errorSchemas([...answered].sort()));
+}
+
+/**
+ * Lets an application describe itself. It must come before the routes.
+ * @returns makes the document, when all routes are there
+ */
+export function describeApi(app: FastifyInstance, api: ApiDescription): () => object {
+  const { title, description, tags, securitySchemes } = api;
+  const contact = { name: 'The operator of this service' };
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      // `identifier` is of 3.1, in the place of a URL; the types of the plugin know 3.0 only.
+      info: {
+        title,
+        version,
+        description,
+        contact,
+        license: { name: license, identifier: license } as object,
+      },
+      servers: [{ url: '/', description: 'This service.' }],
+      tags,
+      components: { securitySchemes },
+      security: Object.keys(securitySchemes).map((scheme) => ({ [scheme]: [] })),
+    } as OpenApi,
+    transform: ({ schema, url, route, ...rest }) => {
+      const method = String(route.method);
+      const { successes, codes } = declared(schema?.response);
+      const own = {
+        codes: [...codesByStatus({ method, url }, codes)],
+        isTagged: (['GET', 'PUT', 'PATCH'].includes(method) || 201 in successes) && !route.config?.credential,
+      };
+      const described = { ...schema, response: successes, 'x-declared': own };
+      return toJsonSchema({ ...rest, url, route, schema: schema && described });
+    },
+    transformObject: (made) => {
+      const document = tidied(withSchemas(made) as unknown as Document);
+      complete(document, api.otherCodes);
+      return untwinned(document) as never;
+    },
+  });
+  return () => app.swagger();
+}

@@ -1,0 +1,82 @@
+/** The headers in the documents: which ones requests to an operation may have, and which ones its answers carry. */
+
+const OF_ANSWERS: Record<string, string> = {
+  'X-Request-Id': 'Names this request in the log; a client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
+  ETag: 'Names these bytes: it changes exactly when they do. Send it as `If-None-Match` to be told that nothing changed.',
+  'Idempotency-Replayed':
+    '`true` when this is the first answer to the same request with the same `Idempotency-Key`, and nothing was done now.',
+  'WWW-Authenticate': 'How to send the key.',
+  'RateLimit-Policy': 'The limit of this key and its window, as in the IETF draft: `"default";q=6000;w=60`.',
+  RateLimit: 'What remains, and the seconds until it is full again: `"default";r=5999;t=30`.',
+  'X-Ignored-Parameters':
+    'Names in the request that have no effect: `sort, body.nickname`. `Prefer: handling=strict` refuses them instead.',
+  'Retry-After':
+    'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
+};
+
+/** Without examples: the reference page would send them. */
+const OF_REQUESTS: Record<string, [name: string, description: string, limits?: object]> = {
+  IfNoneMatch: [
+    'If-None-Match',
+    'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Such an answer does not count against the rate limit, within bounds; `*` counts.',
+  ],
+  IfMatch: [
+    'If-Match',
+    'The `ETag` of the record as the client has read it, or several with commas between them: 412 `PRECONDITION_FAILED` if the record has changed since. `*` matches every record that exists.',
+  ],
+  OnlyCreate: [
+    'If-None-Match',
+    '`*`: the record is created, and never replaced: 412 `PRECONDITION_FAILED` if it is there already, also when it is archived.',
+  ],
+  IdempotencyKey: [
+    'Idempotency-Key',
+    'A text that the client makes for this one request, and sends again with each retry: the same key and body within 24 hours get the first answer, and nothing is done twice. With another body: 409 `IDEMPOTENCY_KEY_REUSED`. A request that is refused (4xx, 503) does not use the key up.',
+    { minLength: 1, maxLength: 255 },
+  ],
+};
+
+/** References to the headers that requests to an operation may have. */
+export function requestHeadersOf(method: string, isTagged: boolean): object[] {
+  const names = [
+    ...(method === 'get' && isTagged ? ['IfNoneMatch'] : []),
+    ...(['put', 'patch', 'delete'].includes(method) ? ['IfMatch'] : []),
+    ...(method === 'put' ? ['OnlyCreate'] : []),
+    ...(method === 'post' ? ['IdempotencyKey'] : []),
+  ];
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+/** References to the headers that answers of a status carry. Only the keys of /v1 have a limit. */
+export function answerHeadersOf(
+  status: number,
+  { isLimited, isTagged, isOnce }: { isLimited: boolean; isTagged: boolean; isOnce: boolean },
+): object {
+  const names = [
+    'X-Request-Id',
+    ...(isTagged && status < 400 ? ['ETag'] : []),
+    ...(isOnce && status < 300 ? ['Idempotency-Replayed'] : []),
+    ...(status === 401 ? ['WWW-Authenticate'] : []),
+    ...(isLimited && status !== 401 ? ['RateLimit-Policy', 'RateLimit'] : []),
+    ...(status <= 400 ? ['X-Ignored-Parameters'] : []),
+    ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
+  ];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The components that a part of the document refers to. */
+export function referredHeaders(part: unknown): { headers: object; parameters: object } {
+  const text = JSON.stringify(part);
+  const referred = (kind: string, made: [name: string, component: object][]): object =>
+    Object.fromEntries(made.filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)));
+  const headers = Object.entries(OF_ANSWERS).map(([name, description]): [string, object] => {
+    const schema = { type: name === 'Retry-After' ? 'integer' : 'string' };
+    return [name, { description, schema }];
+  });
+  const parameters = Object.entries(OF_REQUESTS).map(
+    ([key, [name, description, limits]]): [string, object] => {
+      const schema = { type: 'string', ...limits };
+      return [key, { name, in: 'header', required: false, schema, description }];
+    },
+  );
+  return { headers: referred('headers', headers), parameters: referred('parameters', parameters) };
+}

@@ -1,0 +1,34 @@
+import type { z } from 'zod';
+import { type ErrorCode, statusOf } from '../../errors.ts';
+
+type Success = { status: 200 | 201; schema: z.ZodType; description: string };
+
+/** The codes of one status. */
+type OwnErrors = { codes: ErrorCode[] };
+
+/** The responses of an operation: its successes, and its own error codes. The document adds the codes of its class. */
+export const responses = (success: Success | readonly Success[], ...codes: ErrorCode[]) => ({
+  ...Object.fromEntries(
+    [success]
+      .flat()
+      .map(({ status, schema, description }) => [
+        status,
+        { description, content: { 'application/json': { schema } } },
+      ]),
+  ),
+  ...Object.fromEntries(
+    [...Map.groupBy(new Set(codes), statusOf)].map(([status, codes]): [number, OwnErrors] => [
+      status,
+      { codes },
+    ]),
+  ),
+});
+
+/** What `responses` made, taken apart again: the successes by their status, and the codes. */
+export function declared(response: unknown): { successes: Record<string, object>; codes: ErrorCode[] } {
+  const all = Object.entries((response ?? {}) as Record<string, object | OwnErrors>);
+  return {
+    successes: Object.fromEntries(all.filter(([, one]) => !('codes' in one))),
+    codes: all.flatMap(([, one]) => ('codes' in one ? one.codes : [])),
+  };
+}

@@ -1,0 +1,40 @@
+import { setTimeout } from 'node:timers/promises';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Database } from '../db/run/client.ts';
+import { emptyPendingLists } from '../db/server/pending-lists.ts';
+
+/**
+ * Trigram indexes take new entries into a list, which makes writes cheap, and which every search reads. So while this instance
+ * writes, the lists are emptied every second. A failure is logged, once for as long as it lasts.
+ */
+export function keepPendingListsShort(options: {
+  db: Database;
+  logger: FastifyBaseLogger;
+  /** Milliseconds. */
+  every?: number;
+}): { stop: () => Promise<void> } {
+  const { db, logger, every = 1_000 } = options;
+  const stopping = new AbortController();
+  const pause = () => setTimeout(every, true, { signal: stopping.signal, ref: false }).catch(() => false);
+  const loop = async (): Promise<void> => {
+    let isFailing = false;
+    for (let seen = db.stats().written; await pause(); seen = db.stats().written) {
+      if (db.stats().written === seen) continue;
+      try {
+        await emptyPendingLists(db);
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing)
+          logger.warn({ err: error }, 'the pending lists of the search indexes were not emptied');
+        isFailing = true;
+      }
+    }
+  };
+  const running = loop();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../src/http/logging.ts';
+import { keepPendingListsShort } from '../../src/jobs/pending-lists.ts';
+import { administer } from '../support/databases.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService();
+
+/** The pages of new entries that searches of customers read, beside the index. */
+const waiting = (): Promise<number> =>
+  administer(service.ownerUrl, async (client) => {
+    await client.query('create extension if not exists pgstattuple');
+    const { rows } = await client.query(
+      "select pending_pages from pgstatginindex('searchable_customers_search_idx')",
+    );
+    return rows[0].pending_pages;
+  });
+
+const customer = { contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] };
+
+test('what was written since is moved into the search indexes while an instance writes', async () => {
+  const agency = await service.agency();
+  await agency.post('/v1/customers', customer);
+  expect(await waiting()).toBeGreaterThan(0);
+  const lists = keepPendingListsShort({ db: service.db, logger: createLogger('silent'), every: 1 });
+  onTestFinished(lists.stop);
+  await agency.post('/v1/customers', {
+    contacts: [{ ...customer.contacts[0], identifierValue: 'eva@example.com' }],
+  });
+  await expect.poll(waiting).toBe(0);
+});
+
+test('a database that refuses is one line in the log', async () => {
+  const lines: string[] = [];
+  let writes = 0;
+  const stats = () => {
+    writes += 1;
+    return { ...service.db.stats(), written: writes };
+  };
+  const refused = () => Promise.reject(new Error('refused'));
+  const lists = keepPendingListsShort({
+    db: { ...service.db, stats, write: refused },
+    logger: createLogger('info', { write: (line: string) => lines.push(line) }),
+    every: 1,
+  });
+  await expect.poll(() => writes).toBeGreaterThan(20);
+  await lists.stop();
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+    'the pending lists of the search indexes were not emptied',
+  ]);
+});

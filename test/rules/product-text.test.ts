@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
+import { newId } from '../../src/db/sql/ids.ts';
+import { useDashboard } from '../dashboard/dashboard.ts';
+
+describe('all text of a product', () => {
+  const title = 'x'.repeat(10);
+  const rest = MAX_PRODUCT_TEXT - 12;
+
+  test('has room for the limit and not a byte more; texts count as JSON in UTF-8', () => {
+    expect(textFault({ title, description: 'x'.repeat(rest - 2) })).toBeUndefined();
+    expect(textFault({ title, description: 'x'.repeat(rest - 1) })).toMatchObject({ path: ['description'] });
+    expect(textFault({ title, description: 'á'.repeat(rest / 2 - 1) })).toBeUndefined();
+    expect(textFault({ title, description: 'á'.repeat(rest / 2) })).toBeDefined();
+    expect(textFault({ title, description: '\u0001'.repeat(rest / 6 + 1) })).toBeDefined();
+    expect(textFault({ title, includes: Array(rest / 2 + 1).fill('') })).toMatchObject({
+      path: ['includes'],
+    });
+  });
+
+  test('is too long by its largest field, of variants too', () => {
+    const variants = [{ label: 'a', description: 'x'.repeat(150_000) }, { includes: ['x'.repeat(160_000)] }];
+    expect(textFault({ title, variants })).toMatchObject({ path: ['variants', 1, 'includes'] });
+  });
+
+  test('counts what is stored, but for what is sent in its place', () => {
+    const stored = {
+      title,
+      description: 'x'.repeat(100_000),
+      variants: [{ description: 'x'.repeat(100_000) }],
+    };
+    expect(textFault({ specialConditions: 'x'.repeat(50_000) }, stored)).toBeUndefined();
+    expect(textFault({ specialConditions: 'x'.repeat(70_000), operator: 'x' }, stored)).toMatchObject({
+      path: ['specialConditions'],
+    });
+    expect(textFault({ description: 'x'.repeat(150_000) }, stored)).toBeUndefined();
+  });
+
+  test('is the same for a PATCH as for a create: ids and moments do not count', () => {
+    const moment = new Date().toISOString();
+    const stored = { id: newId(), title, variants: [{ id: newId() }], createdAt: moment, updatedAt: moment };
+    expect(textFault({ description: 'x'.repeat(rest - 2) }, stored)).toBeUndefined();
+    expect(textFault({ description: 'x'.repeat(rest - 1) }, stored)).toBeDefined();
+  });
+
+  test('of a product that is over the limit can always be shortened', () => {
+    const stored = { title, description: 'x'.repeat(200_000), specialConditions: 'x'.repeat(200_000) };
+    expect(textFault({ description: 'x'.repeat(100_000) }, stored)).toBeUndefined();
+    expect(textFault({ description: 'x'.repeat(200_001) }, stored)).toBeDefined();
+  });
+});
+
+describe('the service', () => {
+  const { service, dashboard } = useDashboard();
+  const long = 'x'.repeat(50_000);
+  const rule =
+    /^must be shorter: all text of a product with its variants takes at most 262144 bytes, this would be \d+$/;
+
+  test('refuses a product with more text than that, and names the field to shorten', async () => {
+    const agency = await service.agency();
+    const variants = Array.from({ length: 5 }, (_, index) => ({
+      label: 'x',
+      description: long.slice(index),
+    }));
+    const { status, body } = await agency.post('/v1/catalog/products', {
+      title: 'x',
+      includes: Array(20).fill('y'.repeat(1_000)),
+      variants,
+    });
+    expect(status).toBe(400);
+    expect(body.error.details).toEqual([
+      { path: 'body.variants[0].description', message: expect.stringMatching(rule) },
+    ]);
+    expect((await agency.get('/v1/catalog/products')).body.data).toEqual([]);
+  });
+
+  test('counts the stored product in a PATCH of either API, and changes nothing then', async () => {
+    const agency = await service.agency();
+    const variants = Array.from({ length: 4 }, () => ({ label: 'x', description: long }));
+    const { status, body: stored } = await agency.post('/v1/catalog/products', { title: 'x', variants });
+    expect(status).toBe(201);
+    const path = `/v1/catalog/products/${stored.id}`;
+    const fits = await agency.patch(path, { description: long });
+    expect(fits.status).toBe(200);
+    const over = await agency.patch(path, { specialConditions: long, operator: 'x' });
+    expect(over.status).toBe(400);
+    expect(over.body.error.details).toEqual([
+      { path: 'body.specialConditions', message: expect.stringMatching(rule) },
+    ]);
+    const gallery = Array(20).fill('z'.repeat(1_000));
+    const media = await dashboard.of(agency).patch(`/catalog/products/${stored.id}`, { gallery });
+    expect(media.status).toBe(400);
+    expect(media.body.error.details[0].path).toBe('body.gallery');
+    expect((await agency.get(path)).body).toEqual(fits.body);
+    expect((await agency.patch(path, { description: 'x', specialConditions: long })).status).toBe(200);
+  });
+
+  test('holds patches that arrive together to it', async () => {
+    const agency = await service.agency();
+    const variants = Array.from({ length: 3 }, () => ({ label: 'x', description: long }));
+    const { body: stored } = await agency.post('/v1/catalog/products', { title: 'x', variants });
+    const lists = Array(49).fill('y'.repeat(1_000));
+    const patches = [
+      { description: long },
+      { specialConditions: long },
+      { includes: lists },
+      { excludes: lists },
+    ];
+    const path = `/v1/catalog/products/${stored.id}`;
+    const answers = await Promise.all(patches.map((patch) => agency.patch(path, patch)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 400, 400]);
+  });
+
+  test('says 404 of a product that is not there', async () => {
+    const agency = await service.agency();
+    const { status } = await agency.patch(`/v1/catalog/products/${newId()}`, { description: long });
+    expect(status).toBe(404);
+  });
+});

@@ -1,0 +1,40 @@
+import { documentAt } from './documents.ts';
+import type { Service } from './service.ts';
+
+/** What operators run to compare, as docs/operating.md has it. */
+
+const [, chapter = ''] = /^## Comparing counts.*\n([\s\S]*)/m.exec(documentAt('docs/operating.md')) ?? [];
+
+/** The query that compares, and the statement that adds what a count lacks. */
+const [COMPARE = '', ADD = ''] = Array.from(
+  chapter.matchAll(/^ *```sql\n([\s\S]*?)^ *```$/gm),
+  ([, sql = '']) => sql,
+);
+
+type Drift = { organization_id: string; kept_in: string; what: string; missing: string | null };
+
+/** Every count, search row and contact key that does not follow from the records, as one moment has them. */
+export const findDrift = ({ query }: Pick<Service, 'query'>): Promise<Drift[]> => query<Drift>(COMPARE);
+
+/** Adds what the count lacks. */
+export const mendCount = ({ query }: Pick<Service, 'query'>, drift: Drift): Promise<unknown> =>
+  query(
+    ADD.replace('ORGANIZATION', drift.organization_id)
+      .replace('WHAT', drift.what)
+      .replace('MISSING', String(drift.missing)),
+  );
+
+/** For SQL: the column that takes a record of the table out of lists, and a value that does. */
+export const hidden = (table: string): { by: string; as: string } =>
+  table === 'conversations'
+    ? { by: 'continued_by', as: 'gen_random_uuid()' }
+    : { by: 'archived_at', as: 'now()' };
+
+/**
+ * Inserts a record with the id `$2` like the one of the organization `$1` with the id `$3`; without contacts, because only the
+ * service knows their keys.
+ */
+export const copyRecord = (table: string): string =>
+  `insert into ${table}
+    select (jsonb_populate_record(t, jsonb_build_object('id', $2::text, 'token', $2::text, 'contacts', '[]'::json))).*
+    from ${table} t where organization_id = $1 and id = $3`;
