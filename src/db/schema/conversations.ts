@@ -101,7 +101,7 @@ export const searchableConversations = pgTable('searchable_conversations', searc
 export const newestThreads = {
   table: conversations,
   visible: isNull(conversations.continuedBy),
-  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation' },
+  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation', search: 'GET /v1/conversations?query=…' },
   isCounted: true,
 } satisfies Resource;
 
