@@ -80,8 +80,10 @@ export async function fillAgency(scope: OrganizationScope, storage: FileStorage)
     await putMessages(scope, id, messages);
   }
   for (const { id, input, opens } of quotes) {
-    await quoteRecord.put(scope, id, input);
+    // One that is disabled now was opened while it was published.
+    if (opens.length > 0) await quoteRecord.put(scope, id, { ...input, status: 'published' });
     for (const moment of opens) await openQuote(scope, id, moment.toISOString());
+    await quoteRecord.put(scope, id, input);
   }
   for (const { quoteId, file, description } of await files) {
     await recordAttachment(scope, quoteId, file, description);

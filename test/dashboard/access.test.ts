@@ -61,6 +61,7 @@ test('the document has exactly the operations of this API', async () => {
     'restoreCatalogProduct',
     'revokeApiKey',
     'rotateApiKey',
+    'updateApiKey',
     'updateCatalogProductMedia',
     'updateConversation',
     'updateCustomerContact',
