@@ -71,6 +71,7 @@ create table api_keys (
   start text not null,
   last4 text not null,
   access text not null,
+  resources text[],
   requests_per_minute integer,
   created_at timestamptz(3) default now() not null,
   last_used_at timestamptz(3),

@@ -18,10 +18,12 @@ import { scopeTo } from '../src/db/run/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
+import { clearOrganization } from '../src/organizations/repository.ts';
 import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
 import { QuotePut } from '../src/quotes/schema.ts';
 import { TeamMemberPut } from '../src/team/schema.ts';
 import { readDocument } from './support/contract.ts';
+import { populate } from './support/operations.ts';
 import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
 
@@ -524,6 +526,14 @@ describe('npm run demo', () => {
       stderr: expect.stringMatching(/^The organization has the demo already; --reset makes it anew.*\n$/),
     });
     expect(others.every(({ count }) => count === '0')).toBe(true);
+  });
+
+  test('knows every table that an organization has something in', async () => {
+    const agency = await another.agency('Full');
+    await populate({ service: another, agency });
+    await clearOrganization(agency.scope);
+    const left = (await rowsOf(another, agency.id)).filter(({ count }) => count !== '0');
+    expect(left, 'Write each table into RECORDS of src/organizations/repository.ts').toEqual([]);
   });
 
   test('leaves an organization alone that has records of its own', async () => {

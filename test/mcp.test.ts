@@ -74,6 +74,13 @@ describe('the tools', () => {
     expect(JSON.stringify(create?.inputSchema)).toContain('whatsapp');
   });
 
+  test('come with a word on what there is, and on how to use it', async () => {
+    const { key } = await service.agency();
+    expect((await connect(key)).getInstructions()).toMatch(
+      /^The records of one travel agency: catalog, customers, opportunities, conversations, quotes, team\.\nLists /,
+    );
+  });
+
   test('only read unless the service says otherwise, and are not there when it says so', async () => {
     const { key } = await service.agency();
     const reading = await startService({ beside: service, mcp: 'read' });
@@ -104,6 +111,25 @@ test('a key that only reads sees the tools that read, and no other, where others
     'There is no tool createCatalogProduct: this key can only read.',
   );
   expect(await call(client, 'listTeamMembers', {})).toMatchObject({ isError: false });
+});
+
+test('a key that was issued for some resources sees their tools, and no other', async () => {
+  const { scope } = await service.agency();
+  const { key } = parseJson(
+    await issueApiKey(scope, { name: 'n', resources: ['quotes', 'catalog'], access: 'read' }),
+  );
+  const client = await connect(key);
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'listCatalogProducts',
+    'getCatalogProduct',
+    'listQuotes',
+    'listQuoteAttachments',
+  ]);
+  await expect(client.callTool({ name: 'listCustomers' })).rejects.toThrow(
+    'There is no tool listCustomers: this key does not reach customers.',
+  );
+  expect(await call(client, 'listQuotes')).toMatchObject({ isError: false });
 });
 
 describe('a call', () => {
@@ -222,7 +248,10 @@ describe('arguments, walked over all tools', () => {
         );
       return { name, properties, required, given };
     });
-    expect(walk.flatMap(({ given }) => Object.values(given()))).not.toContain(undefined);
+    const missing = walk.flatMap(({ name, given }) =>
+      Object.entries(given()).flatMap(([one, value]) => (value === undefined ? [`${one} of ${name}`] : [])),
+    );
+    expect(missing, `Give each in \`populate\` of ${FILE}, or in \`known\` of this file`).toEqual([]);
     // What archives comes last.
     return {
       agency,

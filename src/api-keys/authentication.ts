@@ -44,6 +44,23 @@ export function refuseWrites(app: FastifyInstance): void {
   });
 }
 
+/** The part of /v1 that an operation belongs to: what its path begins with. */
+export const resourceOf = (path: string): string => path.split('/')[2] ?? '';
+
+/** Whether the key reaches this part of /v1. */
+export const reaches = (key: KnownKey | undefined, resource: string): boolean =>
+  key !== undefined && (key.resources === null || key.resources.includes(resource));
+
+/** Lets a key that was issued for some resources pass to those alone. Needs an authenticated request. */
+export function refuseOtherResources(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ apiKey, routeOptions }, _reply, done) => {
+    const resource = resourceOf(routeOptions.url ?? '');
+    if (reaches(apiKey, resource)) return done();
+    const message = `This key does not reach ${resource}, only ${apiKey?.resources?.join(', ')}; ask for one that does.`;
+    done(new ApiError('KEY_RESOURCE_NOT_ALLOWED', message));
+  });
+}
+
 /** Lets only requests with a live key pass, and gives them the scope of its organization. */
 export function authenticate(app: FastifyInstance, { db, keys }: { db: Database; keys: KeyCache }): void {
   app.addHook('onRequest', (request, reply, done) => {

@@ -4,7 +4,14 @@ import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi/responses.ts';
-import { issueApiKey, listApiKeys, lockApiKey, revokeApiKey, rotateApiKey } from './repository.ts';
+import {
+  issueApiKey,
+  listApiKeys,
+  lockApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+} from './repository.ts';
 import {
   ApiKey,
   ApiKeyCreate,
@@ -12,6 +19,7 @@ import {
   ApiKeyListQuery,
   ApiKeyParams,
   ApiKeyRotate,
+  ApiKeyUpdate,
   IssuedApiKey,
 } from './schema.ts';
 
@@ -76,6 +84,32 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       return idempotently(request, reply, 201, (scope) =>
         rotateApiKey(scope, apiKeyId, request.body.overlapSeconds),
       );
+    },
+  );
+
+  app.patch(
+    '/api-keys/:apiKeyId',
+    {
+      schema: {
+        operationId: 'updateApiKey',
+        tags,
+        summary: 'Change the settings of a key',
+        description:
+          'Changes only the settings in the body; the key itself stays. They hold on every instance within a second.',
+        params: ApiKeyParams,
+        body: ApiKeyUpdate,
+        response: responses(
+          { status: 200, schema: ApiKey, description: 'The key as it is now.' },
+          'API_KEY_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { apiKeyId } = request.params;
+      const updated = await ifMatch(request, lockApiKey, apiKeyId, (scope) =>
+        updateApiKey(scope, apiKeyId, request.body),
+      );
+      return answerJson(reply, updated);
     },
   );
 

@@ -2,15 +2,16 @@ import { type SQL, sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { defineList, newestFirst } from '../db/define/list.ts';
 import { bodyOf, type RecordKey, rowOf } from '../db/define/view.ts';
+import { defineUpdate } from '../db/define/write.ts';
 import { inTransaction, type OrganizationId, type OrganizationScope, type Queries } from '../db/run/scope.ts';
 import { apiKeys, issuedKeys } from '../db/schema/index.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
+import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { newId } from '../db/sql/ids.ts';
 import { type Json, parseJson, selectList } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
-import { ApiKey, type ApiKeyCreate, ApiKeyListQuery } from './schema.ts';
+import { ApiKey, type ApiKeyCreate, ApiKeyListQuery, ApiKeyUpdate } from './schema.ts';
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
 
@@ -19,6 +20,8 @@ export type KnownKey = {
   id: string;
   organizationId: OrganizationId;
   access: ApiKey['access'];
+  /** null: all. */
+  resources: readonly string[] | null;
   requestsPerMinute: number | null;
 };
 
@@ -34,6 +37,7 @@ const findStatement = prepared(
       id: apiKeys.id,
       organizationId: apiKeys.organizationId,
       access: apiKeys.access,
+      resources: apiKeys.resources,
       requestsPerMinute: apiKeys.requestsPerMinute,
       lifetime: sql`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
     })} from ${apiKeys} where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive}`,
@@ -87,6 +91,7 @@ type IssueValues = Omit<NewKey, 'key'> & {
   organizationId: string;
   name: string;
   access: string;
+  resources: readonly string[] | null;
   requestsPerMinute: number | null;
   /** ISO 8601 */
   expiresAt: string | null;
@@ -95,15 +100,16 @@ type IssueValues = Omit<NewKey, 'key'> & {
 const issueStatement = prepared(
   'api_keys.issue',
   ($: Params<IssueValues>): SQL<{ body: Json<ApiKey> }> => sql`
-    insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, requests_per_minute, expires_at)
+    insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, resources, requests_per_minute,
+      expires_at)
     values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
-      ${$.access}, ${$.requestsPerMinute}, ${$.expiresAt})
+      ${$.access}, ${$.resources}, ${$.requestsPerMinute}, ${$.expiresAt})
     returning ${bodyOf(keyView)} as body`,
 );
 
 async function insertKey(
   { db, organizationId }: OrganizationScope,
-  settings: Pick<IssueValues, 'name' | 'access' | 'requestsPerMinute' | 'expiresAt'>,
+  settings: Pick<IssueValues, 'name' | 'access' | 'resources' | 'requestsPerMinute' | 'expiresAt'>,
   { key, ...stored }: NewKey,
 ): Promise<Json<ApiKey & { key: string }>> {
   const [row] = await db.write(issueStatement, { ...settings, ...stored, organizationId });
@@ -121,12 +127,18 @@ export async function issueApiKey(
   input: ApiKeyCreate,
   now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> {
-  const { name, access = 'write', requestsPerMinute = null, expiresAt = null } = input;
+  const { name, access = 'write', resources = null, requestsPerMinute = null, expiresAt = null } = input;
   if (expiresAt !== null && Date.parse(expiresAt) <= now) {
     throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
   }
-  return insertKey(scope, { name, access, requestsPerMinute, expiresAt }, newKey());
+  return insertKey(scope, { name, access, resources, requestsPerMinute, expiresAt }, newKey());
 }
+
+/**
+ * Changes the settings that the body has, on every instance within a second.
+ * @throws API_KEY_NOT_FOUND
+ */
+export const updateApiKey = defineUpdate(keyView, columnsOf(ApiKeyUpdate, apiKeys));
 
 const revokeStatement = prepared(
   'api_keys.revoke',

@@ -4,6 +4,21 @@ import { dateTime, id, integer, moment, page, pageQuery, text } from '../fields.
 
 const access = () => z.enum(['write', 'read']);
 
+/** The parts of /v1. Each is named as the path begins: see resourceOf. */
+export const RESOURCES = [
+  'catalog',
+  'customers',
+  'opportunities',
+  'conversations',
+  'quotes',
+  'team',
+] as const;
+
+const resources = () => z.array(z.enum(RESOURCES));
+const resourcesSent = () => resources().min(1).max(RESOURCES.length);
+
+const requestsPerMinute = () => integer().min(0, 'must be at least 0').nullish();
+
 export const ApiKey = z
   .object({
     id: id(),
@@ -11,6 +26,9 @@ export const ApiKey = z
     start: z.string().describe('The first characters of the key, to recognise it by.'),
     last4: z.string().describe('The last four characters of the key.'),
     access: access().describe('`read`: every write of /v1 is refused with 403 KEY_READ_ONLY.'),
+    resources: resources()
+      .nullable()
+      .describe('The parts of /v1 that it reaches; null: all. Any other is 403 KEY_RESOURCE_NOT_ALLOWED.'),
     requestsPerMinute: z.int32().nullable().describe('null: the default of the service; 0: unlimited.'),
     createdAt: dateTime(),
     lastUsedAt: dateTime().nullable().describe('To the minute.'),
@@ -25,14 +43,27 @@ export const ApiKeyCreate = z
   .object({
     name: text({ min: 1, max: 255 }),
     access: access().optional().describe('Absent: `write`. A key with `read` can only read.'),
-    expiresAt: moment().nullish().describe('A moment in the future; null or absent: never.'),
-    requestsPerMinute: integer()
-      .min(0, 'must be at least 0')
+    resources: resourcesSent()
       .nullish()
-      .describe('null: the default; 0: unlimited.'),
+      .describe('The parts of /v1 that it reaches; null or absent: all. Attachments belong to quotes.'),
+    expiresAt: moment().nullish().describe('A moment in the future; null or absent: never.'),
+    requestsPerMinute: requestsPerMinute().describe('null: the default; 0: unlimited.'),
   })
-  .meta({ id: 'ApiKeyCreate', examples: [{ name: 'Website', access: 'read', requestsPerMinute: 600 }] });
+  .meta({
+    id: 'ApiKeyCreate',
+    examples: [{ name: 'Website', access: 'read', resources: ['catalog'], requestsPerMinute: 600 }],
+  });
 export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;
+
+export const ApiKeyUpdate = z
+  .object({
+    name: text({ min: 1, max: 255 }).optional(),
+    access: access().optional(),
+    resources: resourcesSent().nullish().describe('null: all.'),
+    requestsPerMinute: requestsPerMinute().describe('null: the default; 0: unlimited.'),
+  })
+  .meta({ id: 'ApiKeyUpdate', examples: [{ resources: ['catalog', 'quotes'] }] });
+export type ApiKeyUpdate = z.infer<typeof ApiKeyUpdate>;
 
 export const ApiKeyListQuery = z.object(pageQuery());
 

@@ -1,6 +1,13 @@
 import { parseArgs } from 'node:util';
-import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../api-keys/repository.ts';
-import { type ApiKey, ApiKeyCreate } from '../api-keys/schema.ts';
+import type { z } from 'zod';
+import {
+  issueApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+} from '../api-keys/repository.ts';
+import { type ApiKey, ApiKeyCreate, ApiKeyUpdate } from '../api-keys/schema.ts';
 import { MAX_LIMIT } from '../db/define/list.ts';
 import type { Database } from '../db/run/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
@@ -16,7 +23,11 @@ const USAGE = `Usage: npm run keys -- <command>
   list --organization NAME                         list its keys
   issue --organization NAME --name KEYNAME         issue a key; it is shown this once
         [--access read] [--expires 90d]            read: it cannot write; expiry in d, h or m
+        [--resources catalog,quotes]               the parts of /v1 that it reaches; all unless named
         [--per-minute N]                           requests a minute, 0 for no limit
+  change --organization NAME --id ID               change settings of a key, which stays as it is:
+        [--name KEYNAME] [--access read|write]
+        [--resources LIST|all] [--per-minute N|default]
   rotate --organization NAME --id ID               issue a key in the place of another,
         [--overlap 24h]                            which then lives for the overlap
   revoke --organization NAME --id ID               end a key now
@@ -31,6 +42,7 @@ const OPTIONS = {
   id: TEXT,
   expires: TEXT,
   overlap: TEXT,
+  resources: TEXT,
   'per-minute': TEXT,
 };
 type Options = Partial<Record<keyof typeof OPTIONS, string>>;
@@ -69,28 +81,56 @@ function printNewKey(issued: Json<ApiKey & { key: string }>): void {
   console.log(`Key (shown this once): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
 }
 
+function lineOf({
+  id,
+  start,
+  last4,
+  name,
+  access,
+  resources,
+  revokedAt,
+  expiresAt,
+  lastUsedAt,
+}: ApiKey): string {
+  const state = revokedAt ? `revoked ${revokedAt}` : `expires ${expiresAt ?? 'never'}`;
+  const reach = resources?.join() ?? 'all';
+  return `${id}  ${start}…${last4}  ${name}  ${access}  ${reach}  ${state}  last used ${lastUsedAt ?? 'never'}`;
+}
+
 /** The option that gives each field of a new key. */
 const OPTION_OF: Record<string, keyof Options> = {
   name: 'name',
   access: 'access',
   expiresAt: 'expires',
+  resources: 'resources',
   requestsPerMinute: 'per-minute',
 };
 
-function newKeyInput(options: Options): ApiKeyCreate {
-  const expiresAt =
-    options.expires && new Date(Date.now() + seconds('expires', options.expires) * 1_000).toISOString();
-  const perMinute = options['per-minute'];
-  const parsed = validate(ApiKeyCreate, {
-    name: required(options, 'name'),
-    ...(options.access !== undefined && { access: options.access }),
-    expiresAt: expiresAt ?? null,
-    // Only digits make a number. Other text goes to validation as it is, which refuses it in the words of the API.
-    requestsPerMinute: perMinute !== undefined && /^-?\d+$/.test(perMinute) ? Number(perMinute) : perMinute,
-  });
+/** The settings that the options name. Text that is no number goes to validation, which refuses it in the words of the API. */
+function settingsOf({ name, access, resources, 'per-minute': perMinute }: Options) {
+  return {
+    ...(name !== undefined && { name }),
+    ...(access !== undefined && { access }),
+    ...(resources !== undefined && { resources: resources === 'all' ? null : resources.split(',') }),
+    ...(perMinute !== undefined && {
+      requestsPerMinute:
+        perMinute === 'default' ? null : /^-?\d+$/.test(perMinute) ? Number(perMinute) : perMinute,
+    }),
+  };
+}
+
+function validated<Schema extends z.ZodType>(schema: Schema, input: object): z.output<Schema> {
+  const parsed = validate(schema, input);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `--${OPTION_OF[String(path[0])]} ${message}`);
   throw new UsageError(`${faults.join('; ')}.`);
+}
+
+function newKeyInput(options: Options): ApiKeyCreate {
+  required(options, 'name');
+  const { expires } = options;
+  const expiresAt = expires && new Date(Date.now() + seconds('expires', expires) * 1_000).toISOString();
+  return validated(ApiKeyCreate, { ...settingsOf(options), expiresAt: expiresAt ?? null });
 }
 
 const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>> = {
@@ -105,18 +145,19 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
     const scope = await scopeOf(db, options);
     for (let offset = 0; ; offset += MAX_LIMIT) {
       const { data } = parseJson(await listApiKeys(scope, { limit: MAX_LIMIT, offset }));
-      for (const key of data) {
-        const state = key.revokedAt ? `revoked ${key.revokedAt}` : `expires ${key.expiresAt ?? 'never'}`;
-        console.log(
-          `${key.id}  ${key.start}…${key.last4}  ${key.name}  ${key.access}  ${state}  last used ${key.lastUsedAt ?? 'never'}`,
-        );
-      }
+      for (const key of data) console.log(lineOf(key));
       if (data.length < MAX_LIMIT) return;
     }
   },
   issue: async (db, options) => {
     const input = newKeyInput(options);
     printNewKey(await issueApiKey(await scopeOf(db, options), input));
+  },
+  change: async (db, options) => {
+    const changes = validated(ApiKeyUpdate, settingsOf(options));
+    if (Object.keys(changes).length === 0) throw new UsageError(`Name a setting to change.\n\n${USAGE}`);
+    const scope = await scopeOf(db, options);
+    console.log(lineOf(parseJson(await updateApiKey(scope, required(options, 'id'), changes))));
   },
   rotate: async (db, options) => {
     const overlap = seconds('overlap', options.overlap ?? '24h');

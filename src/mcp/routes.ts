@@ -3,6 +3,7 @@ import type { JSONRPCMessage, Tool as SdkTool, ServerContext, Transport } from '
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { reaches } from '../api-keys/authentication.ts';
 import { ApiError, type ErrorBody, errorBody, validationFailed } from '../errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
@@ -27,10 +28,14 @@ const { name, version } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as { name: string; version: string };
 
-const INSTRUCTIONS = `The records of one travel agency: products, customers, opportunities, conversations, quotes and team.
+const instructions = ({ paths }: ApiDocument): string => {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const kinds = [...new Set(operations.flatMap(({ tags }) => tags))].join(', ').toLowerCase();
+  return `The records of one travel agency: ${kinds}.
 Lists have pages: another one exists while offset plus limit is below total. Search with query before you walk through a list.
 With fields you get of each record only what you need: answers are long without it.
 An error has a code and a message that says what to change.`;
+};
 
 /** One message of JSON-RPC, as the transport reads it. */
 const Message = z.object({
@@ -59,19 +64,10 @@ const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
   prefer: 'handling=strict',
 });
 
-const refused = (error: ErrorBody) => ({
+const errorResult = (error: ErrorBody) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(error) }],
   isError: true,
 });
-
-/** The tools of one kind of key: by name, and as they are listed. */
-function toolboxOf(tools: readonly OperationTool[]) {
-  return {
-    byName: new Map(tools.map((one) => [one.tool.name, one])),
-    // The SDK's type has any JSON in a schema; ours says which.
-    list: { tools: tools.map(({ tool }) => tool as unknown as SdkTool) },
-  };
-}
 
 type Exchange = {
   request: FastifyRequest;
@@ -87,10 +83,10 @@ type Exchange = {
 async function startProtocol({ app, document, canWrite }: McpOptions) {
   // It takes memory, so it is loaded at the first message.
   const sdk = await import('@modelcontextprotocol/server');
-  const all = toolsOf(JSON.parse(document()) as ApiDocument);
-  const reading = toolboxOf(all.filter(({ tool }) => tool.annotations.readOnlyHint));
-  const toolboxes = { read: reading, write: canWrite ? toolboxOf(all) : reading };
-  const names = all.map(({ tool }) => tool.name);
+  const api = JSON.parse(document()) as ApiDocument;
+  const all = toolsOf(api);
+  const byName = new Map(all.map((one) => [one.tool.name, one]));
+  const names = [...byName.keys()];
 
   const exchanges = new Map<unknown, Exchange>();
   let last = 0;
@@ -101,13 +97,11 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
     return exchange;
   }
 
-  const toolboxFor = ({ apiKey }: FastifyRequest) => toolboxes[apiKey?.access ?? 'read'];
-
-  /** Why there is no such tool. */
-  function missing(name: string): string {
-    if (names.includes(name))
-      return `There is no tool ${name}: ${canWrite ? 'this key can only read' : 'this service lets agents only read'}.`;
-    return `The tool ${name} ${unknownName(name, name, names).message}.`;
+  /** Why the key may not use the tool; undefined where it may. */
+  function refusal({ apiKey }: FastifyRequest, { tool, resource }: OperationTool): string | undefined {
+    if (!tool.annotations.readOnlyHint && !canWrite) return 'this service lets agents only read';
+    if (!tool.annotations.readOnlyHint && apiKey?.access !== 'write') return 'this key can only read';
+    return reaches(apiKey, resource) ? undefined : `this key does not reach ${resource}`;
   }
 
   async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {
@@ -120,22 +114,31 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
       signal: callerOf(reply).signal,
       ...(body && { payload: body }),
     });
-    if (answer.statusCode >= 400) return refused(one.explain(answer.json<ErrorBody>()));
+    if (answer.statusCode >= 400) return errorResult(one.explain(answer.json<ErrorBody>()));
     const text = fields ? cutTo(fields, answer.body) : answer.body;
     return { content: [{ type: 'text' as const, text }], isError: false };
   }
 
   const server = new sdk.Server(
     { name, version },
-    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {} }, instructions: instructions(api) },
   );
-  server.setRequestHandler('tools/list', (_message, context) => toolboxFor(exchangeOf(context).request).list);
-  server.setRequestHandler('tools/call', ({ params }, context) => {
+  server.setRequestHandler('tools/list', (_message, context) => {
+    const { request } = exchangeOf(context);
+    const allowed = all.filter((one) => refusal(request, one) === undefined);
+    // The SDK's type has any JSON in a schema; ours says which.
+    return { tools: allowed.map(({ tool }) => tool as unknown as SdkTool) };
+  });
+  server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }, context) => {
     const exchange = exchangeOf(context);
-    const one = toolboxFor(exchange.request).byName.get(params.name);
-    if (!one) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, missing(params.name));
-    return call(exchange, one, params.arguments ?? {}).catch((error: unknown) => {
-      if (error instanceof ApiError) return refused(errorBody(error));
+    const invalid = (message: string) =>
+      new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${message}.`);
+    const one = byName.get(name);
+    if (!one) throw invalid(`The tool ${name} ${unknownName(name, name, names).message}`);
+    const refused = refusal(exchange.request, one);
+    if (refused) throw invalid(`There is no tool ${name}: ${refused}`);
+    return call(exchange, one, given).catch((error: unknown) => {
+      if (error instanceof ApiError) return errorResult(errorBody(error));
       throw error;
     });
   });

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { resourceOf } from '../api-keys/authentication.ts';
 import { type ErrorBody, errorBody, validationFailed } from '../errors.ts';
 import { UNKNOWN_NAME, unknownName } from '../http/ignored-parameters.ts';
 import type { Fault } from '../http/validation.ts';
@@ -13,6 +14,7 @@ type Operation = {
   operationId: string;
   summary: string;
   description: string;
+  tags: string[];
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
@@ -51,6 +53,8 @@ type CallRequest = {
 /** A tool, and what a call of it means. */
 export type OperationTool = {
   tool: Tool;
+  /** The part of /v1 that a key must reach. */
+  resource: string;
   /** @throws VALIDATION_FAILED naming the arguments that no request can be made of */
   toRequest: (given: Arguments) => CallRequest;
   /** The error of the route, with the names that the agent knows. */
@@ -267,6 +271,7 @@ function toolOf(
         openWorldHint: false,
       },
     },
+    resource: resourceOf(path),
     toRequest(given) {
       const sent = meant(inputSchema, given);
       const faults = faultsOf(inputSchema, asText, recordFields, sent);

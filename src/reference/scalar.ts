@@ -82,8 +82,8 @@ export const htmlText = (body: string): Text => ({
 });
 
 /**
- * The page and its script. The package is loaded here and not at the start of the service: it takes 100 ms and 20 MB, and
- * registers no compression and no policy.
+ * The page and its script. The package is loaded when they are first asked for, and not at the start of the service: that
+ * takes 0.2 s of processor time and 50 MB. It sends neither a policy nor anything compressed, so its answers are kept here.
  */
 export async function scalarPage(title: string): Promise<{ page: Text; script: Text }> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');

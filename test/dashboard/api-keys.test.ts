@@ -13,6 +13,7 @@ const KEY = {
   start: expect.stringMatching(/^tcrm_\w{6}$/),
   last4: expect.stringMatching(/^\w{4}$/),
   access: 'write',
+  resources: null,
   requestsPerMinute: null,
   createdAt: expect.any(String),
   lastUsedAt: null,
@@ -64,6 +65,13 @@ describe('issueApiKey', () => {
     [{}, 'body.name', 'is required'],
     [{ name: 'n', access: 'admin' }, 'body.access', 'must be one of write, read'],
     [{ name: 'n', access: null }, 'body.access', expect.any(String)],
+    [{ name: 'n', resources: [] }, 'body.resources', 'must have at least 1 entry'],
+    [
+      { name: 'n', resources: ['files'] },
+      'body.resources[0]',
+      expect.stringMatching(/^must be one of catalog, /),
+    ],
+    [{ name: 'n', resources: 'catalog' }, 'body.resources', 'must be an array'],
     [{ name: 'n', requestsPerMinute: -1 }, 'body.requestsPerMinute', 'must be at least 0'],
     [{ name: 'n', requestsPerMinute: 1.5 }, 'body.requestsPerMinute', 'must be an integer'],
     [{ name: 'n', requestsPerMinute: 2 ** 31 }, 'body.requestsPerMinute', expect.any(String)],
@@ -98,13 +106,21 @@ describe('listApiKeys', () => {
 describe('rotateApiKey', () => {
   test('issues a key with the same settings, and lets the old one live for the overlap', async () => {
     const { call } = await agency();
-    const old = (await call.post('/api-keys', { name: 'n', access: 'read', requestsPerMinute: 7 })).body;
+    const old = (
+      await call.post('/api-keys', {
+        name: 'n',
+        access: 'read',
+        resources: ['team', 'quotes'],
+        requestsPerMinute: 7,
+      })
+    ).body;
     const { status, body } = await call.post(`/api-keys/${old.id}/rotate`, { overlapSeconds: 3_600 });
     expect(status).toBe(201);
     expect(body).toEqual({
       ...KEY,
       name: 'n',
       access: 'read',
+      resources: ['team', 'quotes'],
       requestsPerMinute: 7,
       key: expect.any(String),
     });
@@ -241,4 +257,67 @@ test("an unknown key, another organization's and what is no id are 404 and chang
   }
   expect(await dashboard.stored(neighbour.made)).toEqual(before);
   expect(await statusOf(theirs.key)).toBe(200);
+});
+
+describe('updateApiKey', () => {
+  test('changes the settings that are sent, and no other; null sets one free', async () => {
+    const { made, call } = await agency();
+    const { key, ...issued } = (await call.post('/api-keys', { name: 'n', expiresAt: inFuture(HOUR) })).body;
+    const patch = async (body: object) => (await call.patch(`/api-keys/${issued.id}`, body)).body;
+    const changed = {
+      ...issued,
+      name: 'Website',
+      access: 'read',
+      resources: ['catalog'],
+      requestsPerMinute: 5,
+    };
+    expect(
+      await patch({ name: 'Website', access: 'read', resources: ['catalog'], requestsPerMinute: 5 }),
+    ).toEqual(changed);
+    expect(await patch({ resources: null })).toEqual({ ...changed, resources: null });
+    expect(await patch({ requestsPerMinute: null })).toEqual({
+      ...changed,
+      resources: null,
+      requestsPerMinute: null,
+    });
+    const before = await dashboard.stored(made);
+    expect(await patch({})).toMatchObject({ name: 'Website' });
+    const strange = { headers: { prefer: 'handling=strict' } };
+    expect((await call.patch(`/api-keys/${issued.id}`, { expiresAt: null }, strange)).status).toBe(200);
+    expect(await dashboard.stored(made)).toEqual(before);
+    expect(await statusOf(key)).toBe(200);
+  });
+
+  test.each([
+    [{ name: null }, 'body.name'],
+    [{ access: null }, 'body.access'],
+    [{ access: 'admin' }, 'body.access'],
+    [{ resources: [] }, 'body.resources'],
+    [{ requestsPerMinute: -1 }, 'body.requestsPerMinute'],
+  ])('refuses %j', async (body, path) => {
+    const { call } = await agency();
+    const { id } = (await call.post('/api-keys', { name: 'n' })).body;
+    const answer = await call.patch(`/api-keys/${id}`, body);
+    expect([answer.status, answer.body.error.details[0].path]).toEqual([400, path]);
+  });
+
+  test('of two changes at once that have seen the same key, one is done', async () => {
+    const { call } = await agency();
+    const { id } = (await call.post('/api-keys', { name: 'n' })).body;
+    const first = await call.patch(`/api-keys/${id}`, { requestsPerMinute: 1 });
+    const headers = { 'if-match': String(first.headers.etag) };
+    const answers = await Promise.all(
+      [2, 3].map((requestsPerMinute) => call.patch(`/api-keys/${id}`, { requestsPerMinute }, { headers })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
+  });
+
+  test('an unknown key, and one of another organization, is 404', async () => {
+    const [{ call }, neighbour] = [await agency(), await agency()];
+    const { id } = (await neighbour.call.post('/api-keys', { name: 'theirs' })).body;
+    for (const unknown of [id, randomUUID()]) {
+      const { status, body } = await call.patch(`/api-keys/${unknown}`, { name: 'x' });
+      expect([status, body.error.code]).toEqual([404, 'API_KEY_NOT_FOUND']);
+    }
+  });
 });

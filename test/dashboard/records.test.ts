@@ -25,6 +25,8 @@ const MESSAGES = `PUT ${BELOW}/conversations/{conversationId}/messages/{messageI
 
 type Kind = {
   path: string;
+  /** Says where to look when an answer is another one. */
+  compare: (...parts: (keyof Put)[]) => string;
   table: string;
   /** How a DELETE says that the record is missing, where there is a DELETE. */
   missing: string | undefined;
@@ -56,6 +58,7 @@ const kindOf = (name: string, { table, minimal, full, defaults, derived }: Put):
   });
   return {
     path: path.replace(BELOW, '').replace(/\/[^/]+$/, ''),
+    compare: (...parts) => `Compare with ${parts.join(' and ')} of OPERATIONS['${name}'].put in ${FILE}`,
     table,
     missing: archive && declaredCodes(archive, 404).find((code) => code !== 'ORGANIZATION_NOT_FOUND'),
     notFound: read && declaredCodes(read, 404).find((code) => code !== 'ORGANIZATION_NOT_FOUND'),
@@ -120,8 +123,8 @@ describe.each(KINDS)('PUT $path', (kind) => {
     const id = randomUUID();
 
     const { status, body } = await call.put(`${kind.path}/${id}`, kind.minimal(has));
-    expect(status).toBe(201);
-    expect(body).toEqual({ id, ...kind.ofMinimal(has) });
+    expect(status, kind.compare('minimal')).toBe(201);
+    expect(body, kind.compare('minimal', 'defaults')).toEqual({ id, ...kind.ofMinimal(has) });
     expect(await rowOf(kind, agency, id)).toMatchObject({ id, organization_id: agency.id });
     expect(await dashboard.stored(neighbour)).toEqual(before);
   });
@@ -129,8 +132,8 @@ describe.each(KINDS)('PUT $path', (kind) => {
   test('answers what was sent, beside what is derived from it', async () => {
     const id = randomUUID();
     const { status, body } = await call.put(`${kind.path}/${id}`, kind.full(has));
-    expect(status).toBe(201);
-    expect(body).toEqual({ id, ...kind.ofFull(has) });
+    expect(status, kind.compare('full')).toBe(201);
+    expect(body, kind.compare('full', 'derived')).toEqual({ id, ...kind.ofFull(has) });
   });
 
   test('the same again changes nothing, the stored updated_at included', async () => {
@@ -149,7 +152,7 @@ describe.each(KINDS)('PUT $path', (kind) => {
     const before = await rowOf(kind, agency, id);
     const { status, body } = await call.put(`${kind.path}/${id}`, kind.minimal(has));
     expect(status).toBe(200);
-    expect(body).toEqual({ id, ...kind.ofMinimal(has) });
+    expect(body, kind.compare('minimal', 'defaults')).toEqual({ id, ...kind.ofMinimal(has) });
     const after = await rowOf(kind, agency, id);
     expect(after.created_at).toBe(before.created_at);
     expect(Date.parse(String(after.updated_at))).toBeGreaterThan(Date.parse(String(before.updated_at)));
@@ -168,7 +171,8 @@ describe.each(KINDS)('PUT $path', (kind) => {
       { id, ...kind.ofMinimal(has) },
       { id, ...kind.ofFull(has) },
     ];
-    for (const { body } of answers) expect(outcomes).toContainEqual(body);
+    for (const { body } of answers)
+      expect(outcomes, kind.compare('minimal', 'defaults', 'full', 'derived')).toContainEqual(body);
     const rows = await service.query(`select 1 from ${kind.table} where organization_id = $1 and id = $2`, [
       agency.id,
       id,
@@ -204,7 +208,7 @@ describe.each(KINDS)('PUT $path', (kind) => {
     });
     expect(status).toBe(400);
     expect(body.error.code).toBe('VALIDATION_FAILED');
-    expect(body.error.details).toEqual(
+    expect(body.error.details, kind.compare('minimal')).toEqual(
       required.map((field) => ({
         path: `body.${field}`,
         message: value === null ? 'must not be null' : expect.any(String),

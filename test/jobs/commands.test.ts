@@ -61,6 +61,55 @@ test('a job that is not there is refused in one line', async () => {
   });
 });
 
+test('npm run keys issues a key for some resources, changes it and shows it', async () => {
+  const { id: organization } = await service.agency();
+  const keys = async (command: string, ...options: string[]) => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [
+        '--import',
+        './src/runtime.js',
+        'src/cli/keys.ts',
+        command,
+        '--organization',
+        organization,
+        ...options,
+      ],
+      { env: { DATABASE_URL: service.url, ...PROGRAM } },
+    );
+    return stdout;
+  };
+  const issued = await keys('issue', '--name', 'site', '--access', 'read', '--resources', 'catalog,team');
+  const [, key = ''] = /: (tcrm_\w+)/.exec(issued) ?? [];
+  const [, id = ''] = /Id: (\S+)/.exec(issued) ?? [];
+  expect((await service.client(key).get('/v1/quotes')).body.error.code).toBe('KEY_RESOURCE_NOT_ALLOWED');
+  expect(await keys('list')).toContain('site  read  catalog,team  expires never');
+  const changed = await keys(
+    'change',
+    '--id',
+    id,
+    '--resources',
+    'all',
+    '--access',
+    'write',
+    '--name',
+    'sync',
+    '--per-minute',
+    '7',
+  );
+  expect(changed).toMatch(new RegExp(`^${id}  .*  sync  write  all  expires never`));
+  expect(await service.query('select requests_per_minute from api_keys where id = $1', [id])).toEqual([
+    { requests_per_minute: 7 },
+  ]);
+  await keys('change', '--id', id, '--per-minute', 'default');
+  expect(await service.query('select requests_per_minute from api_keys where id = $1', [id])).toEqual([
+    { requests_per_minute: null },
+  ]);
+  await expect(keys('change', '--id', id)).rejects.toMatchObject({
+    stderr: expect.stringMatching(/^Name a setting to change/),
+  });
+});
+
 test('npm run keys refuses a bad option in the words of the API', async () => {
   const keys = (...options: string[]) =>
     promisify(execFile)(
@@ -75,6 +124,10 @@ test('npm run keys refuses a bad option in the words of the API', async () => {
     [['--per-minute', ''], '--per-minute must be an integer.'],
     [['--per-minute', '0x10'], '--per-minute must be an integer.'],
     [['--per-minute=-1'], '--per-minute must be at least 0.'],
+    [
+      ['--resources', 'files'],
+      '--resources must be one of catalog, customers, opportunities, conversations, quotes, team.',
+    ],
     [
       ['--per-minute', '0', '--expires', 'soon'],
       '--expires must be a number with d, h, m or s, such as 90d.',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
+import { issueApiKey, updateApiKey } from '../../src/api-keys/repository.ts';
+import { type ApiKeyCreate, RESOURCES } from '../../src/api-keys/schema.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { operationsOf, readDocument } from '../support/contract.ts';
 import { customer } from '../support/records.ts';
@@ -74,4 +75,87 @@ describe('a key that only reads', () => {
     expect((await write(limited)).status).toBe(429);
     expect((await write('nonsense')).status).toBe(401);
   });
+});
+
+describe('a key that was issued for some resources', () => {
+  const issue = async ({ scope }: Agency, settings: Omit<ApiKeyCreate, 'name'>) =>
+    parseJson(await issueApiKey(scope, { name: 'n', ...settings }));
+  const isOf = (resource: string, path: string) => path.startsWith(`/v1/${resource}`);
+
+  test('has a resource for every operation', () => {
+    const left = operations.filter(({ path }) => !RESOURCES.some((resource) => isOf(resource, path)));
+    expect(left.map(({ path }) => path)).toEqual([]);
+    expect(operations.some(({ path }) => path === '/v1/quotes/{quoteId}/attachments')).toBe(true);
+  });
+
+  test.each(RESOURCES)(
+    'reaches %s alone: any other operation is 403, whatever is sent, and nothing is written',
+    async (resource) => {
+      const { agency, at } = await populated();
+      const { key } = await issue(agency, { resources: [resource] });
+      for (const { method, path } of operations) {
+        const before = (await agency.get(at(path))).text;
+        const body = method === 'GET' ? undefined : 'no JSON';
+        const { status, body: answer, headers } = await agency.request(method, at(path), { key, body });
+        if (isOf(resource, path)) expect([200, 400, 404]).toContain(status);
+        else {
+          expect([status, answer]).toEqual([
+            403,
+            {
+              error: {
+                code: 'KEY_RESOURCE_NOT_ALLOWED',
+                message: `This key does not reach ${path.split('/')[2]}, only ${resource}; ask for one that does.`,
+              },
+            },
+          ]);
+          expect(headers['x-ratelimit-limit']).toBe('1000');
+          expect((await agency.get(at(path))).text).toBe(before);
+        }
+      }
+    },
+  );
+
+  test('reaches several, and is held to its access too', async () => {
+    const { agency } = await populated();
+    const { key } = await issue(agency, { resources: ['team', 'catalog'], access: 'read' });
+    const status = async (method: string, path: string) => {
+      const { status, body } = await agency.request(method, path, {
+        key,
+        body: method === 'GET' ? undefined : {},
+      });
+      return [status, body.error?.code];
+    };
+    expect(await status('GET', '/v1/team')).toEqual([200, undefined]);
+    expect(await status('GET', '/v1/catalog/products')).toEqual([200, undefined]);
+    expect(await status('POST', '/v1/catalog/products')).toEqual([403, 'KEY_READ_ONLY']);
+    expect(await status('POST', '/v1/customers')).toEqual([403, 'KEY_RESOURCE_NOT_ALLOWED']);
+    expect(await status('GET', '/v1/nothing')).toEqual([404, 'ROUTE_NOT_FOUND']);
+  });
+
+  test('is refused after its limit is', async () => {
+    const { agency } = await populated();
+    const { key } = await issue(agency, { resources: ['team'], requestsPerMinute: 1 });
+    const statuses = [
+      (await agency.get('/v1/quotes', { key })).status,
+      (await agency.get('/v1/quotes', { key })).status,
+    ];
+    expect(statuses).toEqual([403, 429]);
+  });
+});
+
+test('changed settings of a key hold within a second, in a process that knows it too', async () => {
+  let now = 0;
+  const { startService } = await import('../support/service.ts');
+  const other = await startService({ beside: service, keyClock: () => now });
+  const { agency } = await populated();
+  const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'n' }));
+  const read = async (path: string) => (await other.client(key).get(path)).status;
+  expect([await read('/v1/team'), await read('/v1/customers')]).toEqual([200, 200]);
+  await updateApiKey(agency.scope, id, { resources: ['team'] });
+  now += 1_000;
+  expect([await read('/v1/team'), await read('/v1/customers')]).toEqual([200, 403]);
+  await updateApiKey(agency.scope, id, { resources: null, requestsPerMinute: 1 });
+  now += 1_000;
+  expect([await read('/v1/customers'), await read('/v1/customers')]).toEqual([200, 429]);
+  await other.close();
 });

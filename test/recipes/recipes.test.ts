@@ -10,16 +10,21 @@ import { documentAt } from '../support/documents.ts';
 
 const text = documentAt('docs/changing-it.md');
 
-type Block = { info: string; code: string };
+type Block = { path: string; how?: string; anchor?: string; code: string };
 
-/** The code blocks of a chapter that say where they go, in their order. */
+/** `In \`src/a.ts\`, after \`text\`:`, before a block that goes there; `New, \`src/a.ts\`:`; `Run:`, before commands. */
+const PLACED = /^( *)(?:Run|New, `([^`\n]+)`|In `([^`\n]+)`, (after|before|in place of) `([^\n]+)`):\n\n\1```\w+\n([\s\S]*?)^\1```$/gm;
+
+/** What a chapter says to do, in its order. Commands have no path. */
 function blocksOf(chapter: string): Block[] {
   const [, section] = new RegExp(`^## ${chapter}\n([\\s\\S]*?)(?=^## )`, 'm').exec(text) ?? [];
   expect(section, `docs/changing-it.md has a chapter "${chapter}"`).toBeDefined();
   return Array.from(
-    section?.matchAll(/^( *)```(.*)\n([\s\S]*?)^\1```$/gm) ?? [],
-    ([, indent, info = '', code = '']) => ({
-      info,
+    section?.matchAll(PLACED) ?? [],
+    ([, indent, added, changed, how, anchor, code = '']) => ({
+      path: added ?? changed ?? '',
+      ...(how && { how }),
+      ...(anchor && { anchor }),
       code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
     }),
   );
@@ -40,24 +45,19 @@ const run = async (cwd: string, command: string): Promise<string> => {
   }
 };
 
-/**
- * `ts in=src/a.ts after="text"`: after the line that is the text, or else the first one that has it; `before`, `instead`: before
- * it, in its place.
- */
-function edit(copy: string, { info, code }: Block): void {
-  const [, path = ''] = / (?:in|new)=(\S+)/.exec(info) ?? [];
+/** Writes the code before, after or in place of the first line that has the anchor's text; without an anchor, a new file. */
+function edit(copy: string, { path, how, anchor = '', code }: Block): void {
   const file = join(copy, path);
-  if (/ new=/.test(info)) {
+  if (how === undefined) {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, code, { flag: 'wx' });
     return;
   }
-  const [, how, anchor = ''] = / (after|before|instead)="(.*)"$/.exec(info) ?? [];
   const lines = readFileSync(file, 'utf8').split('\n');
-  const whole = lines.indexOf(anchor);
-  const at = whole >= 0 ? whole : lines.findIndex((line) => line.includes(anchor));
+  const at = lines.findIndex((line) => line.includes(anchor));
   expect(at, `${path} has the line ${anchor}`).toBeGreaterThanOrEqual(0);
-  lines.splice(how === 'after' ? at + 1 : at, how === 'instead' ? 1 : 0, code.replace(/\n$/, ''));
+  const replaced = how === 'in place of' ? 1 : 0;
+  lines.splice(how === 'after' ? at + 1 : at, replaced, code.replace(/\n$/, ''));
   writeFileSync(file, lines.join('\n'));
 }
 
@@ -114,9 +114,7 @@ describe.each(CHAPTERS)('%s', (chapter, files, tests) => {
   });
   afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
-  const named = new Set(
-    blocksOf(chapter).flatMap(({ info }) => / (?:in|new)=(\S+)/.exec(info)?.slice(1) ?? []),
-  );
+  const named = new Set(blocksOf(chapter).flatMap(({ path }) => (path === '' ? [] : [path])));
 
   test('is done in as many files as it says', () => {
     expect(named.size).toBeLessThanOrEqual(files);
@@ -124,8 +122,8 @@ describe.each(CHAPTERS)('%s', (chapter, files, tests) => {
 
   test('is complete: types, documents, migrations and the walks are good', async () => {
     for (const block of blocksOf(chapter)) {
-      if (/^sh\b/.test(block.info)) for (const line of block.code.trim().split('\n')) await run(copy, line);
-      else edit(copy, block);
+      if (block.path !== '') edit(copy, block);
+      else for (const line of block.code.trim().split('\n')) await run(copy, line);
     }
     const sources = [...named].filter((file) => file.endsWith('.ts'));
     await run(copy, `tools/node_modules/.bin/biome check ${sources.join(' ')}`);

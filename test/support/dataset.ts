@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { getTableColumns, getTableName } from 'drizzle-orm';
 import type pg from 'pg';
+import { tables } from '../../tools/tables-diagram.ts';
 
 /** How many records an organization is given. */
 type OrganizationSize = {
@@ -264,11 +266,8 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-const LOADED =
-  `customers customer_contact_keys products opportunities quotes quote_attachments conversations whatsapp_messages channel_messages
-  searchable_customers searchable_products searchable_opportunities searchable_conversations searchable_quotes`.split(
-    /\s+/,
-  );
+/** The tables with an organization. */
+const LOADED = tables.filter((table) => 'organizationId' in getTableColumns(table)).map(getTableName);
 
 type Index = { name: string; definition: string };
 

@@ -216,6 +216,7 @@ export const OPERATIONS: Record<string, Operation> = {
   [`GET ${BELOW}/api-keys`]: { change: `POST ${BELOW}/api-keys` },
   [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
   [`POST ${BELOW}/api-keys/{apiKeyId}/rotate`]: { body: () => ({ overlapSeconds: 60 }) },
+  [`PATCH ${BELOW}/api-keys/{apiKeyId}`]: { body: ({ word }) => ({ name: `otra ${word}` }) },
   [`DELETE ${BELOW}/api-keys/{apiKeyId}`]: {},
   [`GET ${BELOW}/catalog/products`]: {
     query: 'archived=true',

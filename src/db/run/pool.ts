@@ -19,6 +19,9 @@ export type PoolOptions = {
 /** A server that accepts no connection within this time is silent. A connection that waits for its answer is cut then. */
 const CONNECT_MS = 2_000;
 
+/** PostgreSQL's own limits are for what a service that died has left. Those of the service come first, and say more. */
+const AFTER_OURS_MS = 1_000;
+
 /** What @types/pg leaves out. */
 type Cancellable = pg.Client & { processID: number | null; secretKey: number | null };
 
@@ -52,6 +55,7 @@ const notSent = (error: Error): never => {
 
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
+  const serverLimit = options.statementTimeout + AFTER_OURS_MS;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
@@ -59,8 +63,8 @@ export function openPool(options: PoolOptions) {
     // A new connection costs more than an idle one, and prepares every statement again.
     idleTimeoutMillis: 300_000,
     keepAlive: true,
-    statement_timeout: options.statementTimeout,
-    lock_timeout: options.lockTimeout ?? options.statementTimeout,
+    statement_timeout: serverLimit,
+    lock_timeout: options.lockTimeout ?? serverLimit,
     idle_in_transaction_session_timeout: 30_000,
     application_name: 'travel-agency-crm-api',
   });

@@ -16,6 +16,8 @@ export const apiKeys = pgTable(
     last4: text('last4').notNull(),
     /** `write` or `read`. */
     access: text('access').notNull(),
+    /** The parts of /v1 that it reaches; null: all. */
+    resources: text('resources').array(),
     /** null: the default of the environment. 0: no limit. */
     requestsPerMinute: integer('requests_per_minute'),
     createdAt: createdAt(),

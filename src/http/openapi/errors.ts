@@ -11,7 +11,7 @@ const isPublic = ({ url }: Operation): boolean => url.startsWith('/v1/');
 /** Codes that no route names, because all operations or a whole class of them can answer them. */
 const OF_CLASSES: [among: (operation: Operation) => boolean, ...codes: ErrorCode[]][] = [
   [() => true, 'VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
-  [isPublic, 'RATE_LIMIT_EXCEEDED'],
+  [isPublic, 'RATE_LIMIT_EXCEEDED', 'KEY_RESOURCE_NOT_ALLOWED'],
   [(operation) => isPublic(operation) && operation.method !== 'GET', 'KEY_READ_ONLY'],
   [({ method }) => method === 'POST', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
   [({ method }) => ['PUT', 'PATCH', 'DELETE'].includes(method), 'PRECONDITION_FAILED'],
@@ -51,6 +51,10 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
     'The API key does not work: it is unknown, expired or revoked.',
   ],
   KEY_READ_ONLY: ['This key can only read; ask for one with the access "write".'],
+  KEY_RESOURCE_NOT_ALLOWED: [
+    'The key was issued for other parts of the API.',
+    'This key does not reach customers, only catalog; ask for one that does.',
+  ],
   ORGANIZATION_NOT_FOUND: ['The organization does not exist.', `The organization "${ID}" does not exist.`],
   CUSTOMER_CONTACT_CONFLICT: [
     'A contact belongs to another customer; `details` names that customer.',
