@@ -70,7 +70,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const inOrder = (contacts: readonly Contact[]): Contact[] =>
   contacts.toSorted((a, b) => compare(a.type, b.type) || compare(a.key, b.key));
 
-type Named = Contact & { name: string };
+export type Named = Contact & { name: string };
 
 /** Contacts as the arrays of a statement. */
 type Arrays = { types: readonly string[]; keys: readonly string[] };
