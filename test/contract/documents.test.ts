@@ -20,7 +20,8 @@ const all = (text: string, pattern: RegExp): string[] =>
 const prose = (text: string): string => text.replace(/^```[\s\S]*?^```$/gm, '');
 
 /** Without the blocks of recipes: they name what comes to be by them. */
-const present = (text: string): string => text.replace(/^ *```\w+ (?:in|new)=[\s\S]*?^ *```$/gm, '');
+const present = (text: string): string =>
+  text.replace(/^ *(?:Run|(?:In|New,) `.*):\n\n *```[\s\S]*?^ *```$/gm, '');
 
 /** The anchors of a document's headings, made as GitHub makes them. */
 const anchorsOf = (text: string): string[] =>
@@ -54,7 +55,7 @@ describe.each(documents)('$path', ({ path, text }) => {
     });
     expect(broken).toEqual([]);
     const named = all(
-      text,
+      present(text),
       /`((?:src|rules|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|tools)\/[\w./-]*)`/g,
     );
     expect(named.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);

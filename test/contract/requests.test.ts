@@ -140,25 +140,34 @@ const LISTS = operations
   .filter(({ operation }) => operation.parameters?.some(({ name }) => name === 'offset'))
   .map(({ path }) => path);
 
-/** Text parameters of the lists, and the most characters of one. */
-const FILTERS: [path: string, parameter: string, characters: number][] = operations.flatMap(
-  ({ path, operation }) =>
-    (operation.parameters ?? [])
-      .filter(
-        (parameter) =>
-          parameter.in === 'query' && parameter.schema.type === 'string' && !parameter.schema.enum,
-      )
-      .map(({ name }): [string, string, number] => [
-        path,
-        name,
-        name === 'externalReferenceCode' ? 255 : 200,
-      ]),
+/** Parameters that take a moment, or the id of a message. */
+const isMoment = (name: string): boolean => ['createdSince', 'updatedSince', 'before'].includes(name);
+
+const texts = operations.flatMap(({ path, operation }) =>
+  (operation.parameters ?? [])
+    .filter(({ in: place, schema }) => place === 'query' && schema.type === 'string' && !schema.enum)
+    .map(({ name }) => ({ path, name })),
 );
+
+const MOST: Readonly<Record<string, number>> = { externalReferenceCode: 255, contact: 320, ids: 10_000 };
+
+/** Text parameters of the lists, and the most characters of one. */
+const FILTERS = texts
+  .filter(({ name }) => !isMoment(name))
+  .map(({ path, name }): [path: string, parameter: string, characters: number] => [
+    path,
+    name,
+    MOST[name] ?? 200,
+  ]);
+const MOMENTS = texts
+  .filter(({ name }) => isMoment(name))
+  .map(({ path, name }): [path: string, parameter: string] => [path, name]);
 
 const CLOSED: [path: string, parameter: string, allowed: string][] = [
   ['/v1/catalog/products', 'status', 'active, paused, draft'],
   ['/v1/catalog/products', 'type', 'package, experience, expedition, custom'],
   ['/v1/catalog/products', 'budgetTier', 'economic, mid, premium'],
+  ['/v1/customers', 'contactType', 'whatsapp, instagram, messenger, email, telefono, web'],
   ['/v1/opportunities', 'temperature', 'hot, warm, cold, unknown, discarded'],
   ['/v1/quotes', 'status', 'draft, published, disabled'],
 ];
@@ -200,7 +209,7 @@ describe('the tables of this file', () => {
         .map(({ name }) => `${path} ${name}`),
     );
     expect(
-      [...FILTERS, ...CLOSED].map(([path, name]) => `${path} ${name}`).sort(),
+      [...FILTERS, ...MOMENTS, ...CLOSED].map(([path, name]) => `${path} ${name}`).sort(),
       'Write each parameter whose values are a closed list into CLOSED of this file',
     ).toEqual(inDocument.sort());
     for (const [place, schema] of Object.entries(BODIES)) {
@@ -338,6 +347,15 @@ describe('text that PostgreSQL cannot store is refused', () => {
     }
   });
 
+  test.each(MOMENTS)('%s: %s takes a moment, and no other text', async (path, parameter) => {
+    for (const text of ['', '%00', 'a%00b', 'yesterday', '2026-11-21', '2026-13-01T00:00:00Z']) {
+      const { status, body } = await agency.get(`${path}?${parameter}=${text}`);
+      expect(status, text).toBe(400);
+      const paths = body.error.details.map((one: { path: string }) => one.path);
+      expect([...new Set(paths)]).toEqual([`query.${parameter}`]);
+    }
+  });
+
   test.each(DATES)('%s: %s, a %s that no calendar has', async (place, field, format) => {
     const { send, path } = PLACES[place];
     for (const value of EDGES[format]?.refused ?? []) {
@@ -472,8 +490,10 @@ describe('closed lists', () => {
         expect(status).toBe(400);
         expect(body).toEqual(invalid(fault(`query.${parameter}`, `must be one of ${allowed}`)));
       }
+      // A type of contact is asked for beside a contact.
+      const beside = parameter === 'contactType' ? '&contact=x' : '';
       for (const value of allowed.split(', '))
-        expect((await agency.get(`${path}?${parameter}=${value}`)).status).toBe(200);
+        expect((await agency.get(`${path}?${parameter}=${value}${beside}`)).status).toBe(200);
     },
   );
 
@@ -604,6 +624,7 @@ describe('limit and offset', () => {
 describe('a repeated parameter is refused', () => {
   test.each([
     ...FILTERS.map(([path, parameter]) => [path, parameter]),
+    ...MOMENTS,
     ...CLOSED,
     ...LISTS.flatMap((path) => [
       [path, 'limit'],
