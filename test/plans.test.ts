@@ -8,6 +8,7 @@ import {
   purgeCatalogProducts,
 } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
+import { contactNames } from '../src/customers/contacts.ts';
 import { getCustomer } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/run/scope.ts';
 import { sweepKeys } from '../src/idempotency/repository.ts';
@@ -58,6 +59,8 @@ const PLANNED: Record<string, Planned> = {
 
 const OTHERS: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
   getCatalogProduct: (scope) => getCatalogProduct(scope, recordId('product', AGENCY, 5)),
+  contactNames: (scope) =>
+    contactNames(scope, [{ identifierType: 'email', identifierValue: 'lead@example.com' }]),
   getCustomer: (scope) => getCustomer(scope, recordId('customer', AGENCY, 5)),
   getOpportunity: (scope) => getOpportunity(scope, recordId('opportunity', AGENCY, 5)),
   getConversationTranscript: (scope) =>
