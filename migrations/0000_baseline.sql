@@ -489,6 +489,7 @@ create table searchable_conversations (
   organization_id uuid not null,
   id uuid not null,
   search text not null,
+  chain_id uuid not null,
   constraint searchable_conversations_pkey primary key (organization_id, id)
 );
 --> statement-breakpoint
@@ -499,10 +500,12 @@ create function public.keep_searchable_conversation() returns trigger language p
 begin
   if tg_op = 'DELETE' then
     delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
-  elsif tg_op = 'INSERT' or row(old.contact_name, old.contact) is distinct from row(new.contact_name, new.contact) then
-    insert into public.searchable_conversations (organization_id, id, search)
-    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact)))
-    on conflict (organization_id, id) do update set search = excluded.search;
+  elsif tg_op = 'INSERT'
+    or row(old.contact_name, old.contact, old.chain_id) is distinct from row(new.contact_name, new.contact, new.chain_id)
+  then
+    insert into public.searchable_conversations (organization_id, id, search, chain_id)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact)), new.chain_id)
+    on conflict (organization_id, id) do update set search = excluded.search, chain_id = excluded.chain_id;
   end if;
   return null;
 end $$;
@@ -510,7 +513,7 @@ end $$;
 create trigger conversations_search_insert after insert on conversations
   for each row execute function public.keep_searchable_conversation();
 --> statement-breakpoint
-create trigger conversations_search_update after update of contact_name, contact on conversations
+create trigger conversations_search_update after update of contact_name, contact, chain_id on conversations
   for each row execute function public.keep_searchable_conversation();
 --> statement-breakpoint
 create trigger conversations_search_delete after delete on conversations

@@ -232,7 +232,7 @@ describe('docs/changing-it.md', () => {
   test('shows the folders of src as they are', () => {
     const text = documentAt('docs/changing-it.md');
     const map = text.slice(text.indexOf('src/\n'), text.indexOf('migrations/  '));
-    const folders = all(map, /(\w+)\/(?= )/g);
+    const folders = all(map, /([\w-]+)\/(?= )/g);
     expect(folders.length).toBeGreaterThan(10);
     expect(folders.filter((folder) => !existsSync(new URL(`src/${folder}/`, root)))).toEqual([]);
   });
