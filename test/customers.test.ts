@@ -299,7 +299,13 @@ describe('updateCustomer', () => {
       contacts: [
         { ...contacts[0], id: before.contacts[2].id, displayName: 'Anita', phoneNumber: null },
         { ...contacts[1], id: expect.any(String), displayName: null, phoneNumber: null },
-        { ...contacts[2], id: before.contacts[1].id, displayName: 'Anita', phoneNumber: '+525512345678' },
+        {
+          ...contacts[2],
+          id: before.contacts[1].id,
+          identifierValue: '+525512345678',
+          displayName: 'Anita',
+          phoneNumber: '+525512345678',
+        },
       ],
       updatedAt: body.updatedAt,
     });

@@ -24,6 +24,7 @@ const fault = (path: string, message: string) => ({ path, message });
 const invalid = (...faults: { path: string; message: string }[]) => ({
   error: {
     code: 'VALIDATION_FAILED',
+    // A hint for newcomers may follow the faults: test/newcomers.test.ts.
     message: expect.stringMatching(
       new RegExp(
         `^The request is not valid: ${faults.map(({ path, message }) => RegExp.escape(`${path} ${message}`)).join('; ')}\\.( |$)`,
@@ -144,29 +145,34 @@ const LISTS = operations
   .filter(({ operation }) => operation.parameters?.some(({ name }) => name === 'offset'))
   .map(({ path }) => path);
 
-const LENGTHS: Record<string, number> = { externalReferenceCode: 255, contact: 320 };
+/** Parameters that take a moment, or the id of a message. */
+const isMoment = (name: string): boolean => ['createdSince', 'updatedSince', 'before'].includes(name);
 
-/** Lists of ids, moments and what goes with them have rules of their own: test/finding.test.ts. */
-const OTHER_RULES = ['before', 'contactType', 'createdSince', 'ids', 'updatedSince'];
+const texts = operations.flatMap(({ path, operation }) =>
+  (operation.parameters ?? [])
+    .filter(({ in: place, schema }) => place === 'query' && schema.type === 'string' && !schema.enum)
+    .map(({ name }) => ({ path, name })),
+);
+
+const MOST: Readonly<Record<string, number>> = { externalReferenceCode: 255, contact: 320, ids: 10_000 };
 
 /** Text parameters of the lists, and the most characters of one. */
-const FILTERS: [path: string, parameter: string, characters: number][] = operations.flatMap(
-  ({ path, operation }) =>
-    (operation.parameters ?? [])
-      .filter(
-        (parameter) =>
-          parameter.in === 'query' &&
-          parameter.schema.type === 'string' &&
-          !parameter.schema.enum &&
-          !OTHER_RULES.includes(parameter.name),
-      )
-      .map(({ name }): [string, string, number] => [path, name, LENGTHS[name] ?? 200]),
-);
+const FILTERS = texts
+  .filter(({ name }) => !isMoment(name))
+  .map(({ path, name }): [path: string, parameter: string, characters: number] => [
+    path,
+    name,
+    MOST[name] ?? 200,
+  ]);
+const MOMENTS = texts
+  .filter(({ name }) => isMoment(name))
+  .map(({ path, name }): [path: string, parameter: string] => [path, name]);
 
 const CLOSED: [path: string, parameter: string, allowed: string][] = [
   ['/v1/catalog/products', 'status', 'active, paused, draft'],
   ['/v1/catalog/products', 'type', 'package, experience, expedition, custom'],
   ['/v1/catalog/products', 'budgetTier', 'economic, mid, premium'],
+  ['/v1/customers', 'contactType', 'whatsapp, instagram, messenger, email, telefono, web'],
   ['/v1/opportunities', 'temperature', 'hot, warm, cold, unknown, discarded'],
   ['/v1/quotes', 'status', 'draft, published, disabled'],
 ];
@@ -204,14 +210,11 @@ describe('the tables of this file', () => {
   test('have every parameter and every field of a body that the document has', () => {
     const inDocument = operationsOf(document).flatMap(({ path, operation }) =>
       (operation.parameters ?? [])
-        .filter(
-          (parameter) =>
-            parameter.in === 'query' && !['limit', 'offset', ...OTHER_RULES].includes(parameter.name),
-        )
+        .filter((parameter) => parameter.in === 'query' && !['limit', 'offset'].includes(parameter.name))
         .map(({ name }) => `${path} ${name}`),
     );
     expect(
-      [...FILTERS, ...CLOSED].map(([path, name]) => `${path} ${name}`).sort(),
+      [...FILTERS, ...MOMENTS, ...CLOSED].map(([path, name]) => `${path} ${name}`).sort(),
       'Write each parameter whose values are a closed list into CLOSED of this file',
     ).toEqual(inDocument.sort());
     for (const [place, schema] of Object.entries(BODIES)) {
@@ -349,6 +352,15 @@ describe('text that PostgreSQL cannot store is refused', () => {
     }
   });
 
+  test.each(MOMENTS)('%s: %s takes a moment, and no other text', async (path, parameter) => {
+    for (const text of ['', '%00', 'a%00b', 'yesterday', '2026-11-21', '2026-13-01T00:00:00Z']) {
+      const { status, body } = await agency.get(`${path}?${parameter}=${text}`);
+      expect(status, text).toBe(400);
+      const paths = body.error.details.map((one: { path: string }) => one.path);
+      expect([...new Set(paths)]).toEqual([`query.${parameter}`]);
+    }
+  });
+
   test.each(DATES)('%s: %s, a %s that no calendar has', async (place, field, format) => {
     const { send, path } = PLACES[place];
     for (const value of EDGES[format]?.refused ?? []) {
@@ -483,8 +495,10 @@ describe('closed lists', () => {
         expect(status).toBe(400);
         expect(body).toEqual(invalid(fault(`query.${parameter}`, `must be one of ${allowed}`)));
       }
+      // A type of contact is asked for beside a contact.
+      const beside = parameter === 'contactType' ? '&contact=x' : '';
       for (const value of allowed.split(', '))
-        expect((await agency.get(`${path}?${parameter}=${value}`)).status).toBe(200);
+        expect((await agency.get(`${path}?${parameter}=${value}${beside}`)).status).toBe(200);
     },
   );
 
@@ -615,6 +629,7 @@ describe('limit and offset', () => {
 describe('a repeated parameter is refused', () => {
   test.each([
     ...FILTERS.map(([path, parameter]) => [path, parameter]),
+    ...MOMENTS,
     ...CLOSED,
     ...LISTS.flatMap((path) => [
       [path, 'limit'],
