@@ -60,7 +60,14 @@ export type Body = Record<string, unknown>;
 
 /** Why a row cannot be sent at all, in the words of the service's own errors. */
 export class RowError extends Error {
-  readonly code = 'VALIDATION_FAILED';
+  readonly code: string;
+  /** Where it is in the body that the row makes, as the service writes it: `body.contacts[0].identifierValue`. */
+  readonly path: string | undefined;
+  constructor(message: string, { path, code = 'VALIDATION_FAILED' }: { path?: string; code?: string } = {}) {
+    super(message);
+    this.path = path;
+    this.code = code;
+  }
 }
 
 /**
@@ -79,15 +86,17 @@ function writable(value: unknown, written: Schema | undefined, shown: Schema | u
   );
 }
 
+/** What an empty cell does: its field is left out, or cleared; with `all`, lists too, and fields without a column stay. */
+export type Clearing = 'none' | 'nullable' | 'all';
+
 /**
- * Makes bodies from rows. With `clears`, an empty cell is null, so that the field is cleared; else the field is left out.
- * The comma is the decimal mark in files whose delimiter is the semicolon, as spreadsheets have it.
+ * Makes bodies from rows. The comma is the decimal mark in files whose delimiter is the semicolon, as spreadsheets have it.
  */
 export function bodyMaker(
   columns: Columns,
   { delimiter }: Pick<Source, 'delimiter'>,
   resource: Importable,
-  { clears = false }: { clears?: boolean } = {},
+  clears: Clearing = 'none',
 ): (row: Row) => Body {
   const fields = FIELDS[resource];
   const { written, shown } = IMPORTED[resource];
@@ -110,7 +119,8 @@ export function bodyMaker(
       const { kind } = rule;
       const text = fromCell(cells[index] ?? '');
       if (text === undefined) {
-        if (clears && isNullable(field)) body[field] = null;
+        if (clears !== 'none' && isNullable(field)) body[field] = null;
+        else if (clears === 'all' && kind === 'tags') body[field] = [];
         continue;
       }
       try {
@@ -126,10 +136,53 @@ export function bodyMaker(
       }
     }
     if (resource === 'customers') {
-      if (contacts.length === 0) throw new RowError('no contact: every contact column of the row is empty');
-      body.contacts = contacts;
-    } else if (body.title === undefined && !clears) throw new RowError('no title');
+      const isAbout = clears !== 'all' || used.some(({ rule }) => rule.kind === 'contact');
+      if (contacts.length === 0 && isAbout)
+        throw new RowError('no contact: every contact column of the row is empty');
+      if (contacts.length > 0) body.contacts = contacts;
+    } else if (body.title === undefined && clears === 'none') throw new RowError('no title');
     return body;
+  };
+}
+
+const SHOWN = 60;
+
+/**
+ * Makes the function that says a fault of a row in the words of whoever made the file: the column and the cell, and not the
+ * path in the body.
+ */
+export function faultSpeaker(columns: Columns, resource: Importable) {
+  const fields = FIELDS[resource];
+  const isContact = ({ field }: Columns[number]): boolean =>
+    field !== undefined && fields[field]?.kind === 'contact';
+
+  /** The column of a contact, by its place in the body. */
+  function contactColumn(
+    cells: readonly string[],
+    place: number,
+  ): [column: number, value: string] | undefined {
+    let next = 0;
+    for (const [index, column] of columns.entries()) {
+      const text = isContact(column) ? fromCell(cells[index] ?? '') : undefined;
+      const values =
+        text === undefined ? [] : (cellValue({ kind: 'contact', codes: {} }, text, false) as string[]);
+      if (place < next + values.length) return [index, values[place - next] ?? ''];
+      next += values.length;
+    }
+    return undefined;
+  }
+
+  return ({ cells, object }: Row, path: string, message: string): string => {
+    const [, field = '', entry, rest = ''] = /^body\.(\w+)(?:\[(\d+)\])?(.*)$/.exec(path) ?? [];
+    const contact =
+      field === 'contacts' && entry !== undefined ? contactColumn(cells, Number(entry)) : undefined;
+    const index = contact?.[0] ?? columns.findIndex((column) => column.field === field);
+    const header = columns[index]?.header;
+    if (object || header === undefined) return `${path.replace(/^body\./, '')} ${message}`;
+    const text = contact?.[1] ?? fromCell(cells[index] ?? '') ?? '';
+    const isWithin = field === 'variants' && rest !== '';
+    const value = text === '' || isWithin ? '' : `: ${JSON.stringify(text.slice(0, SHOWN))}`;
+    return `column "${header}" ${isWithin ? `, at ${rest.replace(/^\./, '')},` : ''}${message}${value}`;
   };
 }
 

@@ -19,11 +19,21 @@ export type Schema = {
   exclusiveMinimum?: number;
 };
 
+type Operation = { parameters?: { name?: string; in?: string }[] };
+
 const {
+  paths,
   components: { schemas },
 } = JSON.parse(readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8')) as {
+  paths: Record<string, { get?: Operation }>;
   components: { schemas: Record<string, Schema> };
 };
+
+/** The names of the filters that a list has. */
+export const filtersOfList = (path: string): string[] =>
+  (paths[path]?.get?.parameters ?? [])
+    .filter((parameter) => parameter.in === 'query')
+    .flatMap(({ name }) => (name === undefined || ['limit', 'offset'].includes(name) ? [] : [name]));
 
 const REFERENCE = '#/components/schemas/';
 

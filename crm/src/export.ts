@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import type { CustomerContact, Page, Walk } from '../../client/src/index.ts';
 import { csvLine, toCell } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
-import { propertiesOf, schemaOf } from './document.ts';
+import { filtersOfList, propertiesOf, schemaOf } from './document.ts';
 import { listCell } from './fields.ts';
 import { startProgress } from './progress.ts';
 
@@ -43,6 +43,15 @@ const COLUMNS = {
   conversations: columnsOf('Conversation'),
   quotes: columnsOf('Quote'),
   team: columnsOf('TeamMember'),
+};
+
+const PATHS: Record<keyof typeof COLUMNS, string> = {
+  customers: '/v1/customers',
+  products: '/v1/catalog/products',
+  opportunities: '/v1/opportunities',
+  conversations: '/v1/conversations',
+  quotes: '/v1/quotes',
+  team: '/v1/team',
 };
 
 export type Exportable = keyof typeof COLUMNS;
@@ -91,7 +100,16 @@ async function* ahead<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value
   }
 }
 
-function filtersOf(filters: readonly string[]): Record<string, string> {
+/** @throws for a filter that the list does not have */
+function filtersOf(filters: readonly string[], resource: Exportable): Record<string, string> {
+  const known = filtersOfList(PATHS[resource]);
+  const unknown = filters
+    .map((filter) => filter.split('=', 1)[0] ?? '')
+    .find((name) => !known.includes(name));
+  if (unknown !== undefined && filters.every((filter) => filter.indexOf('=') > 0))
+    throw new CommandError(
+      `--filter ${unknown}: ${resource} have no such filter. They have: ${known.join(', ')}.`,
+    );
   return Object.fromEntries(
     filters.map((filter) => {
       const at = filter.indexOf('=');
@@ -127,7 +145,7 @@ export async function exportList(
     if (!output.write(text)) await Promise.race([once(output, 'drain'), failed]);
   };
 
-  const walk = crm[resource].walk(filtersOf(options.filter), { signal }) as Walk<ExportRow>;
+  const walk = crm[resource].walk(filtersOf(options.filter, resource), { signal }) as Walk<ExportRow>;
   const written = new Set<string>();
   // Excel reads UTF-8 only behind a byte order mark.
   let head = format === 'csv' ? `\ufeff${csvLine(columns, options.delimiter)}` : '';

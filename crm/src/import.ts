@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { answerInfo, type CatalogProductCreate, type CustomerCreate } from '../../client/src/index.ts';
 import { printable } from './cells.ts';
-import { type Body, RowError } from './columns.ts';
+import { type Body, bodyMaker, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
 import type { Importable } from './document.ts';
+import { applyEdit, type Identity, identityOf, withCustomers } from './edited.ts';
 import { inOrder } from './in-order.ts';
 import { startProgress, thousands } from './progress.ts';
-import { openRefusals, type Refusal, refusalOf } from './refusals.ts';
+import { openRefusals, type Refusal } from './refusals.ts';
 import { checker } from './rules.ts';
 import { inspect, type Row, type Source } from './source.ts';
 import { type ImportState, readState, removeState, writeState } from './state.ts';
-import { openTable } from './table.ts';
+import { openTable, type Table } from './table.ts';
 import { createOrUpdate, type UpdateMode } from './update.ts';
 
 export type ImportOptions = {
@@ -28,6 +29,13 @@ export type ImportOptions = {
 const SAVE_EVERY = 500;
 /** How many rows a trial shows. */
 const SHOWN = 5;
+
+/** Rows of nothing but delimiters are no rows. */
+export function tellEmptyRows(errors: Context['errors'], { emptyRows }: Source): void {
+  if (emptyRows > 0) errors.write(`${thousands(emptyRows)} empty rows were skipped.\n`);
+}
+
+type Edited = Parameters<typeof applyEdit>[1];
 
 /** Same row, same key, whenever it is sent: the service makes one record of it within its 24 hours. */
 const keyOf = (resource: Importable, number: number, body: Body): string =>
@@ -80,12 +88,16 @@ export async function importFile(
   const source = await inspect(path, { delimiter: options.delimiter });
   const state = await resumable(source, resource, options);
   if (state) source.delimiter = state.delimiter;
-  const { header, columns, rows, toBody } = await openTable(context, source, resource, {
+  const table = await openTable(context, source, resource, {
     map: options.map,
     columns: state?.columns,
+    isEdited: options.update !== undefined || state?.update !== undefined,
   });
+  const { header, columns, rows, toBody, refusalFor } = table;
   const update = state ? state.update : options.update;
-  if (options.dryRun) return tryOut(context, rows, toBody, resource, update);
+  const identify = update ? identityOf(columns) : () => undefined;
+  const toEdit = bodyMaker(columns, source, resource, 'all');
+  if (options.dryRun) return tryOut(context, source, table, { resource, update, identify, toEdit });
   if (!options.yes && !state && !(await confirm(context, `Import ${resource}?`, true))) return 0;
 
   const counts = { created: 0, repeated: 0, updated: 0, unchanged: 0, refused: 0, ...state?.counts };
@@ -119,12 +131,16 @@ export async function importFile(
     const made = await crm.products.create(body as CatalogProductCreate, { idempotencyKey, signal });
     return answerInfo(made)?.replayed ? 'repeated' : 'created';
   };
-  const work = async ({ row, number }: { row: Row; number: number }): Promise<Outcome> => {
+  const items = update ? withCustomers(crm, remaining(), identify, signal) : remaining();
+  type Item = { row: Row; number: number; edited?: Edited };
+  const work = async ({ row, number, edited }: Item): Promise<Outcome> => {
     try {
+      const isTable = row.object === undefined;
+      if (edited) return { result: await applyEdit(crm, edited, toEdit(row), { isTable, signal }) };
       const body = toBody(row);
       return { result: await send(body, keyOf(resource, number, body)) };
     } catch (error) {
-      if (error instanceof RowError || isRefusal(error)) return { refusal: refusalOf(error) };
+      if (error instanceof RowError || isRefusal(error)) return { refusal: refusalFor(row, error) };
       throw error;
     }
   };
@@ -137,7 +153,7 @@ export async function importFile(
   };
   let savedAt = Date.now();
   try {
-    await inOrder(remaining(), {
+    await inOrder<Item, Outcome>(items, {
       work,
       concurrency: options.concurrency,
       signal: stop,
@@ -164,6 +180,7 @@ export async function importFile(
   }
   await removeState(path);
   progress.end('Done');
+  tellEmptyRows(errors, source);
   if (counts.refused > 0)
     errors.write(
       `${thousands(counts.refused)} rows were refused: ${refusals.path} has them with the reasons.\n`,
@@ -171,32 +188,44 @@ export async function importFile(
   return counts.refused;
 }
 
-/** Makes the body of every row, checks it and sends none. */
+/** Makes the body of every row, checks it and sends none. Every fault goes into the file of refused rows. */
 async function tryOut(
   { errors, output }: Context,
-  rows: AsyncIterable<Row>,
-  toBody: (row: Row) => Body,
-  resource: Importable,
-  update: UpdateMode | undefined,
+  source: Source,
+  { header, rows, toBody, refusalFor }: Table,
+  options: {
+    resource: Importable;
+    update: UpdateMode | undefined;
+    identify: (row: Row) => Identity | undefined;
+    toEdit: (row: Row) => Body;
+  },
 ): Promise<number> {
+  const { resource, update, identify, toEdit } = options;
   const check = checker(resource, { isOnce: update === undefined });
+  const refusals = await openRefusals(source, header);
   let ready = 0;
   let refused = 0;
   for await (const row of rows) {
     try {
-      const body = toBody(row);
-      check(body, row.line);
+      const isEdited = identify(row) !== undefined;
+      const body = isEdited ? toEdit(row) : toBody(row);
+      check(body, row.line, { isEdited });
       ready += 1;
       if (ready <= SHOWN) output.write(`${JSON.stringify(body)}\n`);
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
+      const refusal = refusalFor(row, error);
       refused += 1;
-      if (refused <= SHOWN) errors.write(`line ${row.line}: ${printable(error.message)}\n`);
+      if (refused <= SHOWN) errors.write(`line ${row.line}: ${printable(refusal.message)}\n`);
+      await refusals.add(row, refusal);
     }
   }
+  await refusals.close();
+  tellEmptyRows(errors, source);
   errors.write(
     `Nothing was sent. ${thousands(ready)} ${resource} would be sent, ${thousands(refused)} rows refused; ` +
       'what other records have already, the run finds.\n',
   );
+  if (refused > 0) errors.write(`${refusals.path} has the refused rows with the reasons.\n`);
   return refused;
 }

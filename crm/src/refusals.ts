@@ -1,18 +1,26 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { CrmError } from '../../client/src/index.ts';
+import type { CrmError } from '../../client/src/index.ts';
 import { csvLine, fromCell, toCell } from './cells.ts';
-import { REFUSAL_COLUMNS, type RowError } from './columns.ts';
+import { REFUSAL_COLUMNS, RowError } from './columns.ts';
 import type { Row, Source } from './source.ts';
 
 /** Why a row was not taken. */
 export type Refusal = { code: string; message: string; customerId?: string | undefined };
 
-export function refusalOf(error: CrmError | RowError): Refusal {
-  if (error instanceof CrmError && error.is('CUSTOMER_CONTACT_CONFLICT')) {
-    const [taken] = error.details;
-    return { code: error.code, message: error.message, customerId: taken?.customerId };
-  }
-  return { code: error.code, message: error.message };
+/** @param say puts a fault of a row into the words of whoever made the file */
+export function refusalOf(
+  error: CrmError | RowError,
+  say: (path: string, message: string) => string,
+): Refusal {
+  const { code } = error;
+  if (error instanceof RowError)
+    return { code, message: error.path === undefined ? error.message : say(error.path, error.message) };
+  const said = error.details.map((detail) =>
+    say(detail.path, 'customerId' in detail ? `belongs to customer ${detail.customerId}` : detail.message),
+  );
+  const message = said.length > 0 ? said.join('; ') : error.message;
+  const customerId = error.is('CUSTOMER_CONTACT_CONFLICT') ? error.details[0]?.customerId : undefined;
+  return { code, message, ...(customerId !== undefined && { customerId }) };
 }
 
 /** `leads.csv` → `leads.rejected.csv` */

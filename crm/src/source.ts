@@ -17,6 +17,8 @@ export type Source = {
   /** Tells this content from any other. */
   fingerprint: string;
   delimiter: string;
+  /** Rows of nothing but delimiters, as spreadsheets leave them at the end; counted while rows are read. */
+  emptyRows: number;
 };
 
 /** One row: its first line in the file and its cells, in the order of the header; or the object of a line of NDJSON. */
@@ -77,7 +79,10 @@ export async function inspect(
   path: string,
   options: { delimiter?: string | undefined; format?: 'csv' | 'ndjson' | undefined } = {},
 ): Promise<Source> {
-  if ((await stat(path)).isDirectory()) throw new CommandError(`${path} is a folder.`);
+  const found = await stat(path).catch((error: { code?: string }) => {
+    throw error.code === 'ENOENT' ? new CommandError(`There is no file ${path}.`) : error;
+  });
+  if (found.isDirectory()) throw new CommandError(`${path} is a folder.`);
   if (/\.json$/i.test(path))
     throw new CommandError(
       `${path}: JSON is read with one object a line, from .ndjson: jq -c '.[]' ${path} > ${path.replace(/json$/i, 'ndjson')}`,
@@ -123,10 +128,12 @@ export async function inspect(
     lines: last === '\n' ? lines : lines + 1,
     fingerprint: hash.digest('hex'),
     delimiter: options.delimiter ?? delimiterOf(firstLine),
+    emptyRows: 0,
   };
 }
 
-async function* csvRows({ path, encoding, delimiter, lines }: Source): AsyncGenerator<Row> {
+async function* csvRows(source: Source): AsyncGenerator<Row> {
+  const { path, encoding, delimiter, lines } = source;
   const parser = parse({
     delimiter,
     // A lone carriage return ends a line only where no line feed does; elsewhere it is text.
@@ -146,7 +153,8 @@ async function* csvRows({ path, encoding, delimiter, lines }: Source): AsyncGene
       const line = next + info.empty_lines;
       next += cells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 1);
       if (line === 1 && /^sep=.?$/i.test(cells.join(''))) continue;
-      yield { line, cells };
+      if (cells.every((cell) => cell.trim() === '')) source.emptyRows += 1;
+      else yield { line, cells };
     }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };

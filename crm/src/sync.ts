@@ -7,9 +7,10 @@ import {
 import { printable } from './cells.ts';
 import { type Body, RowError } from './columns.ts';
 import { CommandError, type Context, confirm, isRefusal } from './context.ts';
+import { tellEmptyRows } from './import.ts';
 import { inOrder } from './in-order.ts';
 import { startProgress, thousands } from './progress.ts';
-import { openRefusals, type Refusal, refusalOf } from './refusals.ts';
+import { openRefusals, type Refusal } from './refusals.ts';
 import { inspect, type Row } from './source.ts';
 import { openTable } from './table.ts';
 
@@ -34,10 +35,16 @@ function differences(product: CatalogProduct, body: Body): CatalogProductUpdate 
 
 type Outcome =
   | { refusal: Refusal }
+  | { result: 'left alone' }
   | { result: 'created' | 'changed' | 'unchanged'; code: string; changes: Body; product?: CatalogProduct };
 
+type Synced = Extract<Outcome, { code: string }>;
+
+/** So many refusals of a trial are shown; the file has all. */
+const SHOWN = 5;
+
 /** Each change on a line: code, field, old and new value as JSON, the old one empty for a product that is new. */
-const changeLines = ({ code, changes, product }: Exclude<Outcome, { refusal: Refusal }>): string =>
+const changeLines = ({ code, changes, product }: Synced): string =>
   Object.entries(changes)
     .map(([name, wanted]) => {
       const old = product ? JSON.stringify(product[name as keyof CatalogProduct]) : '';
@@ -54,10 +61,10 @@ const refused = (code: string, message: string): Outcome => ({ refusal: { code, 
 export async function syncProducts(context: Context, path: string, options: SyncOptions): Promise<number> {
   const { crm, errors, output, stop, cancel: signal, onLimit } = context;
   const source = await inspect(path, { delimiter: options.delimiter });
-  const { header, rows, toBody } = await openTable(context, source, 'products', {
+  const { header, rows, toBody, refusalFor } = await openTable(context, source, 'products', {
     map: options.map,
     needs: ['externalReferenceCode'],
-    clears: true,
+    clears: 'nullable',
   });
   if (!options.dryRun && !options.yes && !(await confirm(context, 'Sync products?', true))) return 0;
 
@@ -68,13 +75,13 @@ export async function syncProducts(context: Context, path: string, options: Sync
   }
 
   const inFile = new Set<string>();
-  const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
+  const counts = { created: 0, changed: 0, unchanged: 0, 'left alone': 0, refused: 0 };
   let unread = 0;
   const work = async (row: Row): Promise<Outcome> => {
     try {
       const body = toBody(row);
       const code = body.externalReferenceCode;
-      if (typeof code !== 'string') return refused('VALIDATION_FAILED', 'no externalReferenceCode');
+      if (typeof code !== 'string') return { result: 'left alone' };
       if (inFile.has(code)) return refused('DUPLICATE_CODE', `the file has ${code} in an earlier row, too`);
       inFile.add(code);
       const [product, another] = byCode.get(code) ?? [];
@@ -92,7 +99,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
       return { result: 'changed', code, changes, product };
     } catch (error) {
       if (error instanceof RowError) unread += 1;
-      if (error instanceof RowError || isRefusal(error)) return { refusal: refusalOf(error) };
+      if (error instanceof RowError || isRefusal(error)) return { refusal: refusalFor(row, error) };
       throw error;
     }
   };
@@ -110,11 +117,12 @@ export async function syncProducts(context: Context, path: string, options: Sync
         settled += 1;
         if ('refusal' in outcome) {
           counts.refused += 1;
-          if (options.dryRun) errors.write(`line ${row.line}: ${printable(outcome.refusal.message)}\n`);
-          else await refusals.add(row, outcome.refusal);
+          if (options.dryRun && counts.refused <= SHOWN)
+            errors.write(`line ${row.line}: ${printable(outcome.refusal.message)}\n`);
+          await refusals.add(row, outcome.refusal);
         } else {
           counts[outcome.result] += 1;
-          if (options.dryRun) output.write(changeLines(outcome));
+          if (options.dryRun && 'code' in outcome) output.write(changeLines(outcome));
         }
         progress.update({ done: row.line, total: source.lines, rows: settled, counts });
       },
@@ -128,7 +136,10 @@ export async function syncProducts(context: Context, path: string, options: Sync
     await refusals.close();
   }
   progress.end(options.dryRun ? 'Nothing was sent' : 'Done');
-  if (counts.refused > 0 && !options.dryRun)
+  tellEmptyRows(errors, source);
+  if (counts['left alone'] > 0)
+    errors.write(`${thousands(counts['left alone'])} rows have no code and were left alone.\n`);
+  if (counts.refused > 0)
     errors.write(
       `${thousands(counts.refused)} rows were refused: ${refusals.path} has them with the reasons.\n`,
     );

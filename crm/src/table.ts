@@ -1,7 +1,18 @@
+import type { CrmError } from '../../client/src/index.ts';
 import { printable } from './cells.ts';
-import { type Body, bodyMaker, type Columns, mapColumns, requireFields } from './columns.ts';
+import {
+  type Body,
+  bodyMaker,
+  type Clearing,
+  type Columns,
+  faultSpeaker,
+  mapColumns,
+  type RowError,
+  requireFields,
+} from './columns.ts';
 import type { Context } from './context.ts';
 import type { Importable } from './document.ts';
+import { type Refusal, refusalOf } from './refusals.ts';
 import { openRows, type Row, type Source } from './source.ts';
 
 /** A file whose columns are known, about to be read row by row. */
@@ -10,6 +21,8 @@ export type Table = {
   columns: Columns;
   rows: AsyncGenerator<Row>;
   toBody: (row: Row) => Body;
+  /** Why the row is refused, in the words of whoever made the file. */
+  refusalFor: (row: Row, error: CrmError | RowError) => Refusal;
 };
 
 const DELIMITER_NAMES: Record<string, string> = {
@@ -57,8 +70,10 @@ export async function openTable(
     columns?: Columns | undefined;
     /** Fields that some column must fill, beside those of every record. */
     needs?: readonly string[];
-    /** An empty cell clears its field. */
-    clears?: boolean;
+    /** Rows of an export can be changed: such a file need not have every field of a record. */
+    isEdited?: boolean;
+    /** What an empty cell does. */
+    clears?: Clearing;
   },
 ): Promise<Table> {
   const opened = await openRows(source);
@@ -69,8 +84,15 @@ export async function openTable(
     errors.write(`${path} is ${encoding}, with ${DELIMITER_NAMES[delimiter] ?? delimiter} between cells.\n`);
     errors.write('Its columns (? is a guess; --map "Column=field" says otherwise):\n');
     errors.write(describeColumns(columns, first));
-    requireFields(columns, resource, options.needs);
+    const isExport = options.isEdited && ['id', 'updatedAt'].every((name) => opened.header.includes(name));
+    if (!isExport) requireFields(columns, resource, options.needs);
   }
-  const toBody = bodyMaker(columns, source, resource, { clears: options.clears === true });
-  return { header: opened.header, columns, rows, toBody };
+  const say = faultSpeaker(columns, resource);
+  return {
+    header: opened.header,
+    columns,
+    rows,
+    toBody: bodyMaker(columns, source, resource, options.clears),
+    refusalFor: (row, error) => refusalOf(error, (path, message) => say(row, path, message)),
+  };
 }

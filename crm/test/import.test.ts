@@ -58,13 +58,15 @@ describe('crm import customers', () => {
     expect(rejected[2]).toMatch(
       new RegExp(`^5;CUSTOMER_CONTACT_CONFLICT;[^;]*;${data[1].id};"Eva ""la"" Ruiz";;\\+5491122334455;`),
     );
-    expect(rejected[3]).toMatch(/^6;VALIDATION_FAILED;[^;]*identifierValue[^;]*;;Mal;;123;;;$/);
+    expect(rejected[3]).toMatch(
+      /^6;VALIDATION_FAILED;"column ""Teléfono"" must start with \+ and the country code: ""123""";;Mal;;123;;;$/,
+    );
     expect(rejected).toHaveLength(5);
     expect(existsSync(statePath(path))).toBe(false);
 
     // Mended, the refused rows go in as they are; what is refused again has its reason once.
     const again = file('leads.rejected.csv');
-    await writeFile(again, (await readFile(again, 'utf8')).replace('Ana@Example.com', 'eva@example.com'));
+    await writeFile(again, (await readFile(again, 'utf8')).replaceAll('Ana@Example.com', 'eva@example.com'));
     const second = await crm(['import', 'customers', again, ...args], { url, key: agency.key });
     expect(second.stderr).toMatch(/Done: 3 rows in .*, 1 created, 2 refused\./);
     const twice = (await readFile(file('leads.rejected.rejected.csv'), 'utf8')).split('\r\n');
@@ -100,9 +102,11 @@ describe('crm import customers', () => {
       ],
     });
     expect(stderr).toContain('line 4: no contact');
-    expect(stderr).toContain('line 5: body.contacts[1] stands in line 2, too');
+    expect(stderr).toContain('line 5: column "Correo" stands in line 2, too: "Ana@Example.com"');
     expect(stderr).toMatch(/Nothing was sent\. 2 customers would be sent, 3 rows/);
-    expect(existsSync(file('trial.rejected.csv'))).toBe(false);
+    const rejected = (await readFile(file('trial.rejected.csv'), 'utf8')).trim().split('\r\n');
+    expect(rejected.slice(1).map((row) => Number.parseInt(row, 10))).toEqual([4, 5, 6]);
+    expect(stderr).toContain(`${file('trial.rejected.csv')} has the refused rows with the reasons.`);
     expect(existsSync(statePath(file('trial.csv')))).toBe(false);
   });
 
@@ -119,7 +123,7 @@ describe('crm import customers', () => {
       [['import', 'customers', folder], 'is a folder'],
       [['sync', 'products', folder], 'is a folder'],
       [['sync', 'products', json], 'one object a line'],
-      [['import', 'customers', file('none.csv')], 'none.csv'],
+      [['import', 'customers', file('none.csv')], /^There is no file \S+none\.csv\.\n$/],
       [['import', 'quotes', path], 'one of customers, products'],
       [['import', 'products', path, '--update'], '--update is for customers'],
       [['import', 'customers', path, '--update', 'all'], 'fill, overwrite'],
@@ -137,6 +141,21 @@ describe('crm import customers', () => {
       expect(code).toBe(1);
     }
   });
+});
+
+test('rows of nothing but delimiters are no rows, and are counted', async () => {
+  const agency = await service.agency();
+  const path = file('empty-rows.csv');
+  await writeFile(
+    path,
+    'Nombre;Email;Notas\r\nAna;ana@example.com;\r\n;;\r\n ; ;\r\n\r\nEva;eva@example.com;\r\n;;;;;\r\n',
+  );
+  for (const args of [['--dry-run'], []]) {
+    const { code, stderr } = await crm(['import', 'customers', path, ...args], { url, key: agency.key });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('3 empty rows were skipped.')]);
+  }
+  expect((await agency.get('/v1/customers')).body.pagination.total).toBe(2);
+  expect(existsSync(file('empty-rows.rejected.csv'))).toBe(false);
 });
 
 describe('crm import customers --dry-run', () => {
@@ -167,7 +186,7 @@ describe('crm import customers --dry-run', () => {
     const lines = rejected.map((row) => Number.parseInt(row, 10));
     expect(lines).toEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
     expect(trial.stderr).toContain('3 customers would be sent, 10 rows refused');
-    expect(trial.stderr).toContain('line 5: body.preferredLanguage must be one of es, pt, en');
+    expect(trial.stderr).toContain('line 5: column "Idioma" must be one of es, pt, en: "Klingon"');
     expect(run.stderr).toMatch(/3 created, 10 refused/);
     const { data } = (await agency.get('/v1/customers')).body;
     expect(

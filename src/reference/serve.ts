@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { entityTag } from '../http/conditional.ts';
+import { entityTag } from '../../rules/entity-tag.ts';
 
 /** Texts for readers: whole and compressed, each with its tag, so that no request but the first pays for either. */
 

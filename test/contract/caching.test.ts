@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { entityTag } from '../../src/http/conditional.ts';
+import { entityTag } from '../../rules/entity-tag.ts';
 import { CHAPTERS } from '../../src/reference/guide.ts';
 import { buildDashboard, TOKEN, useDashboard } from '../dashboard/dashboard.ts';
 import { readDocument } from '../support/contract.ts';

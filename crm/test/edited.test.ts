@@ -1,0 +1,176 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { parse } from 'csv-parse/sync';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type Agency, useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { csvLine } from '../src/cells.ts';
+import { crm, useFolder } from './command.ts';
+
+/** `crm import customers --update` of an export that a person has edited. */
+
+const service = useService();
+const file = useFolder();
+let url: string;
+beforeAll(async () => {
+  url = (await listen(service)).origin;
+});
+
+type Cells = Record<string, string>;
+
+/** An agency with customers, and its export: `edit` changes the rows of the file. */
+async function exported(names: readonly string[]) {
+  const agency = await service.agency();
+  const at = { url, key: agency.key };
+  for (const firstName of names)
+    await agency.post('/v1/customers', {
+      firstName,
+      city: 'Lima',
+      tags: ['vip', 'playa'],
+      contacts: [
+        { identifierType: 'email', identifierValue: `${firstName.toLowerCase()}@example.com` },
+        {
+          identifierType: 'whatsapp',
+          identifierValue: `+5255${String(10_000_000 + names.indexOf(firstName))}`,
+        },
+      ],
+    });
+  const path = file(`${agency.id}.csv`);
+  await crm(['export', 'customers', '-o', path], at);
+  const [header = [], ...rows] = parse(await readFile(path, 'utf8'), { bom: true }) as string[][];
+  const objects = rows.map((row) =>
+    Object.fromEntries(header.map((name, index) => [name, row[index] ?? ''])),
+  );
+  const edit = (change: (row: Cells) => void, columns = header) => {
+    for (const row of objects) change(row);
+    const lines = [columns, ...objects.map((row) => columns.map((name) => row[name] ?? ''))];
+    return writeFile(path, lines.map((line) => csvLine(line, ',')).join(''));
+  };
+  const run = (...args: string[]) => crm(['import', 'customers', path, ...args], at);
+  return { agency, path, edit, run, read: (name: string) => read(agency, name) };
+}
+
+const read = async (agency: Agency, firstName: string) =>
+  (await agency.get(`/v1/customers?query=${firstName}`)).body.data[0];
+
+/** The requests that the service gets until the test ends, by method. */
+function counted(): Record<string, number> {
+  const counts: Record<string, number> = {};
+  const count = ({ method = '' }: { method?: string }) => {
+    counts[method] = (counts[method] ?? 0) + 1;
+  };
+  service.app.server.on('request', count);
+  onTestFinished(() => void service.app.server.off('request', count));
+  return counts;
+}
+
+test('changes what differs, a request for each such row and one for a hundred rows', async () => {
+  const names = Array.from({ length: 230 }, (_, index) => `Nombre${index}`);
+  const { agency, edit, run } = await exported(names);
+  await edit((row) => {
+    if (Number(row.firstName?.slice(6)) % 20 === 0) row.city = 'Quito';
+  });
+  const counts = counted();
+  const first = await run('--update');
+  expect(first.stderr).toMatch(/Done: 230 rows in .*, 12 updated, 218 unchanged\./);
+  expect(counts).toEqual({ GET: 3, PATCH: 12 });
+  expect((await agency.get('/v1/customers?query=quito')).body.data).toEqual([]);
+  const cities = (await agency.get('/v1/customers?limit=12')).body.data.map(({ city }: Cells) => city);
+  expect(new Set(cities)).toEqual(new Set(['Quito']));
+  // Done again, nothing differs: the moments of the export are older, and nothing is set back.
+  expect((await run('--update')).stderr).toMatch(/230 unchanged\./);
+});
+
+test('a row is what its customer is to be: empty cells clear, tags and contacts that are gone go, ids stay', async () => {
+  const { edit, run, read } = await exported(['Ana', 'Eva']);
+  const before = await read('Ana');
+  const eva = await read('Eva');
+  await edit((row) => {
+    if (row.firstName !== 'Ana') return;
+    Object.assign(row, {
+      city: '',
+      lastName: 'Peña',
+      tags: 'playa',
+      'contacts.whatsapp': '',
+      'contacts.web': 'visitor',
+    });
+  });
+  expect((await run('--update')).stderr).toMatch(/1 updated, 1 unchanged\./);
+  const after = await read('Ana');
+  expect(after).toMatchObject({
+    id: before.id,
+    firstName: 'Ana',
+    lastName: 'Peña',
+    city: null,
+    tags: ['playa'],
+  });
+  expect(after.contacts).toMatchObject([
+    before.contacts[0],
+    { identifierType: 'web', identifierValue: 'visitor' },
+  ]);
+  expect(await read('Eva')).toEqual(eva);
+});
+
+test('columns that the file no longer has stay as they are', async () => {
+  const { edit, run, read } = await exported(['Ana']);
+  await edit((row) => Object.assign(row, { city: 'Cusco' }), ['id', 'updatedAt', 'city']);
+  expect((await run('--update')).stderr).toMatch(/1 updated\./);
+  expect(await read('Ana')).toMatchObject({ city: 'Cusco', tags: ['vip', 'playa'], contacts: [{}, {}] });
+});
+
+test('what somebody else changed since the export is not set back; the row says so', async () => {
+  const { agency, path, edit, run, read } = await exported(['Ana', 'Eva']);
+  const { id } = await read('Ana');
+  await agency.patch(`/v1/customers/${id}`, { city: 'Bogotá' });
+  await edit((row) => Object.assign(row, { country: 'Perú' }));
+  const { code, stderr } = await run('--update');
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/1 updated, 1 refused\./)]);
+  expect(await read('Ana')).toMatchObject({ city: 'Bogotá', country: null });
+  const rejected = await readFile(path.replace('.csv', '.rejected.csv'), 'utf8');
+  expect(rejected).toContain(
+    'PRECONDITION_FAILED,"the customer was changed since the export, and city, country would be set back: export it again"',
+  );
+});
+
+test('a customer that is gone is refused, and a row without an id is a new customer', async () => {
+  const { agency, path, edit, run, read } = await exported(['Ana', 'Eva', 'Luz']);
+  await agency.delete(`/v1/customers/${(await read('Ana')).id}`);
+  await edit((row) => {
+    if (row.firstName === 'Luz')
+      Object.assign(row, {
+        id: '',
+        firstName: 'Sol',
+        'contacts.email': 'sol@example.com',
+        'contacts.whatsapp': '',
+      });
+  });
+  const { stderr } = await run('--update');
+  expect(stderr).toMatch(/1 created, 1 unchanged, 1 refused\./);
+  expect(await readFile(path.replace('.csv', '.rejected.csv'), 'utf8')).toContain(
+    'CUSTOMER_NOT_FOUND,"there is no customer with this id: it is archived, or of another organization"',
+  );
+  expect(await read('Sol')).toMatchObject({ city: 'Lima' });
+});
+
+test('without --update every row of an export is refused, because its contacts are taken', async () => {
+  const { run, read } = await exported(['Ana']);
+  const before = await read('Ana');
+  expect((await run()).stderr).toMatch(/1 refused\./);
+  expect(await read('Ana')).toEqual(before);
+});
+
+test('NDJSON says the order of contacts, too', async () => {
+  const { agency, read } = await exported(['Ana']);
+  const before = await read('Ana');
+  const path = file('edited.ndjson');
+  await writeFile(
+    path,
+    `${JSON.stringify({ ...before, summary: 'x', contacts: before.contacts.toReversed() })}\n`,
+  );
+  const { stderr } = await crm(['import', 'customers', path, '--update'], { url, key: agency.key });
+  expect(stderr).toMatch(/1 updated\./);
+  const after = await read('Ana');
+  expect(after).toMatchObject({ summary: 'x', contacts: before.contacts.toReversed() });
+  expect((await crm(['import', 'customers', path, '--update'], { url, key: agency.key })).stderr).toMatch(
+    /1 unchanged\./,
+  );
+});
