@@ -1,16 +1,30 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
 import { id } from '../fields.ts';
+import type { FileStorage } from '../files/storage.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi/responses.ts';
+import { filesOfCustomer, removeErasedFiles } from './erased-files.ts';
+import { eraseCustomer } from './erasure.ts';
 import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
-import { CustomerContactUpdate, CustomerList, CustomerListQuery, CustomerRecord } from './schema.ts';
+import {
+  CustomerContactUpdate,
+  CustomerList,
+  CustomerListQuery,
+  CustomerRecord,
+  ErasedCustomer,
+} from './schema.ts';
 
 const tags = ['Customers'];
 const params = knownParams('customerId', 'Id of the customer.');
 
-export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const customerDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStorage }> = (
+  app,
+  { storage },
+  done,
+) => {
   app.get(
     '/customers',
     {
@@ -70,6 +84,35 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         updateCustomerContact(scope, customerId, contactId, request.body),
       );
       return answerJson(reply, updated);
+    },
+  );
+
+  app.post(
+    '/customers/:customerId/erase',
+    {
+      schema: {
+        operationId: 'eraseCustomer',
+        tags,
+        summary: 'Erase a customer',
+        description:
+          'What the person said and what is known of it is gone for good, archived customer or not: contacts, names, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that numbers stay as they are. The same again erases what came since, and gives the first answer. Until the storage has let go of every file, `erasurePending` of the customer is true.',
+        params,
+        response: responses(
+          { status: 200, schema: ErasedCustomer, description: 'How much was erased, by kind.' },
+          'CUSTOMER_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { customerId } = request.params;
+      const answer = await idempotently(request, reply, 200, (scope) => eraseCustomer(scope, customerId));
+      await removeErasedFiles(
+        request.scope.db,
+        storage,
+        await filesOfCustomer(request.scope, customerId),
+        request.log,
+      );
+      return answer;
     },
   );
   done();
