@@ -5,7 +5,6 @@ import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import {
   channelMessages,
   conversations,
-  customerContactKeys,
   customers,
   erasedFiles,
   erasures,
@@ -19,8 +18,9 @@ import {
 import { isId } from '../db/sql/ids.ts';
 import { isoTime, type Json, jsonRow } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
-import { type Arrays, arraysOf, keyOfContact, sentContacts } from './contacts.ts';
+import { type Arrays, arraysOf, keyOfContact } from './contacts.ts';
 import type { CustomerContact, ErasedCounts, ErasedCustomer } from './schema.ts';
+import { opportunitiesOf, quotesOf, threadsOf } from './ties.ts';
 
 /**
  * Erases a person: every text of it and of what is tied to it. Ids, moments, amounts, states and the number of messages stay, and so
@@ -33,27 +33,10 @@ const lockStatement = unprepared(
     select ${customers.contacts} as contacts from ${customers} where ${rowOf(liveCustomers, $)} for update`,
 );
 
-/**
- * The threads of the customer, and of nobody, in the chains that it has written in: those that are its own, and those with a contact
- * that it has, or had and no other customer has now.
- */
 const threadsStatement = unprepared(
   'customers.threads_to_erase',
   ($: Params<RecordKey & Arrays>): SQL<{ id: string }> => sql`
-    select ${conversations.id} from ${conversations}
-    where ${conversations.organizationId} = ${$.organizationId}
-      and (${conversations.customerId} = ${$.id} or ${conversations.customerId} is null)
-      and ${conversations.chainId} = any(array(
-        select ${conversations.chainId} from ${conversations}
-        where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} = ${$.id}
-        union
-        select ${conversations.chainId} from ${conversations} join ${sentContacts($)} as sent(type, key)
-          on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
-        where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} is null
-          and not exists (select from ${customerContactKeys}
-            where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} <> ${$.id}
-              and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key)))
-    order by ${conversations.id} for update`,
+    select ${conversations.id} from ${conversations} where ${threadsOf($)} order by ${conversations.id} for update`,
 );
 
 type Ids = { organizationId: string; ids: readonly string[] };
@@ -104,20 +87,15 @@ const eraseOpportunitiesStatement = unprepared(
   ($: Params<RecordKey>): SQL<{ id: string }> => sql`
     update ${opportunities} set title = null, short_ref = null, destination = null,
       check_in_date = substring(check_in_date from '^\\d{4}-\\d\\d-\\d\\d')
-    where ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.customerId} = ${$.id}
+    where ${opportunitiesOf($)}
     returning ${opportunities.id}`,
 );
 
-/** Its own, and those of its opportunities that name nobody. Locked: no file is attached meanwhile. */
+/** Locked: no file is attached meanwhile. */
 const quotesStatement = unprepared(
   'customers.quotes_to_erase',
   ($: Params<RecordKey>): SQL<{ id: string }> => sql`
-    select ${quotes.id} from ${quotes}
-    where ${quotes.organizationId} = ${$.organizationId}
-      and (${quotes.customerId} = ${$.id} or ${quotes.customerId} is null and ${quotes.opportunityId} in (
-        select ${opportunities.id} from ${opportunities}
-        where ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.customerId} = ${$.id}))
-    order by ${quotes.id} for update`,
+    select ${quotes.id} from ${quotes} where ${quotesOf($)} order by ${quotes.id} for update`,
 );
 
 const eraseQuotesStatement = unprepared(

@@ -33,6 +33,7 @@ test('the document has exactly the operations of this API', async () => {
     'createQuoteAttachment',
     'deleteQuoteAttachment',
     'eraseCustomer',
+    'exportCustomer',
     'getCatalogProduct',
     'getConversation',
     'getCustomer',

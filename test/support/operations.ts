@@ -247,6 +247,7 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
   [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
+  [`GET ${BELOW}/customers/{customerId}/export`]: {},
   [`POST ${BELOW}/customers/{customerId}/erase`]: {
     ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
   },
