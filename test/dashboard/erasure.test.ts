@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -341,4 +342,31 @@ test('what fails in the middle erases nothing', async () => {
   expect((await dashboards().of(agency).post(`/customers/${customerId}/erase`)).status).toBe(500);
   await service.query('alter table erasures drop constraint refused');
   expect(await dashboards().stored(agency)).toEqual(before);
+});
+
+test('the list that docs/operating.md saves beside a backup has the ids of the erased, and erases them again after a restore', async () => {
+  const manual = readFileSync('docs/operating.md', 'utf8');
+  const [, query = ''] = /-c "(select organization_id, customer_id from erasures [^"]+)"/.exec(manual) ?? [];
+  const agency = await service.agency();
+  const { customerId } = await person(agency);
+  const rows = (table: string) =>
+    service.query<{ row: unknown }>(
+      `select to_jsonb(t) as row from ${table} t where organization_id = $1 and id = $2`,
+      [agency.id, customerId],
+    );
+  const [backup] = await rows('customers');
+  const call = dashboards().of(agency);
+  const { body } = await call.post(`/customers/${customerId}/erase`);
+  const list = await service.query<{ organization_id: string; customer_id: string }>(query);
+  expect(list).toContainEqual({ organization_id: agency.id, customer_id: customerId });
+
+  await service.query('delete from erasures where customer_id = $1', [customerId]);
+  await service.query(
+    `update customers set (first_name, summary, archived_at) =
+       (select first_name, summary, archived_at from jsonb_populate_record(null::customers, $1)) where id = $2`,
+    [JSON.stringify(backup?.row), customerId],
+  );
+  expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('first'));
+  expect((await call.post(`/customers/${customerId}/erase`)).body.id).toBe(body.id);
+  expect(hasWord(JSON.stringify(await dashboards().stored(agency)))).toBe(false);
 });
