@@ -24,7 +24,12 @@ const fault = (path: string, message: string) => ({ path, message });
 const invalid = (...faults: { path: string; message: string }[]) => ({
   error: {
     code: 'VALIDATION_FAILED',
-    message: `The request is not valid: ${faults.map(({ path, message }) => `${path} ${message}`).join('; ')}.`,
+    // A hint for newcomers may follow the faults: test/newcomers.test.ts.
+    message: expect.stringMatching(
+      new RegExp(
+        `^The request is not valid: ${faults.map(({ path, message }) => RegExp.escape(`${path} ${message}`)).join('; ')}\\.( |$)`,
+      ),
+    ),
     details: faults,
   },
 });
@@ -800,7 +805,10 @@ describe('names that mean nothing are ignored and named', () => {
       invalid(
         fault('query.limit', 'is not a known name'),
         fault('body.titel', 'is not a known name (did you mean title?)'),
-        fault('body.zzz', 'is not a known name'),
+        fault(
+          'body.zzz',
+          `is not a known name (known are ${Object.keys(propertiesOf('CatalogProductCreate')).join(', ')})`,
+        ),
         fault('body.variants[0].currencies', 'is not a known name (did you mean currency?)'),
       ),
     );
@@ -856,8 +864,14 @@ describe('names that mean nothing are ignored and named', () => {
     );
     expect(body).toEqual(
       invalid(
-        fault('body.contacts[0].createdAt', 'is not a known name'),
-        fault('body.phoneNumber', 'is not a known name'),
+        fault(
+          'body.contacts[0].createdAt',
+          'is not a known name (known are identifierType, identifierValue)',
+        ),
+        fault(
+          'body.phoneNumber',
+          `is not a known name (known are ${Object.keys(propertiesOf('CustomerCreate')).join(', ')})`,
+        ),
       ),
     );
   });

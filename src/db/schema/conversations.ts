@@ -105,7 +105,7 @@ export const searchableConversations = pgTable(
 export const newestThreads = {
   table: conversations,
   visible: isNull(conversations.continuedBy),
-  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation' },
+  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation', search: 'GET /v1/conversations?query=…' },
   isCounted: true,
 } satisfies Resource;
 
