@@ -1,13 +1,18 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
 import { eraseFiles } from '../../src/jobs/erase-files.ts';
 import { operationsBy, populate, run } from '../support/operations.ts';
 import { attachment, conversation, customer, message, opportunity, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
-import { buildDashboard, type Dashboard } from './dashboard.ts';
+import { listen } from '../support/socket.ts';
+import { buildDashboard, type Dashboard, TOKEN } from './dashboard.ts';
 
 const lines: string[] = [];
 const service = useService({ logTo: { write: (line) => lines.push(line) }, logLevel: 'trace' });
@@ -341,4 +346,41 @@ test('what fails in the middle erases nothing', async () => {
   expect((await dashboards().of(agency).post(`/customers/${customerId}/erase`)).status).toBe(500);
   await service.query('alter table erasures drop constraint refused');
   expect(await dashboards().stored(agency)).toEqual(before);
+});
+
+test('the list that docs/operating.md saves beside a backup has the ids of the erased, and erases them again after a restore', async () => {
+  const manual = readFileSync('docs/operating.md', 'utf8');
+  const [, query = ''] = /-c "(select organization_id, customer_id from erasures [^"]+)"/.exec(manual) ?? [];
+  const agency = await service.agency();
+  const { customerId } = await person(agency);
+  const rows = (table: string) =>
+    service.query<{ row: unknown }>(
+      `select to_jsonb(t) as row from ${table} t where organization_id = $1 and id = $2`,
+      [agency.id, customerId],
+    );
+  const [backup] = await rows('customers');
+  const call = dashboards().of(agency);
+  const { body } = await call.post(`/customers/${customerId}/erase`);
+  const list = await service.query<{ organization_id: string; customer_id: string }>(query);
+  expect(list).toContainEqual({ organization_id: agency.id, customer_id: customerId });
+
+  await service.query('delete from erasures where customer_id = $1', [customerId]);
+  await service.query(
+    `update customers set (first_name, summary, archived_at) =
+       (select first_name, summary, archived_at from jsonb_populate_record(null::customers, $1)) where id = $2`,
+    [JSON.stringify(backup?.row), customerId],
+  );
+  expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('first'));
+  const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)"$/m.exec(manual) ?? [];
+  const { origin } = await listen(dashboards());
+  const folder = await mkdtemp(join(tmpdir(), 'crm-erased-'));
+  await writeFile(join(folder, 'erased.txt'), `${agency.id} ${customerId}\n${agency.id} ${randomUUID()}\n`);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', script.replace('http://localhost:3001', origin)],
+    { cwd: folder, env: { DASHBOARD_TOKEN: TOKEN } },
+  );
+  await rm(folder, { recursive: true });
+  expect(stdout).toMatch(new RegExp(`^200 ${body.id}\\n404 `));
+  expect(hasWord(JSON.stringify(await dashboards().stored(agency)))).toBe(false);
 });
