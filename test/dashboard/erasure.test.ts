@@ -1,14 +1,28 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+
+<<<<<<< HEAD
+
 import { readdir, readFile } from 'node:fs/promises';
+
+=======
+
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+
+>>>>>>> refs/heads/leave2
+
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
 import { eraseFiles } from '../../src/jobs/erase-files.ts';
 import { operationsBy, populate, run } from '../support/operations.ts';
 import { attachment, conversation, customer, message, opportunity, quote } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
-import { buildDashboard, type Dashboard } from './dashboard.ts';
+import { listen } from '../support/socket.ts';
+import { buildDashboard, type Dashboard, TOKEN } from './dashboard.ts';
 
 const lines: string[] = [];
 const service = useService({ logTo: { write: (line) => lines.push(line) }, logLevel: 'trace' });
@@ -367,6 +381,20 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
     [JSON.stringify(backup?.row), customerId],
   );
   expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('first'));
-  expect((await call.post(`/customers/${customerId}/erase`)).body.id).toBe(body.id);
+<<<<<<< HEAD
+  expect((await call.post(`/customers/$customerId/erase`)).body.id).toBe(body.id);
+=======
+  const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)"$/m.exec(manual) ?? [];
+  const { origin } = await listen(dashboards());
+  const folder = await mkdtemp(join(tmpdir(), 'crm-erased-'));
+  await writeFile(join(folder, 'erased.txt'), `${agency.id} ${customerId}\n${agency.id} ${randomUUID()}\n`);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', script.replace('http://localhost:3001', origin)],
+    { cwd: folder, env: { DASHBOARD_TOKEN: TOKEN } },
+  );
+  await rm(folder, { recursive: true });
+  expect(stdout).toMatch(new RegExp(`^200 ${body.id}\\n404 `));
+>>>>>>> refs/heads/leave2
   expect(hasWord(JSON.stringify(await dashboards().stored(agency)))).toBe(false);
 });
