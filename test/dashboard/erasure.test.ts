@@ -1,18 +1,8 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-
-<<<<<<< HEAD
-
-import { readdir, readFile } from 'node:fs/promises';
-
-=======
-
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-
->>>>>>> refs/heads/leave2
-
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
@@ -381,9 +371,6 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
     [JSON.stringify(backup?.row), customerId],
   );
   expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('first'));
-<<<<<<< HEAD
-  expect((await call.post(`/customers/$customerId/erase`)).body.id).toBe(body.id);
-=======
   const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)"$/m.exec(manual) ?? [];
   const { origin } = await listen(dashboards());
   const folder = await mkdtemp(join(tmpdir(), 'crm-erased-'));
@@ -395,6 +382,5 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
   );
   await rm(folder, { recursive: true });
   expect(stdout).toMatch(new RegExp(`^200 ${body.id}\\n404 `));
->>>>>>> refs/heads/leave2
   expect(hasWord(JSON.stringify(await dashboards().stored(agency)))).toBe(false);
 });
