@@ -38,12 +38,6 @@ export function cpuSecondsOfTree(pid: number): number | undefined {
   return children.reduce((total, child) => total + (cpuSeconds(child) ?? 0), own);
 }
 
-/** Nanoseconds of processor time of the threads that a process has. */
-const nanosecondsOf = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]))
-    .reduce((total, time) => total + time, 0);
-
 function memory(pid: number, field: 'VmRSS' | 'RssAnon'): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
