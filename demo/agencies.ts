@@ -1,28 +1,31 @@
 import { Readable } from 'node:stream';
-import { createCatalogProduct, updateCatalogProductMedia } from '../src/catalog/repository.ts';
-import { putConversation } from '../src/conversations/chains.ts';
-import { putMessages } from '../src/conversations/messages.ts';
-import { createCustomer } from '../src/customers/repository.ts';
 import { type OrganizationScope, type Queries, scopeTo } from '../src/db/run/scope.ts';
 import type { AttachmentDescription } from '../src/files/multipart.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import type { StoredFile } from '../src/files/upload.ts';
-import { opportunityRecord } from '../src/opportunities/repository.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { pipelineStageRecord } from '../src/pipeline-stages/repository.ts';
 import { recordAttachment } from '../src/quotes/attachments.ts';
-import { openQuote, quoteRecord } from '../src/quotes/repository.ts';
-import { teamMemberRecord } from '../src/team/repository.ts';
 import { demoConversations } from './conversations.ts';
 import { demoCustomers } from './customers.ts';
 import { neighbour } from './neighbour.ts';
 import { fileNameOf, pdfOf } from './pdf.ts';
 import { demoProducts } from './products.ts';
-import { daysAgo, idOf } from './random.ts';
+import { changedAfter, daysAgo, idOf } from './random.ts';
 import { type DemoQuote, demoOpportunities, demoQuotes } from './sales.ts';
 import { demoStages, demoTeam } from './team.ts';
+import {
+  past,
+  toldBy,
+  writeConversations,
+  writeCustomer,
+  writeMember,
+  writeOpportunity,
+  writeProduct,
+  writeQuote,
+} from './write.ts';
 
-/** Writes the demo's two organizations, through the functions that everybody's records are written with. */
+/** Writes the demo's two organizations. */
 
 async function open(db: Queries, name: string, foundedDaysAgo: number): Promise<OrganizationScope> {
   const { id } = await createOrganization(db, name, idOf(`organization ${name}`, daysAgo(foundedDaysAgo)));
@@ -67,21 +70,32 @@ export async function fillAgency(scope: OrganizationScope, storage: FileStorage)
   const files = storeFiles(scope, storage, quotes);
   files.catch(() => undefined);
 
-  for (const { id, input } of agency.team) await teamMemberRecord.put(scope, id, input);
+  for (const { id, input, since } of agency.team)
+    await writeMember(scope, id, { ...input, ...past(since, changedAfter(id, 90, since)) });
   for (const { id, input } of agency.stages) await pipelineStageRecord.put(scope, id, input);
-  for (const { id, input, media } of agency.products) {
-    await createCatalogProduct(scope, input, id);
-    await updateCatalogProductMedia(scope, id, media);
+  for (const { id, input, media, since } of agency.products)
+    await writeProduct(scope, id, { ...input, ...media, ...past(since, changedAfter(id, 700, since)) });
+  const talks = demoConversations(agency, opportunities).flat();
+  const { names, spoken } = toldBy(talks);
+  for (const { id, input, since } of agency.customers) {
+    const changed = changedAfter(id, 2, since, ...(spoken.get(id) ?? []));
+    await writeCustomer(scope, id, input, names, past(since, changed));
   }
-  for (const { id, input } of agency.customers) await createCustomer(scope, input, id);
-  for (const { id, input } of opportunities) await opportunityRecord.put(scope, id, input);
-  for (const { id, input, messages } of demoConversations(agency, opportunities).flat()) {
-    await putConversation(scope, id, input);
-    await putMessages(scope, id, messages);
+  for (const { id, input, since } of opportunities) {
+    const active = new Date(input.lastActivityAt ?? since);
+    await writeOpportunity(scope, id, { ...input, ...past(since, changedAfter(id, 3, since, active)) });
   }
-  for (const { id, input, opens } of quotes) {
-    await quoteRecord.put(scope, id, input);
-    for (const moment of opens) await openQuote(scope, id, moment.toISOString());
+  await writeConversations(scope, talks);
+  for (const { id, input, opens, since, opportunity } of quotes) {
+    const published = input.publishedAt ? [new Date(input.publishedAt)] : [];
+    const changed = opens.at(-1) ?? changedAfter(id, 1, since, ...published);
+    await writeQuote(
+      scope,
+      id,
+      { ...input, customerId: opportunity.customer.id },
+      opens,
+      past(since, changed),
+    );
   }
   for (const { quoteId, file, description } of await files) {
     await recordAttachment(scope, quoteId, file, description);
@@ -98,14 +112,23 @@ export async function loadAgency(db: Queries, storage: FileStorage): Promise<Org
 export async function loadNeighbour(db: Queries): Promise<void> {
   const scope = await open(db, 'Aurora Turismo', 400);
   const { members, stages, products, customers, opportunities, conversations, quotes } = neighbour();
-  for (const { id, input } of members) await teamMemberRecord.put(scope, id, input);
+  for (const { id, input, since } of members)
+    await writeMember(scope, id, { ...input, ...past(since, since) });
   for (const { id, input } of stages) await pipelineStageRecord.put(scope, id, input);
-  for (const { id, input } of products) await createCatalogProduct(scope, input, id);
-  for (const { id, input } of customers) await createCustomer(scope, input, id);
-  for (const { id, input } of opportunities) await opportunityRecord.put(scope, id, input);
-  for (const { id, input, messages } of conversations) {
-    await putConversation(scope, id, input);
-    await putMessages(scope, id, messages);
-  }
-  for (const { id, input } of quotes) await quoteRecord.put(scope, id, input);
+  for (const { id, input, since } of products)
+    await writeProduct(scope, id, { ...input, ...past(since, changedAfter(id, 90, since)) });
+  const { names, spoken } = toldBy(conversations);
+  for (const { id, input, since } of customers)
+    await writeCustomer(
+      scope,
+      id,
+      input,
+      names,
+      past(since, changedAfter(id, 2, since, ...(spoken.get(id) ?? []))),
+    );
+  for (const { id, input, since } of opportunities)
+    await writeOpportunity(scope, id, { ...input, ...past(since, changedAfter(id, 3, since)) });
+  await writeConversations(scope, conversations);
+  for (const { id, input, since } of quotes)
+    await writeQuote(scope, id, input, [], past(since, changedAfter(id, 1, since)));
 }

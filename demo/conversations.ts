@@ -1,7 +1,9 @@
 import { contactKey, phoneNumber } from '../rules/contact-key.ts';
 import type { ConversationMessageImport, ConversationPut } from '../src/conversations/schema.ts';
 import type { ContactInput } from '../src/customers/schema.ts';
+import { EXAMPLE_ID } from '../src/fields.ts';
 import type { DemoCustomer } from './customers.ts';
+import { names } from './people.ts';
 import type { DemoProduct } from './products.ts';
 import { at, daysAgo, daysBetween, idOf, plusDays, plusMinutes, type Random, randomOf } from './random.ts';
 import type { Agency, DemoOpportunity } from './sales.ts';
@@ -9,7 +11,12 @@ import { type Script, scripts } from './scripts.ts';
 import { type DemoMember, sellersOf } from './team.ts';
 import { locales } from './themes.ts';
 
-export type DemoConversation = { id: string; input: ConversationPut; messages: ConversationMessageImport[] };
+export type DemoConversation = {
+  id: string;
+  since: Date;
+  input: ConversationPut;
+  messages: ConversationMessageImport[];
+};
 
 const ASSISTANT = 'Lía';
 
@@ -165,17 +172,23 @@ function stateOf({ sale, seller }: Talk, lines: readonly Line[], isContinued: bo
 
 /** The threads of one talk: one, or a chain of those that were rotated, oldest first. */
 function threadsOf(talk: Talk, index: number): DemoConversation[] {
-  const { name, account, customer } = talk;
+  const { name, account, customer, random } = talk;
   const { firstName, preferredLanguage } = customer.input;
+  // What people call themselves there, also those who have not told the agency their name.
+  const contactName = firstName ?? random.pick(names[customer.language].first);
   const told = toldOf(talk);
   const groups = index % 3 === 1 ? [told] : told.map((part) => [part]);
-  const ids = groups.map((group, place) => idOf(`${name} thread ${place}`, at(group, 0).start));
+  const ids = groups.map((group, place) => {
+    const isExample = index === 0 && place === groups.length - 1;
+    return isExample ? EXAMPLE_ID : idOf(`${name} thread ${place}`, at(group, 0).start);
+  });
   return groups.map((group, place) => ({
     id: at(ids, place),
+    since: at(group, 0).start,
     input: {
       channel: account.identifierType,
       contact: accountOf(account),
-      contactName: firstName ?? null,
+      contactName,
       customerId: index % 20 === 7 ? null : customer.id,
       ...stateOf(
         talk,

@@ -1,4 +1,5 @@
 import { CustomerCreate } from '../src/customers/schema.ts';
+import { EXAMPLE_ID } from '../src/fields.ts';
 import { type Home, homes, names, wishes } from './people.ts';
 import { slug } from './products.ts';
 import { at, daysAgo, idOf, type Random, randomOf } from './random.ts';
@@ -118,7 +119,7 @@ function customerOf(index: number): DemoCustomer {
     tags: isLead ? ['lead'] : [tag, ...(index % 23 === 0 ? ['vip'] : [])],
     contacts: kinds.map((kind) => contactOf(kind, random, index, home, city.area, [first, last])),
   });
-  return { id: idOf(`customer ${index}`, since), language, since, input };
+  return { id: index === 0 ? EXAMPLE_ID : idOf(`customer ${index}`, since), language, since, input };
 }
 
 /** The agency's 400 customers, those who came first first. */

@@ -60,6 +60,7 @@ export function neighbour() {
     members: [
       {
         id: seller,
+        since: daysAgo(390),
         input: {
           userId: 'user_9001',
           name: 'Aurora Campos',
@@ -72,6 +73,7 @@ export function neighbour() {
     stages: [{ id: stage, input: { key: 'proposal', name: 'Proposta', position: 0 } }],
     products: products.map((product, index) => ({
       id: id(`product ${index}`, 300 - index),
+      since: daysAgo(300 - index),
       input: CatalogProductCreate.parse({
         ...product,
         currency: 'BRL',
@@ -82,17 +84,19 @@ export function neighbour() {
     customers: [
       ...customers.map(({ contacts: [identifierType, identifierValue], ...person }, index) => ({
         id: id(`customer ${index}`, 90 - index),
+        since: daysAgo(90 - index),
         input: CustomerCreate.parse({
           ...person,
           preferredLanguage: 'pt',
           contacts: [{ identifierType, identifierValue }],
         }),
       })),
-      { id: id('customer shared', 30), input: shared },
+      { id: id('customer shared', 30), since: daysAgo(30), input: shared },
     ],
     opportunities: [
       {
         id: opportunity,
+        since: start,
         input: {
           title: 'Ouro Preto em família',
           shortRef: 'AU-1',
@@ -108,6 +112,7 @@ export function neighbour() {
     conversations: [
       {
         id: id('conversation', 60),
+        since: start,
         input: {
           channel: 'whatsapp',
           contact: '+5531988776655',
@@ -138,6 +143,7 @@ export function neighbour() {
     quotes: [
       {
         id: id('quote', 58),
+        since: daysAgo(58),
         input: {
           opportunityId: opportunity,
           title: 'Ouro Preto, 3 dias',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
+import { EXAMPLE_ID } from '../src/fields.ts';
 import { catalog } from './catalog.ts';
 import { texts } from './phrases.ts';
 import { at, calendarDate, daysAgo, idOf, listOf, plusDays, type Random, randomOf } from './random.ts';
@@ -13,10 +14,14 @@ export type DemoProduct = {
   /** null for what is measured in hours or made to measure. */
   days: number | null;
   stops: string[];
+  since: Date;
   input: CatalogProductCreate;
   /** What the dashboard adds to a product. */
   media: { coverImage: string; gallery: string[]; destinations: string[] };
 };
+
+/** The product of the documents' examples. */
+const EXAMPLE = 'MEX-001';
 
 const IMAGES = 'https://images.rutasdelsur.example';
 
@@ -151,8 +156,10 @@ function productOf(head: string, tail: string): DemoProduct {
   const { code, language, theme, days, stops, title } = facts;
   const random = randomOf(code);
   const image = (name: string) => `${IMAGES}/${slug(title)}/${name}.jpg`;
+  const since = daysAgo(random.int(40, 700));
   return {
-    id: idOf(`product ${code}`, daysAgo(random.int(40, 700))),
+    id: code === EXAMPLE ? EXAMPLE_ID : idOf(`product ${code}`, since),
+    since,
     ...{ code, language, theme, days, stops },
     input: inputOf(facts, random),
     media: {

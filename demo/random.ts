@@ -63,6 +63,13 @@ export function idOf(name: string, moment: Date): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${bits.slice(0, 3)}-${variant}${bits.slice(4, 7)}-${bits.slice(8, 20)}`;
 }
 
+/** When a record was last changed: so many days at most after these moments, before the load, and at no other record's moment. */
+export function changedAfter(name: string, days: number, ...moments: Date[]): Date {
+  const latest = Math.max(...moments.map((moment) => moment.getTime()));
+  const room = Math.max(0, Math.min(days * DAY_MS, NOW - latest));
+  return new Date(latest + randomOf(`change of ${name}`).int(0, room));
+}
+
 /** The rows of a table written as text: a line each, its cells between bars. */
 export const rowsOf = (text: string): string[][] =>
   text

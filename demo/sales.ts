@@ -1,3 +1,4 @@
+import { EXAMPLE_ID } from '../src/fields.ts';
 import type { OpportunityPut } from '../src/opportunities/schema.ts';
 import type { QuotePut } from '../src/quotes/schema.ts';
 import type { DemoCustomer } from './customers.ts';
@@ -25,10 +26,13 @@ export type DemoOpportunity = {
   checkIn: Date;
   /** For all travellers; null where the trip is made to measure. */
   price: number | null;
-  input: OpportunityPut;
+  input: Omit<OpportunityPut, 'agentTemperature'>;
 };
 
 const OPPORTUNITIES = 180;
+
+/** The sale of the documents' examples, which was won. */
+const EXAMPLE = 4;
 
 /** How sales spread over the pipeline; a dash is a lead outside of it. */
 const funnel = [
@@ -91,7 +95,7 @@ function opportunityOf({ products, customers, team, stages }: Agency, index: num
   const active = plusDays(since, random.int(2, 5));
   const isVague = place === '-';
   return {
-    id: idOf(`opportunity ${index}`, since),
+    id: index === EXAMPLE ? EXAMPLE_ID : idOf(`opportunity ${index}`, since),
     customer,
     product,
     seller,
@@ -132,6 +136,7 @@ export const demoOpportunities = (agency: Agency): DemoOpportunity[] =>
 export type DemoQuote = {
   id: string;
   opportunity: DemoOpportunity;
+  since: Date;
   input: QuotePut;
   /** When the customer opened it, in order. */
   opens: Date[];
@@ -155,8 +160,9 @@ function quoteOf(opportunity: DemoOpportunity, version: number, status: QuotePut
       (kind === 'voucher' && isCurrent && stage === 'won' && random.chance(0.5)),
   );
   return {
-    id: idOf(name, made),
+    id: opportunity.id === EXAMPLE_ID ? EXAMPLE_ID : idOf(name, made),
     opportunity,
+    since: made,
     input: {
       opportunityId: opportunity.id,
       title: `${quoteTitles[customer.language]}: ${product.input.title}${version > 1 ? ` (v${version})` : ''}`,

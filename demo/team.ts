@@ -5,7 +5,7 @@ import type { Language } from './themes.ts';
 
 /** Who works at the agency, and the columns that their sales move through. */
 
-export type DemoMember = { id: string; languages: string[]; input: TeamMemberPut };
+export type DemoMember = { id: string; since: Date; languages: string[]; input: TeamMemberPut };
 
 /** Name | languages | roles | takes part in automatic assignment | days since the person joined. */
 const team = rowsOf(`
@@ -28,8 +28,10 @@ export const demoTeam = (): DemoMember[] =>
       .split(' ')
       .slice(0, 2)
       .join('.');
+    const since = daysAgo(Number(joined));
     return {
-      id: idOf(`member ${name}`, daysAgo(Number(joined))),
+      id: idOf(`member ${name}`, since),
+      since,
       languages: listOf(languages),
       input: {
         userId: `user_${4_101 + index * 17}`,

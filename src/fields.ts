@@ -102,14 +102,17 @@ export const moment = () =>
     .overwrite(inUtc)
     .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
+/** The id in the examples of the documents. The demo agency has a record of each kind with it. */
+export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
 /** An id that the caller makes or refers to. */
 export const uuid = () =>
   z
     .string()
     .regex(new RegExp(`^${UUID}$`), 'must be a UUID')
-    .meta({ format: 'uuid', examples: ['01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17'] });
+    .meta({ format: 'uuid', examples: [EXAMPLE_ID] });
 
-export const id = () => z.string().meta({ examples: ['01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17'] });
+export const id = () => z.string().meta({ examples: [EXAMPLE_ID] });
 
 const DECIMAL_DIGITS = /^\d{1,16}$/;
 

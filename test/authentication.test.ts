@@ -188,6 +188,7 @@ describe('the directory of keys', () => {
       id,
       organizationId: agency.id,
       access: 'write',
+      resources: null,
       requestsPerMinute: 7,
     });
   });

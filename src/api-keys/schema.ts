@@ -15,7 +15,11 @@ export const RESOURCES = [
 ] as const;
 
 const resources = () => z.array(z.enum(RESOURCES));
-const resourcesSent = () => resources().min(1).max(RESOURCES.length);
+const resourcesSent = () =>
+  z
+    .array(z.enum(RESOURCES))
+    .min(1)
+    .refine((list) => new Set(list).size === list.length, 'must name each once');
 
 const requestsPerMinute = () => integer().min(0, 'must be at least 0').nullish();
 

@@ -56,7 +56,10 @@ const createProduct = defineCreate(productView, { ...productColumns, variants: p
 const VARIANT_FIELDS = Object.keys(CatalogProductVariant.shape) as (keyof CatalogProductVariant)[];
 
 /** The variant as answers show it: every field, in their order. */
-function variantOf(input: CatalogProductCreate['variants'][number], position: number): CatalogProductVariant {
+export function variantOf(
+  input: CatalogProductCreate['variants'][number],
+  position: number,
+): CatalogProductVariant {
   const { includes, excludes } = input;
   const given = { ...input, id: newId(), position, includes: includes ?? [], excludes: excludes ?? [] };
   const entries = VARIANT_FIELDS.map((field) => [

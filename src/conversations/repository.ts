@@ -57,10 +57,10 @@ const conversationLists = {
     },
     query: {
       field: 'chainId',
-      where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} in (
-        select thread.chain_id from ${searchableConversations} as found join ${conversations} as thread
-          on thread.organization_id = found.organization_id and thread.id = found.id
-        where found.organization_id = ${organizationParam} and found.search like contains_pattern(${text}))`,
+      where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} = any(array(
+        select ${searchableConversations.chain} from ${searchableConversations}
+        where ${searchableConversations.organizationId} = ${organizationParam}
+          and ${searchableConversations.search} like contains_pattern(${text})))`,
       by: 'search' as const,
     },
   },

@@ -70,7 +70,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const inOrder = (contacts: readonly Contact[]): Contact[] =>
   contacts.toSorted((a, b) => compare(a.type, b.type) || compare(a.key, b.key));
 
-type Named = Contact & { name: string };
+export type Named = Contact & { name: string };
 
 /** Contacts as the arrays of a statement. */
 export type Arrays = { types: readonly string[]; keys: readonly string[] };
@@ -83,21 +83,31 @@ export const arraysOf = (contacts: readonly Contact[]): Arrays => ({
 
 export const sentContacts = ($: Params<Arrays>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
 
-/** The conversation that names a contact: the latest with it that says a name. */
-const namesStatement = prepared(
-  'customers.contact_names',
-  ($: Params<Arrays & { organizationId: string }>): SQL<Named & { conversationId: string }> => sql`
-    select type, key, naming.id as "conversationId", naming.contact_name as name
-    from ${sentContacts($)} as sent(type, key) cross join lateral (
-      select ${conversations.id}, ${conversations.contactName} from ${conversations}
-      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.contactKey} = sent.key
-        and ${conversations.channel} = sent.type and ${conversations.contactName} is not null
-      order by ${conversations.createdAt} desc, ${conversations.id} desc limit 1) naming`,
+/**
+ * The conversation that names a contact: the latest with it that says a name. For one contact: PostgreSQL would plan a statement with
+ * arrays at each run, because it knows their length only then.
+ */
+const contactNameStatement = prepared(
+  'customers.contact_name',
+  ($: Params<Contact & { organizationId: string }>): SQL<{ conversationId: string; name: string }> => sql`
+    select ${conversations.id} as "conversationId", ${conversations.contactName} as name from ${conversations}
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.contactKey} = ${$.key}
+      and ${conversations.channel} = ${$.type} and ${conversations.contactName} is not null
+    order by ${conversations.createdAt} desc nulls last, ${conversations.id} desc nulls last limit 1`,
 );
 
 /** The names that conversations give to contacts; none for a contact without a conversation that says one. */
-export const contactNames = ({ db, organizationId }: OrganizationScope, inputs: readonly ContactInput[]) =>
-  db.read(namesStatement, { organizationId, ...arraysOf(inputs.map(keyOfContact)) });
+export async function contactNames(
+  { db, organizationId }: OrganizationScope,
+  inputs: readonly ContactInput[],
+): Promise<Named[]> {
+  if (inputs.length === 0) return [];
+  const contacts = inputs.map(keyOfContact);
+  const found = await db.readTogether(
+    contacts.map((contact) => step(contactNameStatement, { organizationId, ...contact })),
+  );
+  return contacts.flatMap((contact, index) => (found[index] ?? []).map(({ name }) => ({ ...contact, name })));
+}
 
 /**
  * Takes the contacts that no customer has. It makes no row for one that is taken: a violation of the primary key would write the
@@ -297,7 +307,7 @@ export async function nameFromConversation(
   contact: Contact,
 ): Promise<void> {
   const { db, organizationId } = scope;
-  const [naming] = await db.read(namesStatement, { organizationId, ...arraysOf([contact]) });
+  const [naming] = await db.read(contactNameStatement, { organizationId, ...contact });
   if (naming?.conversationId !== conversationId) return;
   const [owner] = await db.read(ownerStatement, { organizationId, ...contact });
   if (!owner) return;

@@ -4,6 +4,7 @@ import {
   changeQuery,
   currency,
   dateTime,
+  EXAMPLE_ID,
   id,
   moment,
   name,
@@ -103,7 +104,7 @@ export const QuotePut = z
     id: 'QuotePut',
     examples: [
       {
-        opportunityId: '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17',
+        opportunityId: EXAMPLE_ID,
         title: 'Cartagena, 6 noches',
         status: 'published',
         destination: 'Cartagena',

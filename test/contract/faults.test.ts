@@ -150,10 +150,10 @@ describe('while connections are killed', () => {
     for (const answer of refused) expectUnavailable(answer);
 
     const stored = await service.query<{ id: string; name: string | null; contacts: string[] }>(
-      `select c.id, first_name as name, array_agg(identifier_value order by position) as contacts
-        from customers c left join customer_contacts k
-          on k.organization_id = c.organization_id and k.customer_id = c.id
-        where c.organization_id = $1 group by c.organization_id, c.id`,
+      `select id, first_name as name, array(
+          select contact ->> 'identifierValue' from json_array_elements(contacts) with ordinality as each(contact, place)
+          order by place) as contacts
+        from customers where organization_id = $1`,
       [agency.id],
     );
     const byId = new Map(stored.map((row) => [row.id, row]));
@@ -196,7 +196,7 @@ describe('a statement that takes too long', () => {
     const { body: product } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
     const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
     const { send, db } = await instance(agency, { statementTimeout: 150 });
-    const letGo = [await lock('products'), await lock('customers'), await lock('product_bodies')];
+    const letGo = [await lock('products'), await lock('customers')];
     const answers = await Promise.all([
       send('GET', '/v1/catalog/products'),
       send('GET', `/v1/catalog/products/${product.id}`),
@@ -371,7 +371,7 @@ describe('when the database cannot be reached', () => {
     await expect.poll(get).toBe(200);
     proxy.freeze();
     expectUnavailable(await send('GET', '/v1/team'));
-    await expect.poll(() => db.stats()).toEqual({ total: 0, idle: 0, running: 0, waiting: 0 });
+    await expect.poll(() => db.stats()).toMatchObject({ total: 0, idle: 0, running: 0, waiting: 0 });
     proxy.mend();
     await expect.poll(get).toBe(200);
     await expect.poll(post).toBe(201);

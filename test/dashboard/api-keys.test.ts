@@ -72,6 +72,7 @@ describe('issueApiKey', () => {
       expect.stringMatching(/^must be one of catalog, /),
     ],
     [{ name: 'n', resources: 'catalog' }, 'body.resources', 'must be an array'],
+    [{ name: 'n', resources: ['team', 'team'] }, 'body.resources', 'must name each once'],
     [{ name: 'n', requestsPerMinute: -1 }, 'body.requestsPerMinute', 'must be at least 0'],
     [{ name: 'n', requestsPerMinute: 1.5 }, 'body.requestsPerMinute', 'must be an integer'],
     [{ name: 'n', requestsPerMinute: 2 ** 31 }, 'body.requestsPerMinute', expect.any(String)],

@@ -250,7 +250,7 @@ describe('a write touches', () => {
   const CUSTOMER = { firstName: 'Ana', city: 'Lima', summary: 'x'.repeat(50_000), contacts: CONTACTS };
   const OPPORTUNITY = { title: 'Viaje', salesStage: 'new' };
   const CONVERSATION = { contactName: 'Ana', activityState: 'open' };
-  const QUOTE = { title: 'Oferta', price: 100 };
+  const QUOTE = { title: 'Oferta', status: 'published', price: 100 };
 
   type Is = { agency: Agency; call: Caller; id: string };
   const patch =

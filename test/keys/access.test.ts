@@ -94,9 +94,10 @@ describe('a key that was issued for some resources', () => {
       const { agency, at } = await populated();
       const { key } = await issue(agency, { resources: [resource] });
       for (const { method, path } of operations) {
-        const before = (await agency.get(at(path))).text;
+        const url = at(path);
+        const before = (await agency.get(url)).text;
         const body = method === 'GET' ? undefined : 'no JSON';
-        const { status, body: answer, headers } = await agency.request(method, at(path), { key, body });
+        const { status, body: answer, headers } = await agency.request(method, url, { key, body });
         if (isOf(resource, path)) expect([200, 400, 404]).toContain(status);
         else {
           expect([status, answer]).toEqual([
@@ -109,7 +110,7 @@ describe('a key that was issued for some resources', () => {
             },
           ]);
           expect(headers['x-ratelimit-limit']).toBe('1000');
-          expect((await agency.get(at(path))).text).toBe(before);
+          expect((await agency.get(url)).text).toBe(before);
         }
       }
     },

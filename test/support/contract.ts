@@ -13,6 +13,7 @@ type Parameter = {
   required?: boolean;
   description?: string;
   schema: Schema;
+  example?: unknown;
 };
 export type Operation = {
   operationId: string;

@@ -102,7 +102,7 @@ const SEARCHED: Record<string, { texts: string; columns?: string[]; visible?: st
     columns: ['type', 'status', 'budget_tier', 'external_reference_code'],
   },
   opportunities: { texts: 'title, short_ref, destination' },
-  conversations: { texts: 'contact_name, contact', visible: 'continued_by is null' },
+  conversations: { texts: 'contact_name, contact', columns: ['chain_id'], visible: 'continued_by is null' },
   quotes: { texts: 'title, destination' },
 };
 

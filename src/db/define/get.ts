@@ -4,15 +4,14 @@ import type { Resource } from '../schema/resource.ts';
 import { isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
 import { type Params, prepared, type Statement, step } from '../sql/statement.ts';
-import { bodyOf, missing, type RecordKey, recordOf, rowOf, tableName, type View } from './view.ts';
+import { missing, type RecordKey, recordOf, rowOf, selectBodies, tableName, type View } from './view.ts';
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
 const getStatement = <T>(view: View<T>, name: string): Statement<{ body: Json<T> }, RecordKey> =>
   prepared(
     name,
-    ($: Params<RecordKey>) => sql<{ body: Json<T> }>`
-      select ${bodyOf(view)} as body from ${view.table} where ${recordOf(view, $)}`,
+    ($: Params<RecordKey>) => selectBodies(view, sql`from ${view.table} where ${recordOf(view, $)}`),
     { isShort: true },
   );
 

@@ -7,7 +7,7 @@ import type { TenantTable } from '../schema/resource.ts';
 import { idOrNull, isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
 import { nameOfParts, type Params, prepared, type Statement, step, unprepared } from '../sql/statement.ts';
-import { bodyOf, organizationParam, tableName, type View } from './view.ts';
+import { organizationParam, selectBodies, tableName, type View } from './view.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
@@ -175,10 +175,13 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const cut = (value: SQL): SQL => sql`select * from (
         select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
       ) page limit ${sql.placeholder('limit')}`;
-    if (!skips && !isPlanned) return sql`select ${bodyOf(view)} as body from (${cut(sql`*`)}) ${table}`;
+    if (!skips && !isPlanned) return selectBodies(view, sql`from (${cut(sql`*`)}) ${table}`);
     // Rows that are skipped, or looked at in vain, are read in the index alone.
-    return sql`select ${bodyOf(view)} as body from ${table}
-      where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)})) order by ${orderBy}`;
+    return selectBodies(
+      view,
+      sql`from ${table}
+        where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)})) order by ${orderBy}`,
+    );
   }
 
   let isLoaded = false;

@@ -26,9 +26,13 @@ import { bodyOf, missing, type RecordKey, recordOf, tableName, type View } from 
 export type Body<T> = { body: Json<T> };
 
 /** Makes the function that gives the step which creates a record of these columns. */
-export function createStep<T, Name extends string>(view: View<T>, columns: Columns<Name>) {
+export function createStep<T, Name extends string>(
+  view: View<T>,
+  columns: Columns<Name>,
+  name = `${tableName(view)}.create`,
+) {
   const statement = prepared(
-    `${tableName(view)}.create`,
+    name,
     ($: Params<RecordKey>) => sql<Body<T>>`
       insert into ${view.table} (organization_id, id, ${columnList(columns)})
       values (${$.organizationId}, ${$.id}, ${valueList(columns)})
@@ -39,8 +43,8 @@ export function createStep<T, Name extends string>(view: View<T>, columns: Colum
 }
 
 /** Makes the function that creates a record of these columns, under an id that the caller makes. */
-export function defineCreate<T, Name extends string>(view: View<T>, columns: Columns<Name>) {
-  const create = createStep(view, columns);
+export function defineCreate<T, Name extends string>(view: View<T>, columns: Columns<Name>, name?: string) {
+  const create = createStep(view, columns, name);
   return async <Input extends object>(
     { db, organizationId }: OrganizationScope,
     id: string,

@@ -90,18 +90,22 @@ export const conversations = pgTable(
 );
 
 /** Threads as a search sees them: contact name and contact. All of a chain, because any of them finds it. */
-export const searchableConversations = pgTable('searchable_conversations', searchRow(), (table) => [
-  primary('searchable_conversations_pkey', table),
-  index('searchable_conversations_search_idx')
-    .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-    .with(PENDING_LIST),
-]);
+export const searchableConversations = pgTable(
+  'searchable_conversations',
+  { ...searchRow(), chain: uuid('chain_id').notNull() },
+  (table) => [
+    primary('searchable_conversations_pkey', table),
+    index('searchable_conversations_search_idx')
+      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .with(PENDING_LIST),
+  ],
+);
 
 /** Lists show the newest thread of each chain. */
 export const newestThreads = {
   table: conversations,
   visible: isNull(conversations.continuedBy),
-  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation' },
+  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation', search: 'GET /v1/conversations?query=…' },
   isCounted: true,
 } satisfies Resource;
 

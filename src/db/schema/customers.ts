@@ -117,7 +117,11 @@ export const searchableCustomers = pgTable(
 export const liveCustomers = {
   table: customers,
   visible: isNull(customers.archivedAt),
-  missing: { code: 'CUSTOMER_NOT_FOUND', noun: 'customer' },
+  missing: {
+    code: 'CUSTOMER_NOT_FOUND',
+    noun: 'customer',
+    search: 'GET /v1/customers?contact=… or ?query=…',
+  },
   isCounted: true,
   searchRow: searchableCustomers,
 } satisfies Resource;

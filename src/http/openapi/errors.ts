@@ -1,6 +1,6 @@
 import { MAX_LIMIT } from '../../db/define/list.ts';
 import { ApiError, type ErrorCode, type ErrorDetail, errorBody, statusOf } from '../../errors.ts';
-import { limitRule } from '../../fields.ts';
+import { EXAMPLE_ID as ID, limitRule } from '../../fields.ts';
 
 /** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
 
@@ -34,7 +34,6 @@ export function codesByStatus(operation: Operation, own: readonly ErrorCode[]): 
   return found;
 }
 
-const ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 const LIMIT_RULE = limitRule(MAX_LIMIT);
 
 /** What a code means, and the message and details of an example. Without a message, the meaning is it. */

@@ -1,0 +1,174 @@
+import { keyOnChannel } from '../rules/contact-key.ts';
+import { randomBase62 } from '../src/api-keys/api-key.ts';
+import { productView, variantOf } from '../src/catalog/repository.ts';
+import {
+  type CatalogProductCreate,
+  CatalogProductMediaUpdate,
+  CatalogProductUpdate,
+} from '../src/catalog/schema.ts';
+import { putConversation } from '../src/conversations/chains.ts';
+import { putMessages } from '../src/conversations/messages.ts';
+import { conversationView } from '../src/conversations/repository.ts';
+import { contactColumns, createWithContacts, type Named } from '../src/customers/contacts.ts';
+import { customerView } from '../src/customers/repository.ts';
+import { type CustomerCreate, CustomerUpdate } from '../src/customers/schema.ts';
+import { createStep, defineCreate } from '../src/db/define/write.ts';
+import type { OrganizationScope } from '../src/db/run/scope.ts';
+import {
+  conversations,
+  customers,
+  opportunities,
+  products,
+  quotes,
+  teamMembers,
+} from '../src/db/schema/index.ts';
+import { columnsOf } from '../src/db/sql/field-columns.ts';
+import { opportunityView } from '../src/opportunities/repository.ts';
+import { OpportunityPut } from '../src/opportunities/schema.ts';
+import { quoteView } from '../src/quotes/repository.ts';
+import { QuotePut } from '../src/quotes/schema.ts';
+import { memberView } from '../src/team/repository.ts';
+import { TeamMemberPut } from '../src/team/schema.ts';
+import type { DemoConversation } from './conversations.ts';
+
+/**
+ * Writes records with a past. The service makes and changes a record now, so these are inserted as they became; what
+ * PostgreSQL keeps of them follows as always.
+ */
+
+type Past = { createdAt: string; updatedAt: string };
+
+export const past = (made: Date, changed: Date): Past => ({
+  createdAt: made.toISOString(),
+  updatedAt: changed.toISOString(),
+});
+
+export const writeMember = defineCreate(
+  memberView,
+  {
+    ...columnsOf(TeamMemberPut, teamMembers),
+    createdAt: teamMembers.createdAt,
+    updatedAt: teamMembers.updatedAt,
+  },
+  'demo.team_members',
+);
+
+const insertProduct = defineCreate(
+  productView,
+  {
+    ...columnsOf(CatalogProductUpdate, products),
+    ...columnsOf(CatalogProductMediaUpdate, products),
+    variants: products.variants,
+    createdAt: products.createdAt,
+    updatedAt: products.updatedAt,
+  },
+  'demo.products',
+);
+
+export const writeProduct = (
+  scope: OrganizationScope,
+  id: string,
+  { variants, ...product }: CatalogProductCreate & CatalogProductMediaUpdate & Past,
+) => insertProduct(scope, id, { ...product, variants: variants.map(variantOf) });
+
+const insertCustomer = createStep(
+  customerView,
+  {
+    ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
+    contacts: customers.contacts,
+    contactSearch: customers.contactSearch,
+    createdAt: customers.createdAt,
+    updatedAt: customers.updatedAt,
+  },
+  'demo.customers',
+);
+
+export const writeCustomer = (
+  scope: OrganizationScope,
+  id: string,
+  { contacts, ...customer }: CustomerCreate,
+  names: readonly Named[],
+  moments: Past,
+) => {
+  const row = { ...customer, ...contactColumns(contacts, names), ...moments };
+  const key = { organizationId: scope.organizationId, id };
+  return createWithContacts(scope, id, contacts, insertCustomer(key, row));
+};
+
+export const writeOpportunity = defineCreate(
+  opportunityView,
+  {
+    ...columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
+    createdAt: opportunities.createdAt,
+    updatedAt: opportunities.updatedAt,
+  },
+  'demo.opportunities',
+);
+
+const insertQuote = defineCreate(
+  quoteView,
+  {
+    ...columnsOf(QuotePut, quotes),
+    token: quotes.token,
+    openCount: quotes.openCount,
+    firstOpenedAt: quotes.firstOpenedAt,
+    lastOpenedAt: quotes.lastOpenedAt,
+    createdAt: quotes.createdAt,
+    updatedAt: quotes.updatedAt,
+  },
+  'demo.quotes',
+);
+
+export const writeQuote = (
+  scope: OrganizationScope,
+  id: string,
+  quote: QuotePut,
+  opens: readonly Date[],
+  moments: Past,
+) =>
+  insertQuote(scope, id, {
+    ...quote,
+    token: randomBase62(32),
+    openCount: opens.length,
+    firstOpenedAt: opens[0]?.toISOString(),
+    lastOpenedAt: opens.at(-1)?.toISOString(),
+    ...moments,
+  });
+
+const insertThread = defineCreate(
+  conversationView,
+  {
+    channel: conversations.channel,
+    contact: conversations.contact,
+    chainId: conversations.chainId,
+    createdAt: conversations.createdAt,
+  },
+  'demo.conversations',
+);
+
+/** A thread is linked, named and counted by the service; only its beginning is of the demo. */
+export async function writeConversations(
+  scope: OrganizationScope,
+  talks: readonly DemoConversation[],
+): Promise<void> {
+  for (const { id, since, input, messages } of talks) {
+    const { channel, contact } = input;
+    await insertThread(scope, id, { channel, contact, chainId: id, createdAt: since.toISOString() });
+    await putConversation(scope, id, input);
+    await putMessages(scope, id, messages);
+  }
+}
+
+/** The names of contacts that the conversations say, and when each customer's were last written in. */
+export function toldBy(talks: readonly DemoConversation[]) {
+  const names: Named[] = [];
+  const spoken = new Map<string, Date[]>();
+  for (const { input, messages } of talks) {
+    const { channel, contact, contactName, customerId } = input;
+    const key = keyOnChannel(channel, contact);
+    if (key && contactName) names.push({ type: channel, key, name: contactName });
+    const moments = messages.flatMap(({ createdAt }) => (createdAt ? [new Date(createdAt)] : []));
+    if (customerId) spoken.set(customerId, [...(spoken.get(customerId) ?? []), ...moments]);
+  }
+  return { names, spoken };
+}
