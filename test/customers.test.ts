@@ -736,10 +736,12 @@ test('the dashboard reads a customer by id also when it is archived, and lists t
     await create(agency, { contacts: [web('1')] }),
     await create(agency, { contacts: [web('2')] }),
   ];
-  expect((await call.get(`/customers/${ana.id}`)).body).toEqual({ ...ana, archivedAt: null });
+  const unerased = { erasedAt: null, erasurePending: false };
+  expect((await call.get(`/customers/${ana.id}`)).body).toEqual({ ...ana, ...unerased, archivedAt: null });
   await agency.delete(`${CUSTOMERS}/${ana.id}`);
   expect((await call.get(`/customers/${ana.id}`)).body).toEqual({
     ...ana,
+    ...unerased,
     archivedAt: expect.any(String),
     updatedAt: expect.any(String),
   });
