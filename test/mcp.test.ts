@@ -7,6 +7,7 @@ import { parseJson } from '../src/db/sql/json.ts';
 import { errorCodes } from '../src/errors.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
+import { opportunity } from './support/records.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
 import { exchange, listen, requestBytes } from './support/socket.ts';
 
@@ -130,6 +131,28 @@ test('a key that was issued for some resources sees their tools, and no other', 
     'There is no tool listCustomers: this key does not reach customers.',
   );
   expect(await call(client, 'listQuotes')).toMatchObject({ isError: false });
+});
+
+test('the tools name the values that the organization has, and a value that no record has is answered with them', async () => {
+  const [agency, neighbour] = [await service.agency(), await service.agency()];
+  for (const salesStage of ['new', 'won']) await opportunity(agency, { salesStage });
+  await opportunity(neighbour, { salesStage: 'theirs' });
+  const client = await connect(agency.key);
+  const { tools } = await client.listTools();
+  const properties = tools.find(({ name }) => name === 'listOpportunities')?.inputSchema.properties;
+  expect(properties).toMatchObject({
+    salesStage: { description: 'Opportunities of exactly this sales stage. Here: new, won.' },
+    stageId: { description: 'Id of a pipeline column; only its opportunities are returned.' },
+  });
+  const { content, isError } = await client.callTool({
+    name: 'listOpportunities',
+    arguments: { salesStage: 'Won', fields: ['title'] },
+  });
+  expect(isError).toBe(false);
+  expect(content).toEqual([
+    { type: 'text', text: '{"data":[],"pagination":{"limit":25,"offset":0,"total":0}}' },
+    { type: 'text', text: 'Nothing was found. There are, of salesStage: new, won.' },
+  ]);
 });
 
 describe('a call', () => {

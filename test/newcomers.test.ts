@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { useDashboard } from './dashboard/dashboard.ts';
-import { product } from './support/records.ts';
+import { conversation, customer, opportunity, product, stage } from './support/records.ts';
+import type { Agency } from './support/service.ts';
 
 /** What a refusal says beside what is wrong, so that the next try works. */
 
@@ -215,4 +216,51 @@ test('a name that is near no other is told all of them', async () => {
   expect(body.error.details).toEqual([
     { path: 'query.sort', message: 'is not a known name (known are limit, offset, createdSince, ids)' },
   ]);
+});
+
+describe('a value of an open list that no record has', () => {
+  const known = async (agency: Agency, path: string) => {
+    const { status, headers } = await agency.get(path);
+    expect(status).toBe(200);
+    return headers['x-known-values'];
+  };
+
+  test('is answered with those that the organization has, and with no others', async () => {
+    const [agency, neighbour] = [await service.agency(), await service.agency()];
+    await opportunity(neighbour, { salesStage: 'theirs' });
+    const { id } = await stage(agency, { key: 'negotiation' });
+    for (const salesStage of ['won', 'Qualified', 'won', 'en espera, España'])
+      await opportunity(agency, { salesStage, stageId: id });
+    await conversation(agency, { activityState: 'open', channel: 'web', contact: 'x' });
+    await conversation(agency, { activityState: null, channel: 'whatsapp' });
+    await customer(agency, { tags: ['vip', 'playa'] });
+    const stages = 'salesStage=Qualified, en%20espera%2C%20Espa%C3%B1a, won';
+    expect(await known(agency, '/v1/opportunities?salesStage=Won')).toBe(stages);
+    expect(await known(agency, `/v1/opportunities?stageId=negotiation`)).toBe(
+      `stageId=${id}%20(negotiation)`,
+    );
+    expect(await known(agency, '/v1/opportunities?salesStage=x&stageId=y')).toBe(
+      `${stages}; stageId=${id}%20(negotiation)`,
+    );
+    expect(await known(agency, '/v1/conversations?activityState=waiting')).toBe('activityState=open');
+    expect(await known(agency, '/v1/conversations?channel=Whatsapp')).toBe('channel=web, whatsapp');
+    expect(await known(agency, '/v1/customers?tag=VIP')).toBe('tag=playa, vip');
+  });
+
+  test('is not, where the value is known, nothing is sent, or there is none', async () => {
+    const agency = await service.agency();
+    for (const path of ['/v1/opportunities?salesStage=won', '/v1/customers?tag=x', '/v1/opportunities'])
+      expect(await known(agency, path)).toBeUndefined();
+    await opportunity(agency, { salesStage: 'won' });
+    for (const query of ['salesStage=won', 'salesStage=won&temperature=hot', 'temperature=hot'])
+      expect(await known(agency, `/v1/opportunities?${query}`)).toBeUndefined();
+  });
+
+  test('shows twenty at most', async () => {
+    const agency = await service.agency();
+    for (let index = 10; index < 35; index += 1) await opportunity(agency, { salesStage: `stage ${index}` });
+    const values = (await known(agency, '/v1/opportunities?salesStage=x'))?.split(', ');
+    expect(values).toHaveLength(20);
+    expect(values?.at(-1)).toBe('stage%2029');
+  });
 });

@@ -1,6 +1,7 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { customerName } from '../customers/repository.ts';
+import { defineKnownValues, type KnownValues } from '../db/define/known-values.ts';
 import { defineList, equals, newestFirst, recordFilters, since } from '../db/define/list.ts';
 import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
@@ -67,6 +68,12 @@ const conversationLists = {
 };
 
 export const listConversations = defineList(conversationView, conversationLists);
+
+/** The agency's own values of the filters of the list. */
+export const conversationValues: KnownValues = {
+  activityState: defineKnownValues(newestThreads, conversations.activityState),
+  channel: defineKnownValues(newestThreads, conversations.channel),
+};
 
 export const listConversationRecords = defineList(conversationRecordView, {
   ...conversationLists,

@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson } from '../http/answers.ts';
+import { answerJson, answerPage } from '../http/answers.ts';
 import { responses } from '../http/openapi/responses.ts';
-import { getTranscript, listConversations } from './repository.ts';
+import { conversationValues, getTranscript, listConversations } from './repository.ts';
 import {
   ConversationList,
   ConversationListQuery,
@@ -30,7 +30,8 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         }),
       },
     },
-    async (request, reply) => answerJson(reply, await listConversations(request.scope, request.query)),
+    async (request, reply) =>
+      answerPage(request, reply, await listConversations(request.scope, request.query), conversationValues),
   );
 
   app.get(

@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { possibleKeys } from '../../rules/contact-key.ts';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
+import { type KnownValue, type KnownValues, MAX_VALUES } from '../db/define/known-values.ts';
 import { changeFilters, contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
 import { missing, organizationParam } from '../db/define/view.ts';
 import { createStep, defineArchive, defineUpdate, onlyBody } from '../db/define/write.ts';
@@ -9,6 +10,7 @@ import { customers, erasedFiles, erasures, liveCustomers } from '../db/schema/cu
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { isoTime, type Json } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   contactColumns,
   contactNames,
@@ -73,6 +75,22 @@ export const listCustomers = (
       contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
     }),
   });
+
+/** An index of tags knows no order, and a table of them would be one more: those of the newest customers do for people. */
+const tagsStatement = prepared(
+  'customers.known_tags',
+  ($: Params<{ organizationId: string }>): SQL<KnownValue> => sql`
+    select distinct tag as value from (
+      select ${customers.tags} from ${customers}
+      where ${customers.organizationId} = ${$.organizationId} and ${liveCustomers.visible}
+      order by ${customers.updatedAt} desc nulls last, ${customers.id} desc nulls last limit 1000
+    ) newest cross join unnest(newest.tags) tag order by tag limit ${sql.raw(String(MAX_VALUES))}`,
+);
+
+/** The agency's own values of the filters of the list. */
+export const customerValues: KnownValues = {
+  tag: ({ db, organizationId }) => db.read(tagsStatement, { organizationId }),
+};
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = defineGet(customerView);

@@ -1,11 +1,12 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson } from '../http/answers.ts';
+import { answerJson, answerPage } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi/responses.ts';
 import {
   archiveCustomer,
   createCustomer,
+  customerValues,
   getCustomer,
   listCustomers,
   lockCustomer,
@@ -37,7 +38,8 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
       },
     },
-    async (request, reply) => answerJson(reply, await listCustomers(request.scope, request.query)),
+    async (request, reply) =>
+      answerPage(request, reply, await listCustomers(request.scope, request.query), customerValues),
   );
 
   app.post(

@@ -9,6 +9,7 @@ import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
 import { INNER } from '../http/load/inner.ts';
+import { knownValuesSaid, withKnownValues } from './known-values.ts';
 import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts';
 
 /**
@@ -115,19 +116,24 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
       ...(body && { payload: body }),
     });
     if (answer.statusCode >= 400) return errorResult(one.explain(answer.json<ErrorBody>()));
-    const text = fields ? cutTo(fields, answer.body) : answer.body;
-    return { content: [{ type: 'text' as const, text }], isError: false };
+    const known = answer.headers['x-known-values'];
+    const texts = [
+      fields ? cutTo(fields, answer.body) : answer.body,
+      ...(known === undefined ? [] : [knownValuesSaid(String(known))]),
+    ];
+    return { content: texts.map((text) => ({ type: 'text' as const, text })), isError: false };
   }
 
   const server = new sdk.Server(
     { name, version },
     { capabilities: { tools: {} }, instructions: instructions(api) },
   );
-  server.setRequestHandler('tools/list', (_message, context) => {
+  server.setRequestHandler('tools/list', async (_message, context) => {
     const { request } = exchangeOf(context);
     const allowed = all.filter((one) => refusal(request, one) === undefined);
+    const tools = await Promise.all(allowed.map(({ tool }) => withKnownValues(tool, request.scope)));
     // The SDK's type has any JSON in a schema; ours says which.
-    return { tools: allowed.map(({ tool }) => tool as unknown as SdkTool) };
+    return { tools: tools as unknown as SdkTool[] };
   });
   server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }, context) => {
     const exchange = exchangeOf(context);

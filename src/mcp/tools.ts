@@ -25,7 +25,7 @@ export type ApiDocument = {
   components: { schemas: Record<string, Schema> };
 };
 
-type Tool = {
+export type Tool = {
   name: string;
   title: string;
   description: string;

@@ -1,6 +1,12 @@
-import { type Placeholder, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import { defineGet } from '../db/define/get.ts';
+import {
+  defineKnownValues,
+  type KnownValue,
+  type KnownValues,
+  MAX_VALUES,
+} from '../db/define/known-values.ts';
 import { changeFilters, contains, defineList, equals, newestFirst } from '../db/define/list.ts';
 import { defineRecord } from '../db/define/put.ts';
 import { named } from '../db/define/view.ts';
@@ -17,6 +23,7 @@ import {
   teamMembers,
 } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   Opportunity,
   OpportunityListQuery,
@@ -56,6 +63,20 @@ const opportunityLists = {
 };
 
 export const listOpportunities = defineList(opportunityView, opportunityLists);
+
+const stagesStatement = prepared(
+  'pipeline_stages.known_values',
+  ($: Params<{ organizationId: string }>): SQL<KnownValue> => sql`
+    select ${pipelineStages.id} as value, ${pipelineStages.key} as name from ${pipelineStages}
+    where ${pipelineStages.organizationId} = ${$.organizationId} and ${activeStages.visible}
+    order by ${pipelineStages.position}, ${pipelineStages.id} limit ${sql.raw(String(MAX_VALUES))}`,
+);
+
+/** The agency's own values of the filters of the list. */
+export const opportunityValues: KnownValues = {
+  salesStage: defineKnownValues(liveOpportunities, opportunities.salesStage),
+  stageId: ({ db, organizationId }) => db.read(stagesStatement, { organizationId }),
+};
 
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet(opportunityView);

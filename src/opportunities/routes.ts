@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson } from '../http/answers.ts';
+import { answerJson, answerPage } from '../http/answers.ts';
 import { responses } from '../http/openapi/responses.ts';
-import { getOpportunity, listOpportunities } from './repository.ts';
+import { getOpportunity, listOpportunities, opportunityValues } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
 
 const tags = ['Opportunities'];
@@ -24,7 +24,8 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         }),
       },
     },
-    async (request, reply) => answerJson(reply, await listOpportunities(request.scope, request.query)),
+    async (request, reply) =>
+      answerPage(request, reply, await listOpportunities(request.scope, request.query), opportunityValues),
   );
 
   app.get(

@@ -179,7 +179,7 @@ const KINDS: Kind[] = [
   [
     'a method that is not there',
     404,
-    [...[...PLAIN, 'allow'], 'allow'],
+    [...PLAIN, 'allow'],
     () => keyed('/team', { method: 'PUT' }),
   ],
   [

@@ -22,7 +22,7 @@ export type ApiDescription = {
 };
 
 type Operation = {
-  parameters?: object[];
+  parameters?: { name?: string }[];
   responses: Record<string, object>;
   /** What the schemas do not say, from the first step of the plugin to the second. */
   'x-declared'?: { codes: [number, ErrorCode[]][]; isTagged: boolean };
@@ -50,7 +50,13 @@ function complete(document: Document, otherCodes: readonly ErrorCode[]): void {
     for (const [method, operation] of Object.entries(operations)) {
       const { codes = [], isTagged = false } = operation['x-declared'] ?? {};
       delete operation['x-declared'];
-      const kind = { isLimited: path.startsWith('/v1/'), isTagged, isOnce: method === 'post' };
+      const isLimited = path.startsWith('/v1/');
+      const kind = {
+        isLimited,
+        isTagged,
+        isOnce: method === 'post',
+        isList: isLimited && (operation.parameters ?? []).some(({ name }) => name === 'offset'),
+      };
       const headers = requestHeadersOf(method, isTagged);
       if (headers.length > 0) operation.parameters = [...(operation.parameters ?? []), ...headers];
       for (const [status, response] of Object.entries(operation.responses))

@@ -7,15 +7,25 @@ const OF_ANSWERS: Record<string, string> = {
     '`true` when this is the first answer to the same request with the same `Idempotency-Key`, and nothing was done now.',
   'WWW-Authenticate': 'How to send the key.',
   'RateLimit-Policy': 'The limit of this key and its window, as in the IETF draft: `"default";q=6000;w=60`.',
+  'X-RateLimit-Limit': 'How many requests this key may make in a minute.',
+  'X-RateLimit-Remaining': 'How many of them remain.',
+  'X-RateLimit-Reset': 'Seconds until all of them are there again.',
+  'Preference-Applied': '`handling=strict` when the request asked for it.',
   RateLimit: 'What remains, and the seconds until it is full again: `"default";r=5999;t=30`.',
   'X-Ignored-Parameters':
     'Names in the request that have no effect: `sort, body.nickname`. `Prefer: handling=strict` refuses them instead.',
+  'X-Known-Values':
+    'Of a filter with a value that no record has: the values that there are, percent-encoded: `salesStage=new, won`.',
   'Retry-After':
     'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
 };
 
 /** Without examples: the reference page would send them. */
 const OF_REQUESTS: Record<string, [name: string, description: string, limits?: object]> = {
+  Prefer: [
+    'Prefer',
+    '`handling=strict`: names that mean nothing here are refused, with a suggestion, and not ignored.',
+  ],
   IfNoneMatch: [
     'If-None-Match',
     'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Such an answer does not count against the rate limit, within bounds; `*` counts.',
@@ -38,6 +48,7 @@ const OF_REQUESTS: Record<string, [name: string, description: string, limits?: o
 /** References to the headers that requests to an operation may have. */
 export function requestHeadersOf(method: string, isTagged: boolean): object[] {
   const names = [
+    'Prefer',
     ...(method === 'get' && isTagged ? ['IfNoneMatch'] : []),
     ...(['put', 'patch', 'delete'].includes(method) ? ['IfMatch'] : []),
     ...(method === 'put' ? ['OnlyCreate'] : []),
@@ -46,18 +57,27 @@ export function requestHeadersOf(method: string, isTagged: boolean): object[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
+const OF_LIMIT = [
+  'RateLimit-Policy',
+  'RateLimit',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+];
+
 /** References to the headers that answers of a status carry. Only the keys of /v1 have a limit. */
 export function answerHeadersOf(
   status: number,
-  { isLimited, isTagged, isOnce }: { isLimited: boolean; isTagged: boolean; isOnce: boolean },
+  { isLimited, isTagged, isOnce, isList }: Record<'isLimited' | 'isTagged' | 'isOnce' | 'isList', boolean>,
 ): object {
   const names = [
     'X-Request-Id',
     ...(isTagged && status < 400 ? ['ETag'] : []),
     ...(isOnce && status < 300 ? ['Idempotency-Replayed'] : []),
     ...(status === 401 ? ['WWW-Authenticate'] : []),
-    ...(isLimited && status !== 401 ? ['RateLimit-Policy', 'RateLimit'] : []),
-    ...(status <= 400 ? ['X-Ignored-Parameters'] : []),
+    ...(isLimited && status !== 401 ? OF_LIMIT : []),
+    ...(status <= 400 ? ['X-Ignored-Parameters', 'Preference-Applied'] : []),
+    ...(isList && status === 200 ? ['X-Known-Values'] : []),
     ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
   ];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -69,7 +89,7 @@ export function referredHeaders(part: unknown): { headers: object; parameters: o
   const referred = (kind: string, made: [name: string, component: object][]): object =>
     Object.fromEntries(made.filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)));
   const headers = Object.entries(OF_ANSWERS).map(([name, description]): [string, object] => {
-    const schema = { type: name === 'Retry-After' ? 'integer' : 'string' };
+    const schema = { type: /^(?:Retry-After|X-RateLimit-.*)$/.test(name) ? 'integer' : 'string' };
     return [name, { description, schema }];
   });
   const parameters = Object.entries(OF_REQUESTS).map(
