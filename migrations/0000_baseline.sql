@@ -459,15 +459,15 @@ create index conversations_chain_idx on conversations (organization_id, chain_id
 --> statement-breakpoint
 create index conversations_customer_idx on conversations (organization_id, customer_id, chain_id) where customer_id is not null;
 --> statement-breakpoint
-create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
+create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last, chain_id) where continued_by is null;
 --> statement-breakpoint
 create index conversations_created_idx on conversations (organization_id, created_at, last_message_at, id) where continued_by is null;
 --> statement-breakpoint
 create index conversations_updated_idx on conversations (organization_id, updated_at, last_message_at, id) where continued_by is null;
 --> statement-breakpoint
-create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
+create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last, chain_id) where continued_by is null;
 --> statement-breakpoint
-create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
+create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel, chain_id) where continued_by is null;
 --> statement-breakpoint
 create trigger conversations_touch before update on conversations
   for each row execute function public.touch_record();
@@ -489,6 +489,7 @@ create table searchable_conversations (
   organization_id uuid not null,
   id uuid not null,
   search text not null,
+  chain_id uuid not null,
   constraint searchable_conversations_pkey primary key (organization_id, id)
 );
 --> statement-breakpoint
@@ -499,10 +500,11 @@ create function public.keep_searchable_conversation() returns trigger language p
 begin
   if tg_op = 'DELETE' then
     delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
-  elsif tg_op = 'INSERT' or row(old.contact_name, old.contact) is distinct from row(new.contact_name, new.contact) then
-    insert into public.searchable_conversations (organization_id, id, search)
-    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact)))
-    on conflict (organization_id, id) do update set search = excluded.search;
+  elsif tg_op = 'INSERT' or row(old.contact_name, old.contact, old.chain_id)
+    is distinct from row(new.contact_name, new.contact, new.chain_id) then
+    insert into public.searchable_conversations (organization_id, id, search, chain_id)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact)), new.chain_id)
+    on conflict (organization_id, id) do update set search = excluded.search, chain_id = excluded.chain_id;
   end if;
   return null;
 end $$;
@@ -510,7 +512,7 @@ end $$;
 create trigger conversations_search_insert after insert on conversations
   for each row execute function public.keep_searchable_conversation();
 --> statement-breakpoint
-create trigger conversations_search_update after update of contact_name, contact on conversations
+create trigger conversations_search_update after update of contact_name, contact, chain_id on conversations
   for each row execute function public.keep_searchable_conversation();
 --> statement-breakpoint
 create trigger conversations_search_delete after delete on conversations

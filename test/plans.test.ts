@@ -8,6 +8,7 @@ import {
   purgeCatalogProducts,
 } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
+import { contactNames } from '../src/customers/contacts.ts';
 import { getCustomer } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/run/scope.ts';
 import { sweepKeys } from '../src/idempotency/repository.ts';
@@ -63,6 +64,8 @@ const OTHERS: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
   getConversationTranscript: (scope) =>
     getTranscript(scope, recordId('conversation', AGENCY, rotatedConversation(0)), 50),
   listQuoteAttachments: (scope) => listAttachments(scope, recordId('quote', AGENCY, 6)),
+  namesOfContacts: (scope) =>
+    contactNames(scope, [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }]),
 };
 
 /** Over all organizations, as nothing else is. */
@@ -101,7 +104,9 @@ async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[]
   const { client } = holder;
   if (!client) throw new Error('The data are loaded before the first test.');
   const modes = name === undefined ? ['custom'] : ['custom', 'generic'];
-  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(String(value))));
+  const textOf = (value: unknown): string =>
+    Array.isArray(value) ? `{${value.map((entry) => JSON.stringify(entry)).join()}}` : String(value);
+  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(textOf(value))));
   await client.query(`prepare planned as ${text}`);
   const plans: Node[][] = [];
   for (const mode of modes) {

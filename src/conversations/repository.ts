@@ -58,8 +58,7 @@ const conversationLists = {
     query: {
       field: 'chainId',
       where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} in (
-        select thread.chain_id from ${searchableConversations} as found join ${conversations} as thread
-          on thread.organization_id = found.organization_id and thread.id = found.id
+        select found.chain_id from ${searchableConversations} as found
         where found.organization_id = ${organizationParam} and found.search like contains_pattern(${text}))`,
       by: 'search' as const,
     },

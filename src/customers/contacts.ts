@@ -81,7 +81,9 @@ const arraysOf = (contacts: readonly Contact[]): Arrays => ({
   keys: contacts.map(({ key }) => key),
 });
 
-const sent = ($: Params<Arrays>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
+/** In subselects: where PostgreSQL sees how long an array is, it plans the statement anew for each. */
+const sent = ($: Params<Arrays>): SQL =>
+  sql`unnest((select ${$.types}::text[]), (select ${$.keys}::text[]))`;
 
 /** The conversation that names a contact: the latest with it that says a name. */
 const namesStatement = prepared(

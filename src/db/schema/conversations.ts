@@ -69,9 +69,10 @@ export const conversations = pgTable(
     index('conversations_customer_idx')
       .on(table.organizationId, table.customerId, table.chainId)
       .where(sql`customer_id is not null`),
-    // The list, in its order; then filtered by channel or activityState (and channel).
+    // The list, in its order; then filtered by channel or activityState (and channel). By their chains a search finds its rows
+    // in the index alone.
     index('conversations_newest_idx')
-      .on(...threadOrder(table))
+      .on(...threadOrder(table), table.chainId)
       .where(isNewest),
     // The list filtered by createdSince or updatedSince, with what it is ordered by.
     index('conversations_created_idx')
@@ -81,21 +82,25 @@ export const conversations = pgTable(
       .on(table.organizationId, table.updatedAt, table.lastMessageAt, table.id)
       .where(isNewest),
     index('conversations_channel_idx')
-      .on(...threadOrder(table, table.channel))
+      .on(...threadOrder(table, table.channel), table.chainId)
       .where(isNewest),
     index('conversations_activity_state_idx')
-      .on(...threadOrder(table, table.activityState), table.channel)
+      .on(...threadOrder(table, table.activityState), table.channel, table.chainId)
       .where(isNewest),
   ],
 );
 
 /** Threads as a search sees them: contact name and contact. All of a chain, because any of them finds it. */
-export const searchableConversations = pgTable('searchable_conversations', searchRow(), (table) => [
-  primary('searchable_conversations_pkey', table),
-  index('searchable_conversations_search_idx')
-    .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-    .with(PENDING_LIST),
-]);
+export const searchableConversations = pgTable(
+  'searchable_conversations',
+  { ...searchRow(), chainId: uuid('chain_id').notNull() },
+  (table) => [
+    primary('searchable_conversations_pkey', table),
+    index('searchable_conversations_search_idx')
+      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .with(PENDING_LIST),
+  ],
+);
 
 /** Lists show the newest thread of each chain. */
 export const newestThreads = {
