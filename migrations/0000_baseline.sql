@@ -296,6 +296,25 @@ end $$;
 create trigger customers_release_contact_keys after update of archived_at on customers
   for each row when (old.archived_at is null and new.archived_at is not null) execute function public.release_contact_keys();
 --> statement-breakpoint
+-- Customers whose content was erased: what is erased again after a restore.
+create table erasures (
+  organization_id uuid not null,
+  customer_id uuid not null,
+  erased_at timestamptz(3) default now() not null,
+  erased json not null,
+  constraint erasures_pkey primary key (organization_id, customer_id),
+  constraint erasures_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
+);
+--> statement-breakpoint
+-- Files of erased customers that the storage has not let go of yet.
+create table erased_files (
+  organization_id uuid not null,
+  id uuid not null,
+  customer_id uuid not null,
+  constraint erased_files_pkey primary key (organization_id, id),
+  constraint erased_files_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
+);
+--> statement-breakpoint
 -- Customers as a search sees them.
 create table searchable_customers (
   organization_id uuid not null,
@@ -459,15 +478,15 @@ create index conversations_chain_idx on conversations (organization_id, chain_id
 --> statement-breakpoint
 create index conversations_customer_idx on conversations (organization_id, customer_id, chain_id) where customer_id is not null;
 --> statement-breakpoint
-create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last, chain_id) where continued_by is null;
+create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
 create index conversations_created_idx on conversations (organization_id, created_at, last_message_at, id) where continued_by is null;
 --> statement-breakpoint
 create index conversations_updated_idx on conversations (organization_id, updated_at, last_message_at, id) where continued_by is null;
 --> statement-breakpoint
-create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last, chain_id) where continued_by is null;
+create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 --> statement-breakpoint
-create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel, chain_id) where continued_by is null;
+create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
 --> statement-breakpoint
 create trigger conversations_touch before update on conversations
   for each row execute function public.touch_record();
@@ -500,8 +519,9 @@ create function public.keep_searchable_conversation() returns trigger language p
 begin
   if tg_op = 'DELETE' then
     delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
-  elsif tg_op = 'INSERT' or row(old.contact_name, old.contact, old.chain_id)
-    is distinct from row(new.contact_name, new.contact, new.chain_id) then
+  elsif tg_op = 'INSERT'
+    or row(old.contact_name, old.contact, old.chain_id) is distinct from row(new.contact_name, new.contact, new.chain_id)
+  then
     insert into public.searchable_conversations (organization_id, id, search, chain_id)
     values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact)), new.chain_id)
     on conflict (organization_id, id) do update set search = excluded.search, chain_id = excluded.chain_id;

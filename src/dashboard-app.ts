@@ -57,7 +57,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes, { now });
           organization.register(catalogDashboardRoutes, { now });
-          organization.register(customerDashboardRoutes);
+          organization.register(customerDashboardRoutes, { storage, links });
           organization.register(pipelineStageRoutes);
           organization.register(teamDashboardRoutes);
           organization.register(opportunityDashboardRoutes);

@@ -81,11 +81,14 @@ export const errorBody = (error: ApiError): ErrorBody => ({
 /** More faults than this in `details` help nobody. */
 const MAX_DETAILS = 20;
 
-/** 400 that names every fault. The message repeats `details`, for a person who sees only the message. */
-export function validationFailed(faults: readonly { path: string; message: string }[]): ApiError {
+/**
+ * 400 that names every fault. The message repeats `details`, for a person who sees only the message.
+ * @param hint follows the faults there
+ */
+export function validationFailed(faults: readonly { path: string; message: string }[], hint = ''): ApiError {
   const details = faults.slice(0, MAX_DETAILS);
   const summary = details.map(({ path, message }) => `${path} ${message}`).join('; ');
-  return new ApiError('VALIDATION_FAILED', `The request is not valid: ${summary}.`, { details });
+  return new ApiError('VALIDATION_FAILED', `The request is not valid: ${summary}.${hint}`, { details });
 }
 
 const UNAVAILABLE = 'The service cannot answer right now; retry shortly.';
@@ -129,5 +132,5 @@ export class OutcomeUnknown extends ApiError {
 }
 
 /** 404 for a record that is archived, belongs to another organization, or never existed. */
-export const notFound = (code: ErrorCode, what: string, id: string): ApiError =>
-  new ApiError(code, `The ${what} ${JSON.stringify(id.slice(0, 64))} does not exist.`);
+export const notFound = (code: ErrorCode, what: string, id: string, hint = ''): ApiError =>
+  new ApiError(code, `The ${what} ${JSON.stringify(id.slice(0, 64))} does not exist.${hint}`);

@@ -15,7 +15,7 @@ import { sweepKeys } from '../src/idempotency/repository.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
 import { listAttachments } from '../src/quotes/attachments.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
-import { loadDataSet, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
+import { loadDataSet, organizationId, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
 import { type Filter, LISTS } from './support/operations.ts';
 import { type Asked, statementOf } from './support/statements.ts';
 
@@ -59,13 +59,13 @@ const PLANNED: Record<string, Planned> = {
 
 const OTHERS: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
   getCatalogProduct: (scope) => getCatalogProduct(scope, recordId('product', AGENCY, 5)),
+  contactNames: (scope) =>
+    contactNames(scope, [{ identifierType: 'email', identifierValue: 'lead@example.com' }]),
   getCustomer: (scope) => getCustomer(scope, recordId('customer', AGENCY, 5)),
   getOpportunity: (scope) => getOpportunity(scope, recordId('opportunity', AGENCY, 5)),
   getConversationTranscript: (scope) =>
     getTranscript(scope, recordId('conversation', AGENCY, rotatedConversation(0)), 50),
   listQuoteAttachments: (scope) => listAttachments(scope, recordId('quote', AGENCY, 6)),
-  namesOfContacts: (scope) =>
-    contactNames(scope, [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }]),
 };
 
 /** Over all organizations, as nothing else is. */
@@ -104,9 +104,7 @@ async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[]
   const { client } = holder;
   if (!client) throw new Error('The data are loaded before the first test.');
   const modes = name === undefined ? ['custom'] : ['custom', 'generic'];
-  const textOf = (value: unknown): string =>
-    Array.isArray(value) ? `{${value.map((entry) => JSON.stringify(entry)).join()}}` : String(value);
-  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(textOf(value))));
+  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(String(value))));
   await client.query(`prepare planned as ${text}`);
   const plans: Node[][] = [];
   for (const mode of modes) {
@@ -205,6 +203,29 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
         if (isOrdered) expect(mostSorted(nodes)).toBeLessThanOrEqual(LIMIT);
       }
     });
+  });
+
+  describe('what is new is found by an index, however much there is', () => {
+    const news = Object.entries(LISTS)
+      .filter(([operation]) => operation !== 'GET /v1/team')
+      .flatMap(([operation, { read }]) =>
+        ['createdSince', 'updatedSince'].map((since) => ({ operation, since, read })),
+      );
+    test.each(news)('$operation $since', async ({ since, read }) => {
+      const page = (scope: OrganizationScope) =>
+        read(scope, { limit: LIMIT, offset: 0, [since]: new Date().toISOString() } as Query);
+      for (const nodes of await allPlansOf(await statementOf(AGENCY, page, FULL))) {
+        remember(nodes);
+        expect(scans(nodes), 'read in whole').toEqual([]);
+        expect(indexesWithoutOrganization(nodes), 'searched without the organization').toEqual([]);
+      }
+    });
+  });
+
+  test('the contacts of a customer', async () => {
+    const text = 'select from customer_contact_keys where organization_id = $1 and customer_id = $2';
+    const values = [organizationId(AGENCY), recordId('customer', AGENCY, 5)];
+    for (const nodes of await plansOf({ name: 'keys', text, values })) remember(nodes);
   });
 
   describe('every other read', () => {

@@ -23,7 +23,7 @@ const toContact = ({ id, identifierType, identifierValue, displayName, phoneNumb
 const toCustomer = (
   { organizationId, archivedAt, contactSearch, ...customer }: CustomerRow,
   contacts: readonly ContactRow[],
-): Customer => ({
+) => ({
   ...customer,
   preferredLanguage: customer.preferredLanguage as Customer['preferredLanguage'],
   displayName: fullName(customer.firstName, customer.lastName),

@@ -3,7 +3,7 @@ import type { Database } from '../db/run/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../http/caller.ts';
-import { presentedKey } from '../http/credentials.ts';
+import { hasScheme, presentedKey } from '../http/credentials.ts';
 import { isWellFormedKey } from './api-key.ts';
 import type { KeyCache } from './cache.ts';
 import type { KnownKey } from './repository.ts';
@@ -25,6 +25,7 @@ const UNAUTHORIZED = {
   noKey: unauthorized(
     'No API key was sent, or two that differ; send one as Authorization: Bearer <key> or as x-api-key: <key>.',
   ),
+  withScheme: unauthorized('x-api-key takes the key alone: leave out Bearer.'),
   notWhole: unauthorized(
     'This is not a whole API key: its form or its checksum is wrong; copy all of it, from tcrm_ to the last character.',
   ),
@@ -73,7 +74,8 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
     };
     const presented = presentedKey(request.raw.rawHeaders);
     if (presented === undefined) return done(UNAUTHORIZED.noKey);
-    if (!isWellFormedKey(presented)) return done(UNAUTHORIZED.notWhole);
+    if (!isWellFormedKey(presented))
+      return done(hasScheme(presented) ? UNAUTHORIZED.withScheme : UNAUTHORIZED.notWhole);
     const found = keys.find(presented);
     // Nearly every key is known at once: no promise then.
     if (found instanceof Promise) found.then(enter, done);

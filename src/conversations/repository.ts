@@ -57,9 +57,10 @@ const conversationLists = {
     },
     query: {
       field: 'chainId',
-      where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} in (
-        select found.chain_id from ${searchableConversations} as found
-        where found.organization_id = ${organizationParam} and found.search like contains_pattern(${text}))`,
+      where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} = any(array(
+        select ${searchableConversations.chain} from ${searchableConversations}
+        where ${searchableConversations.organizationId} = ${organizationParam}
+          and ${searchableConversations.search} like contains_pattern(${text})))`,
       by: 'search' as const,
     },
   },
@@ -94,7 +95,7 @@ const newestMessages = (
   limit ${$.limit})`;
 
 /** For rows named `message`, whichever store they come from. */
-const messageFields: Fields<ConversationMessage> = {
+export const messageFields: Fields<ConversationMessage> = {
   id: sql`message.id`,
   conversationId: sql`message.conversation_id`,
   content: sql`message.content`,

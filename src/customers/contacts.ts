@@ -28,7 +28,7 @@ export const ofContacts: Filter = {
 
 type Contact = { type: string; key: string };
 
-function keyOfContact({ identifierType, identifierValue }: ContactInput): Contact {
+export function keyOfContact({ identifierType, identifierValue }: ContactInput): Contact {
   const key = contactKey(identifierType, identifierValue);
   if (key === null) throw new Error('A contact passed validation without having a contact key.');
   return { type: identifierType, key };
@@ -73,33 +73,43 @@ const inOrder = (contacts: readonly Contact[]): Contact[] =>
 export type Named = Contact & { name: string };
 
 /** Contacts as the arrays of a statement. */
-type Arrays = { types: readonly string[]; keys: readonly string[] };
+export type Arrays = { types: readonly string[]; keys: readonly string[] };
 type KeyValues = RecordKey & Arrays;
 
-const arraysOf = (contacts: readonly Contact[]): Arrays => ({
+export const arraysOf = (contacts: readonly Contact[]): Arrays => ({
   types: contacts.map(({ type }) => type),
   keys: contacts.map(({ key }) => key),
 });
 
-/** In subselects: where PostgreSQL sees how long an array is, it plans the statement anew for each. */
-const sent = ($: Params<Arrays>): SQL =>
+/** In subselects: where PostgreSQL sees how long an array is, it plans the statement anew at each run. */
+export const sentContacts = ($: Params<Arrays>): SQL =>
   sql`unnest((select ${$.types}::text[]), (select ${$.keys}::text[]))`;
 
-/** The conversation that names a contact: the latest with it that says a name. */
-const namesStatement = prepared(
-  'customers.contact_names',
-  ($: Params<Arrays & { organizationId: string }>): SQL<Named & { conversationId: string }> => sql`
-    select type, key, naming.id as "conversationId", naming.contact_name as name
-    from ${sent($)} as sent(type, key) cross join lateral (
-      select ${conversations.id}, ${conversations.contactName} from ${conversations}
-      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.contactKey} = sent.key
-        and ${conversations.channel} = sent.type and ${conversations.contactName} is not null
-      order by ${conversations.createdAt} desc, ${conversations.id} desc limit 1) naming`,
+/**
+ * The conversation that names a contact: the latest with it that says a name. For one contact: PostgreSQL would plan a statement with
+ * arrays at each run, because it knows their length only then.
+ */
+const contactNameStatement = prepared(
+  'customers.contact_name',
+  ($: Params<Contact & { organizationId: string }>): SQL<{ conversationId: string; name: string }> => sql`
+    select ${conversations.id} as "conversationId", ${conversations.contactName} as name from ${conversations}
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.contactKey} = ${$.key}
+      and ${conversations.channel} = ${$.type} and ${conversations.contactName} is not null
+    order by ${conversations.createdAt} desc nulls last, ${conversations.id} desc nulls last limit 1`,
 );
 
 /** The names that conversations give to contacts; none for a contact without a conversation that says one. */
-export const contactNames = ({ db, organizationId }: OrganizationScope, inputs: readonly ContactInput[]) =>
-  db.read(namesStatement, { organizationId, ...arraysOf(inputs.map(keyOfContact)) });
+export async function contactNames(
+  { db, organizationId }: OrganizationScope,
+  inputs: readonly ContactInput[],
+): Promise<Named[]> {
+  if (inputs.length === 0) return [];
+  const contacts = inputs.map(keyOfContact);
+  const found = await db.readTogether(
+    contacts.map((contact) => step(contactNameStatement, { organizationId, ...contact })),
+  );
+  return contacts.flatMap((contact, index) => (found[index] ?? []).map(({ name }) => ({ ...contact, name })));
+}
 
 /**
  * Takes the contacts that no customer has. It makes no row for one that is taken: a violation of the primary key would write the
@@ -109,14 +119,14 @@ const claimStatement = prepared(
   'customers.claim_contacts',
   ($: Params<KeyValues>): SQL<{ key: string }> => sql`
     insert into ${customerContactKeys} (organization_id, customer_id, identifier_type, contact_key)
-    select ${$.organizationId}::uuid, ${$.id}::uuid, type, key from ${sent($)} as sent(type, key)
+    select ${$.organizationId}::uuid, ${$.id}::uuid, type, key from ${sentContacts($)} as sent(type, key)
     on conflict do nothing returning contact_key as key`,
 );
 
 const releaseStatement = prepared(
   'customers.release_contacts',
   ($: Params<KeyValues>) => sql`
-    delete from ${customerContactKeys} using ${sent($)} as sent(type, key)
+    delete from ${customerContactKeys} using ${sentContacts($)} as sent(type, key)
     where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} = ${$.id}
       and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key`,
 );
@@ -125,7 +135,7 @@ const ownersStatement = prepared(
   'customers.contact_owners',
   ($: Params<KeyValues>): SQL<Contact & { customerId: string }> => sql`
     select type, key, ${customerContactKeys.customerId} as "customerId"
-    from ${customerContactKeys} join ${sent($)} as sent(type, key)
+    from ${customerContactKeys} join ${sentContacts($)} as sent(type, key)
       on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
     where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} <> ${$.id}`,
 );
@@ -299,7 +309,7 @@ export async function nameFromConversation(
   contact: Contact,
 ): Promise<void> {
   const { db, organizationId } = scope;
-  const [naming] = await db.read(namesStatement, { organizationId, ...arraysOf([contact]) });
+  const [naming] = await db.read(contactNameStatement, { organizationId, ...contact });
   if (naming?.conversationId !== conversationId) return;
   const [owner] = await db.read(ownerStatement, { organizationId, ...contact });
   if (!owner) return;

@@ -58,9 +58,11 @@ const preconditionFailed = (message: string): ApiError => new ApiError('PRECONDI
 
 const noMatch = (ifMatch: string): ApiError =>
   preconditionFailed(
-    ifMatch.includes('W/"')
-      ? 'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.'
-      : 'The record is no longer the one that If-Match names.',
+    !ifMatch.includes('"')
+      ? 'If-Match names no tag: send the ETag as the answer has it, with its quotes.'
+      : ifMatch.includes('W/"')
+        ? 'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.'
+        : 'The record is no longer the one that If-Match names.',
   );
 
 /**

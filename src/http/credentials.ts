@@ -3,6 +3,9 @@
 /** No more than the scheme: a pattern with the spaces at the end takes quadratic time on a header full of them. */
 const BEARER = /^bearer +/i;
 
+/** Whether a key came with the scheme of the other header. */
+export const hasScheme = (key: string): boolean => BEARER.test(key);
+
 /** The value of a header; null when it was sent twice with different values. Node itself would keep the first. */
 function onlyValue(rawHeaders: readonly string[], wanted: string): string | undefined | null {
   let found: string | undefined;

@@ -17,8 +17,10 @@ import {
   serviceUnavailable,
   validationFailed,
 } from '../errors.ts';
+import { bodyHint } from './body-hint.ts';
 import { everyAnswer } from './headers.ts';
 import { about, everySecond } from './logging.ts';
+import { rememberOperations } from './near-operations.ts';
 import { faultsOf, ValidationError } from './validation.ts';
 
 declare module 'fastify' {
@@ -54,10 +56,11 @@ const FRAMEWORK: Record<string, () => ApiError> = {
   FST_ERR_BAD_URL: () => new ApiError('ROUTE_NOT_FOUND', 'The path cannot be decoded.'),
 };
 
-function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiError {
+function toApiError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof ValidationError) {
-    return validationFailed([...faultsOf(error, request), ...request.strictFaults]);
+    const faults = [...faultsOf(error, request), ...request.strictFaults];
+    return validationFailed(faults, bodyHint(request, reply, faults));
   }
   // When a client breaks off its request, the error has the same code as a broken database connection.
   if (request.raw.errored === error)
@@ -76,10 +79,12 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
   });
 }
 
-export const routeNotFound = (): ApiError =>
-  new ApiError('ROUTE_NOT_FOUND', 'There is no such operation; see /docs.');
-
-export function handleErrors(app: FastifyInstance): void {
+/**
+ * It must come before the routes.
+ * @returns makes the error of a request that leads to no operation
+ */
+export function handleErrors(app: FastifyInstance): (request: FastifyRequest) => ApiError {
+  const routeNotFound = rememberOperations(app);
   app.decorateRequest('refused', undefined);
   app.decorateRequest('timedOut', undefined);
   const refusals = everySecond<RefusalReason>((refused, organizationId) =>
@@ -93,7 +98,7 @@ export function handleErrors(app: FastifyInstance): void {
       return sendError(reply, error);
     }
     if (error instanceof DatabaseTimeout) request.timedOut = error.spent.at;
-    const answer = toApiError(error, request);
+    const answer = toApiError(error, request, reply);
     if (answer.status >= 500)
       request.log.error(
         {
@@ -105,7 +110,8 @@ export function handleErrors(app: FastifyInstance): void {
       );
     sendError(reply, answer);
   });
-  app.setNotFoundHandler((_request, reply) => sendError(reply, routeNotFound()));
+  app.setNotFoundHandler((request, reply) => sendError(reply, routeNotFound(request)));
+  return routeNotFound;
 }
 
 /** For `frameworkErrors`: requests that fail before they have a route. No hook has run for them. */
@@ -115,7 +121,7 @@ export function answerFrameworkError(
   reply: FastifyReply,
 ): void {
   reply.headers(everyAnswer(request.id));
-  sendError(reply, toApiError(error, request));
+  sendError(reply, toApiError(error, request, reply));
 }
 
 const PARSER_MESSAGES: Record<string, string> = {
@@ -142,7 +148,7 @@ export function answerClientError(
 
 /** For CONNECT: there is only a socket. */
 export const answerTunnel = (socket: Socket, requestId: string): void =>
-  writeError(socket, routeNotFound(), requestId);
+  writeError(socket, new ApiError('ROUTE_NOT_FOUND', 'There is no such operation; see /docs.'), requestId);
 
 function writeError(socket: Socket, answer: ApiError, requestId: string): void {
   const body = JSON.stringify(errorBody(answer));

@@ -103,17 +103,20 @@ function headerSafe(path: string): string {
   return safe;
 }
 
-/** The message where no known name is near. */
+/** How the message of every unknown name begins. */
 export const UNKNOWN_NAME = 'is not a known name';
 
-/** The fault of a name that nobody knows, with the one of `names` that may be meant. */
+/** The fault of a name that nobody knows, with the one of `names` that may be meant, or with all of them. */
 export function unknownName(path: string, name: string, names: readonly string[]): Fault {
   if (path.length > MAX_NAME_LENGTH)
     return { path: `${path.slice(0, MAX_NAME_LENGTH)}…`, message: UNKNOWN_NAME };
   const near = names.length > 0 ? closest(name, names) : undefined;
-  const hint =
-    near !== undefined && distance(name, near) <= 1 + near.length / 4 ? ` (did you mean ${near}?)` : '';
-  return { path, message: UNKNOWN_NAME + hint };
+  if (near === undefined) return { path, message: UNKNOWN_NAME };
+  const isNear = distance(name, near) <= 1 + near.length / 4;
+  return {
+    path,
+    message: `${UNKNOWN_NAME} (${isNear ? `did you mean ${near}?` : `known are ${names.join(', ')}`})`,
+  };
 }
 
 function strictFault(path: string, { name, known }: Unknown): Fault {

@@ -4,13 +4,7 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../errors.ts';
 import { answerConditionally } from './conditional.ts';
-import {
-  answerClientError,
-  answerFrameworkError,
-  answerTunnel,
-  handleErrors,
-  routeNotFound,
-} from './error-handler.ts';
+import { answerClientError, answerFrameworkError, answerTunnel, handleErrors } from './error-handler.ts';
 import { everyAnswer } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import {
@@ -80,13 +74,13 @@ export function createHttpServer(options: HttpServerOptions) {
   const requests = answerInOrder(app);
   answerTunnels(app, requests, (socket, request) => answerTunnel(socket, requestId(request)));
 
-  handleErrors(app);
+  const routeNotFound = handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(everyAnswer(request.id));
     const { httpVersion, headers } = request.raw;
     if (httpVersion === '1.1' && headers.host === undefined) return done(missingHost());
     // An unknown path is 404 before anything else is looked at; the body is not read.
-    done(request.is404 ? routeNotFound() : undefined);
+    done(request.is404 ? routeNotFound(request) : undefined);
   });
   answerConditionally(app);
   answerHalfClosed(app, requests);

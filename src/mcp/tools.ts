@@ -230,14 +230,16 @@ function requestOf(method: string, path: string, hasBody: boolean, given: Argume
 /** `body.contacts[0]` is the argument `contacts[0]`. */
 const argumentOf = (path: string): string => path.replace(/^(?:body|query)\./, '');
 
+/** No name of the route's query or body alone is near. */
+const KNOWN_ELSEWHERE = new RegExp(`^${UNKNOWN_NAME}(?: \\(known are .*)?$`);
+
 /** In the words of the route but for its paths. Of all arguments one may be meant, not of the query's or the body's only. */
 function explained({ error }: ErrorBody, names: readonly string[]): ErrorBody {
   const { code, message, details = [] } = error;
   const renamed = details.map((detail) => {
     const path = argumentOf(detail.path);
-    return 'message' in detail && detail.message === UNKNOWN_NAME
-      ? unknownName(path, path, names)
-      : { ...detail, path };
+    const isArgument = /^\w+$/.test(path) && 'message' in detail && KNOWN_ELSEWHERE.test(detail.message);
+    return isArgument ? unknownName(path, path, names) : { ...detail, path };
   });
   const faults = renamed.filter((detail) => 'message' in detail);
   if (code === 'VALIDATION_FAILED' && faults.length > 0) return errorBody(validationFailed(faults));

@@ -75,6 +75,12 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   },
   KEY_READ_ONLY: async (send, { scope }) =>
     send({ key: parseJson(await issueApiKey(scope, { name: 'reader', access: 'read' })).key }),
+  KEY_RESOURCE_NOT_ALLOWED: async (send, { scope }) => {
+    const issue = async (resource: 'team' | 'catalog') =>
+      parseJson(await issueApiKey(scope, { name: 'other', resources: [resource] })).key;
+    const answer = await send({ key: await issue('team') });
+    return answer.status === 403 ? answer : send({ key: await issue('catalog') });
+  },
   INTERNAL_ERROR: (send) => send({ instance: 'broken' }),
   SERVICE_UNAVAILABLE: (send) => send({ instance: 'unreachable' }),
   CATALOG_PRODUCT_NOT_FOUND: unknownRecord,
@@ -248,7 +254,10 @@ const codesOf = (operation: Operation): ErrorCode[] =>
 
 /** Text without what differs from one answer to the next. */
 const template = (message: string): string =>
-  message.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID').replace(/\d+/g, 'N');
+  message
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+    .replace(/\d+/g, 'N')
+    .replace(/reach \w+, only [\w, ]+;/, 'reach this, only that;');
 
 /** Their messages say what is wrong with the request, or whose credential is. */
 const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];

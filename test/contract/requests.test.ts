@@ -24,7 +24,12 @@ const fault = (path: string, message: string) => ({ path, message });
 const invalid = (...faults: { path: string; message: string }[]) => ({
   error: {
     code: 'VALIDATION_FAILED',
-    message: `The request is not valid: ${faults.map(({ path, message }) => `${path} ${message}`).join('; ')}.`,
+    // A hint for newcomers may follow the faults: test/newcomers.test.ts.
+    message: expect.stringMatching(
+      new RegExp(
+        `^The request is not valid: ${faults.map(({ path, message }) => RegExp.escape(`${path} ${message}`)).join('; ')}\\.( |$)`,
+      ),
+    ),
     details: faults,
   },
 });
@@ -140,25 +145,34 @@ const LISTS = operations
   .filter(({ operation }) => operation.parameters?.some(({ name }) => name === 'offset'))
   .map(({ path }) => path);
 
-/** Text parameters of the lists, and the most characters of one. */
-const FILTERS: [path: string, parameter: string, characters: number][] = operations.flatMap(
-  ({ path, operation }) =>
-    (operation.parameters ?? [])
-      .filter(
-        (parameter) =>
-          parameter.in === 'query' && parameter.schema.type === 'string' && !parameter.schema.enum,
-      )
-      .map(({ name }): [string, string, number] => [
-        path,
-        name,
-        name === 'externalReferenceCode' ? 255 : 200,
-      ]),
+/** Parameters that take a moment, or the id of a message. */
+const isMoment = (name: string): boolean => ['createdSince', 'updatedSince', 'before'].includes(name);
+
+const texts = operations.flatMap(({ path, operation }) =>
+  (operation.parameters ?? [])
+    .filter(({ in: place, schema }) => place === 'query' && schema.type === 'string' && !schema.enum)
+    .map(({ name }) => ({ path, name })),
 );
+
+const MOST: Readonly<Record<string, number>> = { externalReferenceCode: 255, contact: 320, ids: 10_000 };
+
+/** Text parameters of the lists, and the most characters of one. */
+const FILTERS = texts
+  .filter(({ name }) => !isMoment(name))
+  .map(({ path, name }): [path: string, parameter: string, characters: number] => [
+    path,
+    name,
+    MOST[name] ?? 200,
+  ]);
+const MOMENTS = texts
+  .filter(({ name }) => isMoment(name))
+  .map(({ path, name }): [path: string, parameter: string] => [path, name]);
 
 const CLOSED: [path: string, parameter: string, allowed: string][] = [
   ['/v1/catalog/products', 'status', 'active, paused, draft'],
   ['/v1/catalog/products', 'type', 'package, experience, expedition, custom'],
   ['/v1/catalog/products', 'budgetTier', 'economic, mid, premium'],
+  ['/v1/customers', 'contactType', 'whatsapp, instagram, messenger, email, telefono, web'],
   ['/v1/opportunities', 'temperature', 'hot, warm, cold, unknown, discarded'],
   ['/v1/quotes', 'status', 'draft, published, disabled'],
 ];
@@ -200,7 +214,7 @@ describe('the tables of this file', () => {
         .map(({ name }) => `${path} ${name}`),
     );
     expect(
-      [...FILTERS, ...CLOSED].map(([path, name]) => `${path} ${name}`).sort(),
+      [...FILTERS, ...MOMENTS, ...CLOSED].map(([path, name]) => `${path} ${name}`).sort(),
       'Write each parameter whose values are a closed list into CLOSED of this file',
     ).toEqual(inDocument.sort());
     for (const [place, schema] of Object.entries(BODIES)) {
@@ -338,6 +352,15 @@ describe('text that PostgreSQL cannot store is refused', () => {
     }
   });
 
+  test.each(MOMENTS)('%s: %s takes a moment, and no other text', async (path, parameter) => {
+    for (const text of ['', '%00', 'a%00b', 'yesterday', '2026-11-21', '2026-13-01T00:00:00Z']) {
+      const { status, body } = await agency.get(`${path}?${parameter}=${text}`);
+      expect(status, text).toBe(400);
+      const paths = body.error.details.map((one: { path: string }) => one.path);
+      expect([...new Set(paths)]).toEqual([`query.${parameter}`]);
+    }
+  });
+
   test.each(DATES)('%s: %s, a %s that no calendar has', async (place, field, format) => {
     const { send, path } = PLACES[place];
     for (const value of EDGES[format]?.refused ?? []) {
@@ -472,8 +495,10 @@ describe('closed lists', () => {
         expect(status).toBe(400);
         expect(body).toEqual(invalid(fault(`query.${parameter}`, `must be one of ${allowed}`)));
       }
+      // A type of contact is asked for beside a contact.
+      const beside = parameter === 'contactType' ? '&contact=x' : '';
       for (const value of allowed.split(', '))
-        expect((await agency.get(`${path}?${parameter}=${value}`)).status).toBe(200);
+        expect((await agency.get(`${path}?${parameter}=${value}${beside}`)).status).toBe(200);
     },
   );
 
@@ -604,6 +629,7 @@ describe('limit and offset', () => {
 describe('a repeated parameter is refused', () => {
   test.each([
     ...FILTERS.map(([path, parameter]) => [path, parameter]),
+    ...MOMENTS,
     ...CLOSED,
     ...LISTS.flatMap((path) => [
       [path, 'limit'],
@@ -779,7 +805,10 @@ describe('names that mean nothing are ignored and named', () => {
       invalid(
         fault('query.limit', 'is not a known name'),
         fault('body.titel', 'is not a known name (did you mean title?)'),
-        fault('body.zzz', 'is not a known name'),
+        fault(
+          'body.zzz',
+          `is not a known name (known are ${Object.keys(propertiesOf('CatalogProductCreate')).join(', ')})`,
+        ),
         fault('body.variants[0].currencies', 'is not a known name (did you mean currency?)'),
       ),
     );
@@ -835,8 +864,14 @@ describe('names that mean nothing are ignored and named', () => {
     );
     expect(body).toEqual(
       invalid(
-        fault('body.contacts[0].createdAt', 'is not a known name'),
-        fault('body.phoneNumber', 'is not a known name'),
+        fault(
+          'body.contacts[0].createdAt',
+          'is not a known name (known are identifierType, identifierValue)',
+        ),
+        fault(
+          'body.phoneNumber',
+          `is not a known name (known are ${Object.keys(propertiesOf('CustomerCreate')).join(', ')})`,
+        ),
       ),
     );
   });

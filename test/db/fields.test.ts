@@ -51,7 +51,7 @@ describe('columnsOf', () => {
 
   test('does not compile with a field that has no column', () => {
     // @ts-expect-error customers have no such column
-    expect(() => columnsOf(z.object({ nickname: z.string() }), customers)).toThrow('nickname');
+    expect(() => columnsOf(z.object({ shoeSize: z.string() }), customers)).toThrow('shoeSize');
     // @ts-expect-error the name of a customer is made of two columns
     expect(() => columnsOf(Customer, customers)).toThrow('displayName');
     // @ts-expect-error the column holds text

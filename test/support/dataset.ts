@@ -92,7 +92,7 @@ const variant = (position: number, label: string): string =>
 const LIVE = 'archived_at is null';
 
 /** What the service's triggers keep: they do not run while the data are loaded. */
-const SEARCHED: Record<string, { texts: string; columns?: string[]; visible?: string; searched?: string }> = {
+const SEARCHED: Record<string, { texts: string; columns?: string[]; visible?: string }> = {
   customers: {
     texts: "concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')), summary, contact_search",
     columns: ['tags'],
@@ -102,13 +102,7 @@ const SEARCHED: Record<string, { texts: string; columns?: string[]; visible?: st
     columns: ['type', 'status', 'budget_tier', 'external_reference_code'],
   },
   opportunities: { texts: 'title, short_ref, destination' },
-  conversations: {
-    texts: 'contact_name, contact',
-    columns: ['chain_id'],
-    visible: 'continued_by is null',
-    // Any thread of a chain finds it.
-    searched: 'true',
-  },
+  conversations: { texts: 'contact_name, contact', columns: ['chain_id'], visible: 'continued_by is null' },
   quotes: { texts: 'title, destination' },
 };
 
@@ -256,10 +250,10 @@ const STEPS: readonly Step[] = [
       cross join lateral generate_series(1, message_count) m
       where ${condition}`,
   })),
-  ...Object.entries(SEARCHED).map(([table, { texts, columns = [], visible = LIVE, searched = visible }]) => ({
+  ...Object.entries(SEARCHED).map(([table, { texts, columns = [], visible = LIVE }]) => ({
     what: `what searches see of ${table}`,
     sql: `insert into searchable_${table} (${['organization_id', 'id', 'search', ...columns].join()})
-      select ${['organization_id', 'id', `fold_text(concat_ws(chr(31), ${texts}))`, ...columns].join()} from ${table} where ${searched}`,
+      select ${['organization_id', 'id', `fold_text(concat_ws(chr(31), ${texts}))`, ...columns].join()} from ${table} where ${visible}`,
   })),
   {
     what: 'live counts',

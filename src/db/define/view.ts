@@ -2,6 +2,7 @@ import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type ApiError, notFound } from '../../errors.ts';
 import type { Resource, TenantTable } from '../schema/resource.ts';
+import { isId } from '../sql/ids.ts';
 import { type Fields, type Json, jsonRow, selectList } from '../sql/json.ts';
 import type { Params } from '../sql/statement.ts';
 
@@ -45,6 +46,14 @@ export const selectBodies = <T>({ fields }: Pick<View<T>, 'fields'>, source: SQL
 export const named = (value: PgColumn | SQL, other: TenantTable, reference: PgColumn): SQL =>
   sql`(select ${value} from ${other} where ${other.organizationId} = ${organizationParam} and ${other.id} = ${reference})`;
 
-/** 404 for a record that is archived, belongs to another organization, or never existed. */
-export const missing = ({ missing: { code, noun } }: Pick<Resource, 'missing'>, id: string): ApiError =>
-  notFound(code, noun, id);
+/** 404 for a record that is archived, belongs to another organization, or never existed; for text that is no id, it says so. */
+export const missing = (
+  { missing: { code, noun, search } }: Pick<Resource, 'missing'>,
+  id: string,
+): ApiError =>
+  notFound(
+    code,
+    noun,
+    id,
+    isId(id) ? '' : ` An id goes here.${search ? ` ${search} finds the ${noun}.` : ''}`,
+  );

@@ -111,7 +111,11 @@ export const searchableProducts = pgTable(
 export const liveProducts = {
   table: products,
   visible: isNull(products.archivedAt),
-  missing: { code: 'CATALOG_PRODUCT_NOT_FOUND', noun: 'catalog product' },
+  missing: {
+    code: 'CATALOG_PRODUCT_NOT_FOUND',
+    noun: 'catalog product',
+    search: 'GET /v1/catalog/products?externalReferenceCode=… or ?query=…',
+  },
   isCounted: true,
   searchRow: searchableProducts,
 } satisfies Resource;

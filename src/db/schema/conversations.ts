@@ -69,10 +69,9 @@ export const conversations = pgTable(
     index('conversations_customer_idx')
       .on(table.organizationId, table.customerId, table.chainId)
       .where(sql`customer_id is not null`),
-    // The list, in its order; then filtered by channel or activityState (and channel). By their chains a search finds its rows
-    // in the index alone.
+    // The list, in its order; then filtered by channel or activityState (and channel).
     index('conversations_newest_idx')
-      .on(...threadOrder(table), table.chainId)
+      .on(...threadOrder(table))
       .where(isNewest),
     // The list filtered by createdSince or updatedSince, with what it is ordered by.
     index('conversations_created_idx')
@@ -82,10 +81,10 @@ export const conversations = pgTable(
       .on(table.organizationId, table.updatedAt, table.lastMessageAt, table.id)
       .where(isNewest),
     index('conversations_channel_idx')
-      .on(...threadOrder(table, table.channel), table.chainId)
+      .on(...threadOrder(table, table.channel))
       .where(isNewest),
     index('conversations_activity_state_idx')
-      .on(...threadOrder(table, table.activityState), table.channel, table.chainId)
+      .on(...threadOrder(table, table.activityState), table.channel)
       .where(isNewest),
   ],
 );
@@ -93,7 +92,7 @@ export const conversations = pgTable(
 /** Threads as a search sees them: contact name and contact. All of a chain, because any of them finds it. */
 export const searchableConversations = pgTable(
   'searchable_conversations',
-  { ...searchRow(), chainId: uuid('chain_id').notNull() },
+  { ...searchRow(), chain: uuid('chain_id').notNull() },
   (table) => [
     primary('searchable_conversations_pkey', table),
     index('searchable_conversations_search_idx')
@@ -106,7 +105,7 @@ export const searchableConversations = pgTable(
 export const newestThreads = {
   table: conversations,
   visible: isNull(conversations.continuedBy),
-  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation' },
+  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation', search: 'GET /v1/conversations?query=…' },
   isCounted: true,
 } satisfies Resource;
 

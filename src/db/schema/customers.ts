@@ -6,6 +6,7 @@ import {
   id,
   isLive,
   listOrder,
+  moment,
   organizationId,
   PENDING_LIST,
   searchRow,
@@ -73,6 +74,32 @@ export const customerContactKeys = pgTable(
   ],
 );
 
+/** Customers whose content was erased. It is what an operator erases again after a restore; it has no text of a person. */
+export const erasures = pgTable(
+  'erasures',
+  {
+    organizationId: organizationId(),
+    customerId: uuid('customer_id').notNull(),
+    erasedAt: moment('erased_at').notNull().default(sql`now()`),
+    /** How much was erased, by kind. */
+    erased: json('erased').$type<Record<string, number>>().notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'erasures_pkey', columns: [table.organizationId, table.customerId] }),
+    toRecord('erasures_customer_fkey', table, table.customerId, customers).onDelete('cascade'),
+  ],
+);
+
+/** Files of erased customers that the storage has not let go of yet, by the ids of their attachments. */
+export const erasedFiles = pgTable(
+  'erased_files',
+  { organizationId: organizationId(), id: id(), customerId: uuid('customer_id').notNull() },
+  (table) => [
+    primary('erased_files_pkey', table),
+    toRecord('erased_files_customer_fkey', table, table.customerId, customers).onDelete('cascade'),
+  ],
+);
+
 /** Customers as a search sees them: name, summary and contacts. */
 export const searchableCustomers = pgTable(
   'searchable_customers',
@@ -90,7 +117,11 @@ export const searchableCustomers = pgTable(
 export const liveCustomers = {
   table: customers,
   visible: isNull(customers.archivedAt),
-  missing: { code: 'CUSTOMER_NOT_FOUND', noun: 'customer' },
+  missing: {
+    code: 'CUSTOMER_NOT_FOUND',
+    noun: 'customer',
+    search: 'GET /v1/customers?contact=… or ?query=…',
+  },
   isCounted: true,
   searchRow: searchableCustomers,
 } satisfies Resource;

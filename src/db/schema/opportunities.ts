@@ -112,7 +112,7 @@ export const searchableOpportunities = pgTable('searchable_opportunities', searc
 export const liveOpportunities = {
   table: opportunities,
   visible: isNull(opportunities.archivedAt),
-  missing: { code: 'OPPORTUNITY_NOT_FOUND', noun: 'opportunity' },
+  missing: { code: 'OPPORTUNITY_NOT_FOUND', noun: 'opportunity', search: 'GET /v1/opportunities?query=…' },
   isCounted: true,
   searchRow: searchableOpportunities,
 } satisfies Resource;

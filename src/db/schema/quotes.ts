@@ -81,7 +81,7 @@ export const searchableQuotes = pgTable('searchable_quotes', searchRow(), (table
 export const liveQuotes = {
   table: quotes,
   visible: isNull(quotes.archivedAt),
-  missing: { code: 'QUOTE_NOT_FOUND', noun: 'quote' },
+  missing: { code: 'QUOTE_NOT_FOUND', noun: 'quote', search: 'GET /v1/quotes?query=…' },
   isCounted: true,
   searchRow: searchableQuotes,
 } satisfies Resource;

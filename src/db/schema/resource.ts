@@ -14,7 +14,12 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   /** The condition on visible rows: lists, lookups and writes see no other. */
   readonly visible: SQL;
   /** How a missing record is answered. */
-  readonly missing: { readonly code: ErrorCode; readonly noun: string };
+  readonly missing: {
+    readonly code: ErrorCode;
+    readonly noun: string;
+    /** How one is found whose id nobody knows. */
+    readonly search?: string;
+  };
   /** True when `live_counts` has the number of visible rows. Triggers keep it. */
   readonly isCounted: boolean;
   /** Where `query` looks. */

@@ -56,13 +56,18 @@ export function excessOf(json: Uint8Array): string | undefined {
   return undefined;
 }
 
+/** Where the text is no JSON, in the words of the parser: it names the place, or shows what is around it. */
+const placeOf = ({ message }: SyntaxError): string =>
+  message.replace(/ in JSON at position/, ' at position').replace(/,? is not valid JSON$/, '');
+
 function parse(body: Buffer): { fault?: ApiError; value?: unknown } {
   const excess = excessOf(body);
   if (excess !== undefined) return { fault: bodyFault(excess) };
   try {
     return { value: JSON.parse(UTF8.decode(body)) };
-  } catch {
-    return { fault: bodyFault('must be valid JSON in UTF-8') };
+  } catch (error) {
+    const isJson = error instanceof SyntaxError;
+    return { fault: bodyFault(isJson ? `must be valid JSON: ${placeOf(error)}` : 'must be JSON in UTF-8') };
   }
 }
 

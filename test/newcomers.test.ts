@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest';
+import { useDashboard } from './dashboard/dashboard.ts';
+import { product } from './support/records.ts';
+
+/** What a refusal says beside what is wrong, so that the next try works. */
+
+const { service, dashboard } = useDashboard();
+
+const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
+describe('a request that leads to no operation', () => {
+  test.each([
+    [
+      'GET',
+      '/v1/products',
+      'Near it: GET, POST /v1/catalog/products; GET, PATCH, DELETE /v1/catalog/products/{productId}.',
+    ],
+    [
+      'GET',
+      '/v1/catalog/product',
+      'Near it: GET, POST /v1/catalog/products; GET, PATCH, DELETE /v1/catalog/products/{productId}.',
+    ],
+    ['GET', '/Customers', 'Near it: GET, POST /v1/customers; GET, PATCH, DELETE /v1/customers/{customerId}.'],
+    ['GET', `/v1/quotes/${UNKNOWN}`, 'Near it: GET /v1/quotes; GET /v1/quotes/{quoteId}/attachments.'],
+    ['POST', '/v1/conversation/x/messages', 'Near it: GET /v1/conversations/{conversationId}/messages.'],
+  ])('%s %s is told of those near it', async (method, path, hint) => {
+    const { status, body, headers } = await (await service.agency()).request(method, path);
+    expect([status, body.error]).toEqual([
+      404,
+      { code: 'ROUTE_NOT_FOUND', message: `There is no such operation. ${hint} See /docs.` },
+    ]);
+    expect(headers).not.toHaveProperty('allow');
+  });
+
+  test.each(['/v1/deals', '/', '/v1', `/${'x'.repeat(5_000)}`, '/a'.repeat(5_000), '/%E0%A4%A'])(
+    '%.20s is told which lists there are, or that it cannot be read',
+    async (path) => {
+      const { status, body } = await (await service.agency()).get(path);
+      expect(status).toBe(404);
+      expect(body.error.message).toMatch(
+        /^There is no such operation\. There are \/v1\/catalog\/products, \/v1\/customers, \/v1\/opportunities, \/v1\/conversations, \/v1\/quotes, \/v1\/team\. See \/docs\.$|^The path cannot be decoded\.$/,
+      );
+    },
+  );
+
+  test.each([
+    [
+      'PUT',
+      '/v1/customers/x',
+      '/v1/customers/{customerId} takes GET, PATCH, DELETE.',
+      'GET, HEAD, PATCH, DELETE',
+    ],
+    ['DELETE', '/v1/customers?x=1', '/v1/customers takes GET, POST.', 'GET, HEAD, POST'],
+    ['POST', '/v1/team', '/v1/team takes GET.', 'GET, HEAD'],
+  ])('%s %s is told what its path takes, in Allow too', async (method, path, hint, allow) => {
+    for (const key of [null, (await service.agency()).key]) {
+      const { status, body, headers } = await (await service.agency()).request(method, path, { key });
+      expect([status, body.error.message, headers.allow?.split(', ').sort().join(', ')]).toEqual([
+        404,
+        `There is no such operation: ${hint}`,
+        allow.split(', ').sort().join(', '),
+      ]);
+    }
+  });
+
+  test('of the dashboard is told of those of the dashboard', async () => {
+    const { body, headers } = await dashboard.request('POST', '/organizations/x/opportunities/y');
+    expect(body.error.message).toBe(
+      'There is no such operation: /dashboard/v1/organizations/{organizationId}/opportunities/{opportunityId} takes GET, PUT, PATCH, DELETE.',
+    );
+    expect(headers.allow).toContain('PUT');
+  });
+});
+
+describe('text in the place of an id', () => {
+  test.each([
+    ['/v1/customers/', 'customer', '', 'GET /v1/customers?contact=… or ?query=… finds the customer.'],
+    [
+      '/v1/customers/ana@example.com',
+      'customer',
+      'ana@example.com',
+      'GET /v1/customers?contact=… or ?query=… finds the customer.',
+    ],
+    [
+      '/v1/catalog/products/PAT-08',
+      'catalog product',
+      'PAT-08',
+      'GET /v1/catalog/products?externalReferenceCode=… or ?query=… finds the catalog product.',
+    ],
+    ['/v1/opportunities/OP-1', 'opportunity', 'OP-1', 'GET /v1/opportunities?query=… finds the opportunity.'],
+    [
+      '/v1/conversations/x/messages',
+      'conversation',
+      'x',
+      'GET /v1/conversations?query=… finds the conversation.',
+    ],
+    ['/v1/quotes/x/attachments', 'quote', 'x', 'GET /v1/quotes?query=… finds the quote.'],
+  ])('%s: how a %s is found', async (path, noun, id, hint) => {
+    const agency = await service.agency();
+    const methods =
+      path.startsWith('/v1/c') && !path.includes('messages') ? ['GET', 'PATCH', 'DELETE'] : ['GET'];
+    for (const method of methods) {
+      const { status, body } = await agency.request(method, path, method === 'PATCH' ? { body: {} } : {});
+      expect([status, body.error.message]).toEqual([
+        404,
+        `The ${noun} "${id}" does not exist. An id goes here. ${hint}`,
+      ]);
+    }
+  });
+
+  test('an id that nothing has is not told so', async () => {
+    const { body } = await (await service.agency()).get(`/v1/customers/${UNKNOWN}`);
+    expect(body.error.message).toBe(`The customer "${UNKNOWN}" does not exist.`);
+  });
+});
+
+describe('a body of another shape', () => {
+  const CONTACTS = '{"contacts":[{"identifierType":"whatsapp","identifierValue":"+52 1 55 1234 5678"}]}';
+  const looksLike = (shape: string) => ` What is missing looks like ${shape}.`;
+
+  test.each([
+    [
+      { email: 'ana@example.com', name: 'Ana' },
+      ` Without effect: body.email, body.name.${looksLike(CONTACTS)}`,
+    ],
+    [{ contacts: 'ana@example.com' }, looksLike(CONTACTS)],
+    [{ contacts: ['ana@example.com'] }, looksLike(CONTACTS)],
+    [
+      { contacts: [{ type: 'email', value: 'ana@example.com' }] },
+      ` Without effect: body.contacts[0].type, body.contacts[0].value.${looksLike(CONTACTS)}`,
+    ],
+    [[], looksLike(CONTACTS)],
+    [undefined, looksLike(CONTACTS)],
+    [{ contacts: [], nickname: 'x' }, ''],
+    [{ contacts: [{ identifierType: 'fax', identifierValue: 'x' }], nickname: 'x' }, ''],
+  ])('%j of a customer is told which', async (sent, hint) => {
+    const { status, body } = await (await service.agency()).post('/v1/customers', sent);
+    expect(status).toBe(400);
+    const faults = body.error.details.map(
+      ({ path, message }: { path: string; message: string }) => `${path} ${message}`,
+    );
+    expect(body.error.message).toBe(`The request is not valid: ${faults.join('; ')}.${hint}`);
+  });
+
+  test('of a product is told its title', async () => {
+    const { body } = await (await service.agency()).post('/v1/catalog/products', { name: 'Oaxaca' });
+    expect(body.error.message).toBe(
+      'The request is not valid: body.title is required. Without effect: body.name. What is missing looks like {"title":"Patagonia Norte en 8 días"}.',
+    );
+  });
+
+  test('under strict handling the names are faults, and are not told twice', async () => {
+    const strictly = { headers: { prefer: 'handling=strict' } };
+    const { body } = await (await service.agency()).post(
+      '/v1/catalog/products',
+      { titl: 'Oaxaca' },
+      strictly,
+    );
+    expect(body.error.message).toBe(
+      'The request is not valid: body.title is required; body.titl is not a known name (did you mean title?). What is missing looks like {"title":"Patagonia Norte en 8 días"}.',
+    );
+  });
+});
+
+test.each([
+  ['{"title": "x",}', 'Expected double-quoted property name at position 14 (line 1 column 15)'],
+  ["{'title': 'x'}", "Expected property name or '}' at position 1 (line 1 column 2)"],
+  ['{"title":\n  tru}', 'Unexpected token \'}\', "{"title":\n  tru}"'],
+  ['{"title": "x"', "Expected ',' or '}' after property value at position 13 (line 1 column 14)"],
+  ['', 'Unexpected end of JSON input'],
+])('%j, which is no JSON, is told where', async (text, place) => {
+  const agency = await service.agency();
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${agency.key}` };
+  const payload = text === '' ? ' ' : text;
+  const answer = await service.app.inject({ method: 'POST', url: '/v1/catalog/products', headers, payload });
+  expect([answer.statusCode, answer.json().error.details]).toEqual([
+    400,
+    [{ path: 'body', message: `must be valid JSON: ${place}` }],
+  ]);
+});
+
+test('If-Match without the quotes of a tag is told so', async () => {
+  const agency = await service.agency();
+  const { id } = await product(agency);
+  const { headers } = await agency.get(`/v1/catalog/products/${id}`);
+  const bare = String(headers.etag).replaceAll('"', '');
+  const { status, body } = await agency.patch(
+    `/v1/catalog/products/${id}`,
+    { title: 'x' },
+    { headers: { 'if-match': bare } },
+  );
+  expect([status, body.error]).toEqual([
+    412,
+    {
+      code: 'PRECONDITION_FAILED',
+      message: 'If-Match names no tag: send the ETag as the answer has it, with its quotes.',
+    },
+  ]);
+});
+
+test('x-api-key with Bearer in it is told so, good key or not', async () => {
+  const { key } = await service.agency();
+  for (const sent of [key, 'nonsense']) {
+    const answer = await service.app.inject({ url: '/v1/team', headers: { 'x-api-key': `bearer ${sent}` } });
+    expect([answer.statusCode, answer.json().error]).toEqual([
+      401,
+      { code: 'UNAUTHORIZED', message: 'x-api-key takes the key alone: leave out Bearer.' },
+    ]);
+  }
+});
+
+test('a name that is near no other is told all of them', async () => {
+  const strictly = { headers: { prefer: 'handling=strict' } };
+  const { body } = await (await service.agency()).get('/v1/team?sort=name', strictly);
+  expect(body.error.details).toEqual([
+    { path: 'query.sort', message: 'is not a known name (known are limit, offset, createdSince, ids)' },
+  ]);
+});
