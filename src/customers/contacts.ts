@@ -81,9 +81,7 @@ export const arraysOf = (contacts: readonly Contact[]): Arrays => ({
   keys: contacts.map(({ key }) => key),
 });
 
-/** In subselects: where PostgreSQL sees how long an array is, it plans the statement anew at each run. */
-export const sentContacts = ($: Params<Arrays>): SQL =>
-  sql`unnest((select ${$.types}::text[]), (select ${$.keys}::text[]))`;
+export const sentContacts = ($: Params<Arrays>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
 
 /**
  * The conversation that names a contact: the latest with it that says a name. For one contact: PostgreSQL would plan a statement with
