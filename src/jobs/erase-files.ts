@@ -1,5 +1,5 @@
-import { erasedFilesAfter, NO_FILE, removeErasedFiles } from '../customers/erased-files.ts';
 import type { FileStorage } from '../files/storage.ts';
+import { erasedFilesAfter, NO_FILE, removeErasedFiles } from '../people/erased-files.ts';
 import type { JobContext } from './context.ts';
 
 /** Removes the files of erased customers that the storage refused to remove at once. What it refuses again waits for the next run. */

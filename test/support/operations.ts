@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
-import { eraseCustomer } from '../../src/customers/erasure.ts';
 import { listCustomers } from '../../src/customers/repository.ts';
 import type { OrganizationScope } from '../../src/db/run/scope.ts';
 import {
@@ -16,6 +15,7 @@ import {
 import type { Resource } from '../../src/db/schema/resource.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { listOpportunities, opportunityRecord } from '../../src/opportunities/repository.ts';
+import { eraseCustomer } from '../../src/people/erasure.ts';
 import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';
 import type { Dashboard } from '../dashboard/dashboard.ts';

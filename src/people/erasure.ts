@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.ts';
+import type { CustomerContact, ErasedCounts, ErasedCustomer } from '../customers/schema.ts';
 import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import {
@@ -18,8 +20,6 @@ import {
 import { isId } from '../db/sql/ids.ts';
 import { isoTime, type Json, jsonRow } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
-import { type Arrays, arraysOf, keyOfContact } from './contacts.ts';
-import type { CustomerContact, ErasedCounts, ErasedCustomer } from './schema.ts';
 import { opportunitiesOf, quotesOf, threadsOf } from './ties.ts';
 
 /**

@@ -2,6 +2,9 @@ import { type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { conversationRecordView, type MessageStore, messageFields } from '../conversations/repository.ts';
 import { ConversationMessage, ConversationRecord } from '../conversations/schema.ts';
+import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.ts';
+import { getCustomerRecord } from '../customers/repository.ts';
+import { CustomerRecord } from '../customers/schema.ts';
 import type { RecordKey } from '../db/define/view.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import {
@@ -20,9 +23,6 @@ import { OpportunityRecord } from '../opportunities/schema.ts';
 import { attachmentsOf } from '../quotes/attachments.ts';
 import { quoteView } from '../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../quotes/schema.ts';
-import { type Arrays, arraysOf, keyOfContact } from './contacts.ts';
-import { getCustomerRecord } from './repository.ts';
-import { CustomerRecord } from './schema.ts';
 import { opportunitiesOf, quotesOf, threadsOf } from './ties.ts';
 
 /** Everything that is known of a person, read page by page while it is sent. */

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { type Arrays, sentContacts } from '../customers/contacts.ts';
 import type { RecordKey } from '../db/define/view.ts';
 import { conversations, customerContactKeys, opportunities, quotes } from '../db/schema/index.ts';
 import type { Params } from '../db/sql/statement.ts';
-import { type Arrays, sentContacts } from './contacts.ts';
 
 /** What is tied to a customer, archived records too: conditions on the rows of a table. `$.id` is the customer. */
 
