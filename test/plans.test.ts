@@ -233,7 +233,7 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
             expect(
               node['Actual Rows'] * node['Actual Loops'],
               `${node['Relation Name']} itself is read. The index of one of these filters takes the columns of the others too, after the order`,
-            ).toBeLessThanOrEqual(node['Relation Name'] === 'product_variants' ? LIMIT * 100 : LIMIT);
+            ).toBeLessThanOrEqual(LIMIT);
         }
       }
     });

@@ -254,7 +254,10 @@ const codesOf = (operation: Operation): ErrorCode[] =>
 
 /** Text without what differs from one answer to the next. */
 const template = (message: string): string =>
-  message.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID').replace(/\d+/g, 'N').replace(/reach \w+, only [\w, ]+;/, 'reach this, only that;');
+  message
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+    .replace(/\d+/g, 'N')
+    .replace(/reach \w+, only [\w, ]+;/, 'reach this, only that;');
 
 /** Their messages say what is wrong with the request, or whose credential is. */
 const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];

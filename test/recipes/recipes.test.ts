@@ -13,7 +13,8 @@ const text = documentAt('docs/changing-it.md');
 type Block = { path: string; how?: string; anchor?: string; code: string };
 
 /** `In \`src/a.ts\`, after \`text\`:`, before a block that goes there; `New, \`src/a.ts\`:`; `Run:`, before commands. */
-const PLACED = /^( *)(?:Run|New, `([^`\n]+)`|In `([^`\n]+)`, (after|before|in place of) `([^\n]+)`):\n\n\1```\w+\n([\s\S]*?)^\1```$/gm;
+const PLACED =
+  /^( *)(?:Run|New, `([^`\n]+)`|In `([^`\n]+)`, (after|before|in place of) `([^\n]+)`):\n\n\1```\w+\n([\s\S]*?)^\1```$/gm;
 
 /** What a chapter says to do, in its order. Commands have no path. */
 function blocksOf(chapter: string): Block[] {
