@@ -1,5 +1,6 @@
 import { getTableName } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
+import { makePgArray } from 'drizzle-orm/pg-core';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import {
@@ -9,14 +10,16 @@ import {
 } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
 import { contactNames } from '../src/customers/contacts.ts';
-import { getCustomer } from '../src/customers/repository.ts';
+import { archiveCustomer, createCustomer, getCustomer, updateCustomer } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/run/scope.ts';
+import { newId } from '../src/db/sql/ids.ts';
 import { sweepKeys } from '../src/idempotency/repository.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
 import { listAttachments } from '../src/quotes/attachments.ts';
+import { operationsOf, readDocument } from './support/contract.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
-import { loadDataSet, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
-import { type Filter, LISTS } from './support/operations.ts';
+import { loadDataSet, organizationId, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
+import { FINDING, type Filter, LISTS } from './support/operations.ts';
 import { type Asked, statementOf } from './support/statements.ts';
 
 /** The plans of every read over loaded data: no scan does what an index can find, no sort what an index can order. */
@@ -29,10 +32,10 @@ const LARGE = {
   customers: 12_000,
   products: 8_000,
   opportunities: 8_000,
-  conversations: 3_600,
+  conversations: 2_000,
   quotes: 12_000,
 };
-const NEIGHBOUR = { customers: 20, products: 160, opportunities: 20, conversations: 20, quotes: 20 };
+const NEIGHBOUR = { customers: 20, products: 160, opportunities: 20, conversations: 60, quotes: 60 };
 /** So many that reading a whole table is never right: not the team's, nor the products' for filters that most of them pass. */
 const NEIGHBOURS = 100;
 
@@ -99,24 +102,33 @@ afterAll(async () => {
   await holder.database?.drop();
 });
 
+type How = 'run' | 'only planned';
+
 /** The nodes of the plan, the outermost first. A prepared statement is planned both ways that the server may choose. */
-async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[][]> {
+async function plansOf({ name, text, values = [] }: QueryConfig, how: How): Promise<Node[][]> {
   const { client } = holder;
   if (!client) throw new Error('The data are loaded before the first test.');
   const modes = name === undefined ? ['custom'] : ['custom', 'generic'];
-  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(String(value))));
-  await client.query(`prepare planned as ${text}`);
+  const literals = values.map((value) =>
+    value === null ? 'null' : client.escapeLiteral(Array.isArray(value) ? makePgArray(value) : String(value)),
+  );
+  const options = how === 'run' ? 'analyze, timing off, format json' : 'format json';
   const plans: Node[][] = [];
-  for (const mode of modes) {
-    await client.query('begin');
-    await client.query(`set local plan_cache_mode = force_${mode}_plan`);
-    const { rows } = await client.query(
-      `explain (analyze, timing off, format json) execute planned${literals.length > 0 ? `(${literals})` : ''}`,
-    );
-    plans.push(nodesOf(rows[0]['QUERY PLAN'][0].Plan));
+  await client.query(`prepare planned as ${text}`);
+  try {
+    for (const mode of modes) {
+      await client.query('begin');
+      await client.query(`set local plan_cache_mode = force_${mode}_plan`);
+      const { rows } = await client.query(
+        `explain (${options}) execute planned${literals.length > 0 ? `(${literals})` : ''}`,
+      );
+      plans.push(nodesOf(rows[0]['QUERY PLAN'][0].Plan));
+      await client.query('rollback');
+    }
+  } finally {
     await client.query('rollback');
+    await client.query('deallocate planned');
   }
-  await client.query('deallocate planned');
   return plans;
 }
 
@@ -124,9 +136,9 @@ async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[]
 const FULL = Array.from({ length: LIMIT }, () => ({ id: '', body: '{}', total: '0' }));
 
 /** The plans of each statement that a call asks for, both ways. */
-async function allPlansOf({ after = [], ...first }: Asked): Promise<Node[][]> {
+async function allPlansOf({ after = [], ...first }: Asked, how: How = 'run'): Promise<Node[][]> {
   const plans: Node[][] = [];
-  for (const statement of [first, ...after]) plans.push(...(await plansOf(statement)));
+  for (const statement of [first, ...after]) plans.push(...(await plansOf(statement, how)));
   return plans;
 }
 
@@ -170,6 +182,16 @@ const cases = Object.entries(PLANNED).flatMap(([operation, { read, filters }]) =
   })),
 );
 
+/** The kinds of records in the data set, by their tables. */
+const KINDS: Record<string, Parameters<typeof recordId>[0]> = {
+  conversations: 'conversation',
+  customers: 'customer',
+  opportunities: 'opportunity',
+  products: 'product',
+  quotes: 'quote',
+  team_members: 'member',
+};
+
 const used = new Set<string>();
 
 function remember(nodes: readonly Node[]): void {
@@ -201,6 +223,91 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
         expect(scans(nodes), 'read in whole').toEqual([]);
         expect(indexesWithoutOrganization(nodes), 'searched without the organization').toEqual([]);
         if (isOrdered) expect(mostSorted(nodes)).toBeLessThanOrEqual(LIMIT);
+      }
+    });
+  });
+
+  describe('every list, with what finds records and what changed', () => {
+    const COLUMNS: Record<string, string> = {
+      contact: 'contact_key',
+      createdSince: 'created_at',
+      ids: 'id',
+      updatedSince: 'updated_at',
+    };
+    const EARLY = '2020-01-01T00:00:00Z';
+
+    const finding = operationsOf(readDocument('openapi/openapi.json')).flatMap((documented) => {
+      const operation = `${documented.method} ${documented.path}`;
+      const list = LISTS[operation];
+      const names = (documented.operation.parameters ?? []).map(({ name }) => name);
+      return list
+        ? names.filter((name) => name in COLUMNS).map((filter) => ({ operation, list, filter }))
+        : [];
+    });
+
+    /** A moment that few records of the list are as young as. */
+    async function lately(table: string, column: string): Promise<string> {
+      const found = await holder.client?.query<{ moment: Date }>(
+        `select ${column} as moment from ${table} where organization_id = $1 order by 1 desc offset 15 limit 1`,
+        [organizationId(AGENCY)],
+      );
+      return found?.rows[0]?.moment.toISOString() ?? '';
+    }
+
+    async function sentFor(filter: string, table: string): Promise<string> {
+      if (filter === 'contact') return 'lead5@example.com';
+      const kind = KINDS[table] ?? 'member';
+      if (filter === 'ids') return [5, 6, 7].map((n) => recordId(kind, AGENCY, n)).join();
+      return lately(table, COLUMNS[filter] ?? '');
+    }
+
+    test('are all that no other list here is asked for', () => {
+      const known = FINDING.filter((filter) => filter !== 'contactType');
+      expect([...new Set(finding.map(({ filter }) => filter))].sort()).toEqual(known.sort());
+    });
+
+    test.each(finding)('$operation $filter', async ({ list, filter }) => {
+      const table = getTableName(list.resource.table);
+      const value = await sentFor(filter, table);
+      const values = filter.endsWith('Since') ? [value, EARLY] : [value];
+      for (const sent of values)
+        for (const offset of [0, 10]) {
+          const page = (scope: OrganizationScope) =>
+            list.read(scope, { limit: LIMIT, offset, [filter]: sent } as never);
+          for (const nodes of await allPlansOf(await statementOf(AGENCY, page, FULL))) {
+            remember(nodes);
+            expect(scans(nodes), `read in whole, since ${sent}`).toEqual([]);
+            expect(indexesWithoutOrganization(nodes), 'searched without the organization').toEqual([]);
+            expect(mostSorted(nodes)).toBeLessThanOrEqual(LIMIT);
+            if (sent !== EARLY)
+              expect(
+                nodes.some((node) => new RegExp(`\\b${COLUMNS[filter]}\\b`).test(node['Index Cond'] ?? '')),
+                `No index finds the records by ${filter}`,
+              ).toBe(true);
+          }
+        }
+    });
+  });
+
+  describe('a write looks its rows up', () => {
+    const contacts = [
+      { identifierType: 'web' as const, identifierValue: 'new' },
+      { identifierType: 'email' as const, identifierValue: 'lead5@example.com' },
+    ];
+    const stored = [{ id: newId(), displayName: null, phoneNumber: null, ...contacts[1] }];
+    const customer = recordId('customer', AGENCY, 5);
+    const writes: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
+      createCustomer: (scope) => createCustomer(scope, { contacts, tags: [] }),
+      updateCustomer: (scope) => updateCustomer(scope, customer, { city: 'Lima' }),
+      'updateCustomer with contacts': (scope) => updateCustomer(scope, customer, { contacts }),
+      archiveCustomer: (scope) => archiveCustomer(scope, customer),
+    };
+    test.each(Object.entries(writes))('%s', async (_operation, write) => {
+      const answer = [{ body: '{}', key: 'web', name: null, contacts: stored }, { body: '{}' }];
+      for (const nodes of await allPlansOf(await statementOf(AGENCY, write, answer), 'only planned')) {
+        remember(nodes);
+        expect(scans(nodes), 'read in whole').toEqual([]);
+        expect(indexesWithoutOrganization(nodes), 'searched without the organization').toEqual([]);
       }
     });
   });
