@@ -449,7 +449,7 @@ describe('updateCustomer', () => {
       const all = body.data.flatMap(values);
       expect(new Set(all).size).toBe(all.length);
     }
-    expect(await findDrift(service)).toEqual([]);
+    expect(await findDrift(service, agency)).toEqual([]);
   });
 
   test('simultaneous changes of different fields all survive', async () => {
@@ -529,7 +529,7 @@ describe('archiveCustomer', () => {
       expect(status).toBe(201);
     }
     expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(10);
-    expect(await findDrift(service)).toEqual([]);
+    expect(await findDrift(service, agency)).toEqual([]);
   });
 });
 

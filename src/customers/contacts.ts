@@ -15,14 +15,18 @@ import type { ContactInput, CustomerContact } from './schema.ts';
  * organization a live contact belongs to one customer.
  */
 
-/** The customers that have one of these contacts, as JSON: the contact key of each type. */
+/**
+ * The customers that have one of these contacts, as JSON: the contact key of each type. Each key is looked up by itself: a plan
+ * that does not know how large the organization is would rather read all of its keys.
+ */
 export const ofContacts: Filter = {
   field: 'id',
   where: (id, keys) => sql`${id} = any(array(
-      select ${customerContactKeys.customerId} from ${customerContactKeys}
-      join json_each_text(${keys}::json) as sent(type, key)
-        on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
-      where ${customerContactKeys.organizationId} = ${organizationParam}))`,
+      select found.customer_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
+        select ${customerContactKeys.customerId} from ${customerContactKeys}
+        where ${customerContactKeys.organizationId} = ${organizationParam}
+          and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
+        limit 1) found))`,
   by: 'key',
 };
 
