@@ -38,30 +38,6 @@ export function cpuSecondsOfTree(pid: number): number | undefined {
   return children.reduce((total, child) => total + (cpuSeconds(child) ?? 0), own);
 }
 
-/** Nanoseconds of processor time of the threads that a process has. */
-export const nanosecondsOf = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]))
-    .reduce((total, time) => total + time, 0);
-
-/** The same with its children, those that have ended included. */
-export function nanosecondsOfTree(pid: number): number {
-  const ended = (stat(pid) ?? []).slice(13, 15).reduce((ticks, field) => ticks + Number(field), 0);
-  const children = readdirSync('/proc').filter(
-    (child) => Number(child) > 0 && Number(stat(Number(child))?.[1]) === pid,
-  );
-  return children.reduce(
-    (total, child) => {
-      try {
-        return total + nanosecondsOf(Number(child));
-      } catch {
-        return total;
-      }
-    },
-    nanosecondsOf(pid) + (ended / TICKS_PER_SECOND) * 1e9,
-  );
-}
-
 function memory(pid: number, field: 'VmRSS' | 'RssAnon'): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');

@@ -161,7 +161,7 @@ function newCustomer(): CustomerCreate {
   });
 }
 
-export function newProduct(): CatalogProductCreate {
+function newProduct(): CatalogProductCreate {
   written += 1;
   return CatalogProductCreate.parse({
     title: `Patagonia Norte en 8 días, salida ${written}`,

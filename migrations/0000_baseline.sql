@@ -296,6 +296,25 @@ end $$;
 create trigger customers_release_contact_keys after update of archived_at on customers
   for each row when (old.archived_at is null and new.archived_at is not null) execute function public.release_contact_keys();
 --> statement-breakpoint
+-- Customers whose content was erased: what is erased again after a restore.
+create table erasures (
+  organization_id uuid not null,
+  customer_id uuid not null,
+  erased_at timestamptz(3) default now() not null,
+  erased json not null,
+  constraint erasures_pkey primary key (organization_id, customer_id),
+  constraint erasures_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
+);
+--> statement-breakpoint
+-- Files of erased customers that the storage has not let go of yet.
+create table erased_files (
+  organization_id uuid not null,
+  id uuid not null,
+  customer_id uuid not null,
+  constraint erased_files_pkey primary key (organization_id, id),
+  constraint erased_files_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
+);
+--> statement-breakpoint
 -- Customers as a search sees them.
 create table searchable_customers (
   organization_id uuid not null,

@@ -15,6 +15,7 @@ import { describeApi } from './http/openapi/document.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { opportunityDashboardRoutes } from './opportunities/dashboard.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
+import { peopleDashboardRoutes } from './people/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
 import { quoteDashboardRoutes } from './quotes/dashboard.ts';
 import { type Publisher, published } from './reference/publish.ts';
@@ -58,6 +59,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(apiKeyRoutes, { now });
           organization.register(catalogDashboardRoutes, { now });
           organization.register(customerDashboardRoutes);
+          organization.register(peopleDashboardRoutes, { storage, links });
           organization.register(pipelineStageRoutes);
           organization.register(teamDashboardRoutes);
           organization.register(opportunityDashboardRoutes);

@@ -181,7 +181,7 @@ export const withPlus = (value: unknown): unknown =>
   typeof value === 'string' ? value.replace(' ', '+') : value;
 
 /** An optional filter by a moment. */
-export const momentFilter = (description: string) =>
+const momentFilter = (description: string) =>
   z.preprocess(withPlus, moment()).optional().describe(description);
 
 const MAX_IDS = 100;

@@ -30,7 +30,7 @@ export const productView = {
 const productColumns = columnsOf(CatalogProductUpdate, products);
 
 /** The filters of the catalog. */
-export const productFilters = {
+const productFilters = {
   ...changeFilters,
   budgetTier: equals('budgetTier'),
   externalReferenceCode: equals('externalReferenceCode'),

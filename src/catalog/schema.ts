@@ -136,7 +136,7 @@ export const ArchivedCatalogProduct = z
   .meta({ id: 'ArchivedCatalogProduct' });
 export type ArchivedCatalogProduct = z.infer<typeof ArchivedCatalogProduct>;
 
-export const CatalogProductVariantCreate = z
+const CatalogProductVariantCreate = z
   .object(
     meaningAsIn(CatalogProductVariant.shape, {
       label: title(),

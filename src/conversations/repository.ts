@@ -102,7 +102,7 @@ const newestMessages = (
   limit ${$.limit})`;
 
 /** For rows named `message`, whichever store they come from. */
-const messageFields: Fields<ConversationMessage> = {
+export const messageFields: Fields<ConversationMessage> = {
   id: sql`message.id`,
   conversationId: sql`message.conversation_id`,
   content: sql`message.content`,

@@ -15,20 +15,24 @@ import type { ContactInput, CustomerContact } from './schema.ts';
  * organization a live contact belongs to one customer.
  */
 
-/** The customers that have one of these contacts, as JSON: the contact key of each type. */
+/**
+ * The customers that have one of these contacts, as JSON: the contact key of each type. Each key is looked up by itself: a plan
+ * that does not know how large the organization is would rather read all of its keys.
+ */
 export const ofContacts: Filter = {
   field: 'id',
   where: (id, keys) => sql`${id} = any(array(
-      select ${customerContactKeys.customerId} from ${customerContactKeys}
-      join json_each_text(${keys}::json) as sent(type, key)
-        on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
-      where ${customerContactKeys.organizationId} = ${organizationParam}))`,
+      select found.customer_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
+        select ${customerContactKeys.customerId} from ${customerContactKeys}
+        where ${customerContactKeys.organizationId} = ${organizationParam}
+          and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
+        limit 1) found))`,
   by: 'key',
 };
 
 type Contact = { type: string; key: string };
 
-function keyOfContact({ identifierType, identifierValue }: ContactInput): Contact {
+export function keyOfContact({ identifierType, identifierValue }: ContactInput): Contact {
   const key = contactKey(identifierType, identifierValue);
   if (key === null) throw new Error('A contact passed validation without having a contact key.');
   return { type: identifierType, key };
@@ -73,15 +77,15 @@ const inOrder = (contacts: readonly Contact[]): Contact[] =>
 export type Named = Contact & { name: string };
 
 /** Contacts as the arrays of a statement. */
-type Arrays = { types: readonly string[]; keys: readonly string[] };
+export type Arrays = { types: readonly string[]; keys: readonly string[] };
 type KeyValues = RecordKey & Arrays;
 
-const arraysOf = (contacts: readonly Contact[]): Arrays => ({
+export const arraysOf = (contacts: readonly Contact[]): Arrays => ({
   types: contacts.map(({ type }) => type),
   keys: contacts.map(({ key }) => key),
 });
 
-const sent = ($: Params<Arrays>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
+export const sentContacts = ($: Params<Arrays>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
 
 /**
  * The conversation that names a contact: the latest with it that says a name. For one contact: PostgreSQL would plan a statement with
@@ -117,14 +121,14 @@ const claimStatement = prepared(
   'customers.claim_contacts',
   ($: Params<KeyValues>): SQL<{ key: string }> => sql`
     insert into ${customerContactKeys} (organization_id, customer_id, identifier_type, contact_key)
-    select ${$.organizationId}::uuid, ${$.id}::uuid, type, key from ${sent($)} as sent(type, key)
+    select ${$.organizationId}::uuid, ${$.id}::uuid, type, key from ${sentContacts($)} as sent(type, key)
     on conflict do nothing returning contact_key as key`,
 );
 
 const releaseStatement = prepared(
   'customers.release_contacts',
   ($: Params<KeyValues>) => sql`
-    delete from ${customerContactKeys} using ${sent($)} as sent(type, key)
+    delete from ${customerContactKeys} using ${sentContacts($)} as sent(type, key)
     where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} = ${$.id}
       and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key`,
 );
@@ -133,7 +137,7 @@ const ownersStatement = prepared(
   'customers.contact_owners',
   ($: Params<KeyValues>): SQL<Contact & { customerId: string }> => sql`
     select type, key, ${customerContactKeys.customerId} as "customerId"
-    from ${customerContactKeys} join ${sent($)} as sent(type, key)
+    from ${customerContactKeys} join ${sentContacts($)} as sent(type, key)
       on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
     where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} <> ${$.id}`,
 );

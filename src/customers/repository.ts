@@ -3,13 +3,13 @@ import { possibleKeys } from '../../rules/contact-key.ts';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { type KnownValue, type KnownValues, MAX_VALUES } from '../db/define/known-values.ts';
 import { changeFilters, contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
-import { missing } from '../db/define/view.ts';
+import { missing, organizationParam } from '../db/define/view.ts';
 import { createStep, defineArchive, defineUpdate, onlyBody } from '../db/define/write.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
-import { customers, liveCustomers } from '../db/schema/customers.ts';
+import { customers, erasedFiles, erasures, liveCustomers } from '../db/schema/customers.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
-import type { Json } from '../db/sql/json.ts';
+import { isoTime, type Json } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   contactColumns,
@@ -43,7 +43,13 @@ export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, custo
 const recordView = {
   ...liveCustomers,
   visible: sql`true`,
-  fields: fieldsOf(CustomerRecord, customers, derived),
+  fields: fieldsOf(CustomerRecord, customers, {
+    ...derived,
+    erasedAt: isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
+      where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`),
+    erasurePending: sql`exists (select from ${erasedFiles}
+      where ${erasedFiles.organizationId} = ${organizationParam} and ${erasedFiles.customerId} = ${customers.id})`,
+  }),
 };
 
 const customerColumns = {

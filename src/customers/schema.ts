@@ -195,6 +195,8 @@ export const CustomerParams = z.object({ customerId: id().describe('Id of the cu
 
 export const CustomerRecord = Customer.extend({
   archivedAt: shown(dateTime().nullable(), 'When the customer left the book; null while it is in it.'),
+  erasedAt: shown(dateTime().nullable(), 'When the content was erased; null while it was not.'),
+  erasurePending: shown(z.boolean(), 'True while files of an erased customer are still in the storage.'),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 
@@ -202,3 +204,27 @@ export const CustomerContactUpdate = z
   .object({ displayName: name().nullish().describe('The name on the channel; null clears it.') })
   .meta({ id: 'CustomerContactUpdate', examples: [{ displayName: 'Ana' }] });
 export type CustomerContactUpdate = z.infer<typeof CustomerContactUpdate>;
+
+const count = (meaning: string) => shown(z.int(), meaning);
+
+export const ErasedCounts = z
+  .object({
+    contacts: count('Contacts of the customer.'),
+    conversations: count('Threads that lost contact and contact name.'),
+    messages: count('Messages that lost content and sender.'),
+    opportunities: count('Opportunities that lost title, short reference and destination.'),
+    quotes: count('Quotes that lost title and destination.'),
+    attachments: count('Attachments of quotes, with their files.'),
+    replays: count('Answers that were kept for requests with an `Idempotency-Key`.'),
+  })
+  .meta({ id: 'ErasedCounts' });
+export type ErasedCounts = z.infer<typeof ErasedCounts>;
+
+export const ErasedCustomer = z
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    erasedAt: shown(dateTime(), 'When the content was erased first.'),
+    erased: shown(ErasedCounts, 'How much was erased then, by kind.'),
+  })
+  .meta({ id: 'ErasedCustomer' });
+export type ErasedCustomer = z.infer<typeof ErasedCustomer>;

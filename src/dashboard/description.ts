@@ -13,6 +13,10 @@ twice changes nothing. Errors, pagination, request ids and strictness are as in 
     { name: 'Organizations', description: 'Travel agencies. Everything else belongs to one.' },
     { name: 'API keys', description: 'Keys of an organization for /v1.' },
     { name: 'Catalog', description: 'Archived products, and the media of live ones.' },
+    {
+      name: 'Customers',
+      description: 'Customers, archived ones too: what is known of a person, and its erasure.',
+    },
     { name: 'Pipeline stages', description: 'Columns of the sales pipeline.' },
     { name: 'Team members', description: 'Members of the organization.' },
     { name: 'Opportunities', description: 'Sales leads in the pipeline.' },

@@ -9,6 +9,7 @@ import { everyAnswer } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import {
   answerHalfClosed,
+  connectionsThatFit,
   endConnections,
   PATIENCE,
   type Patience,
@@ -36,6 +37,10 @@ export type HttpServerOptions = {
 const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
 const BODY_LIMIT = 1024 * 1024;
 
+/** Of the request line and the headers together: what a request that has not begun may hold, without a key. */
+const MAX_HEADER_BYTES = 8 * 1024;
+const MAX_HEADERS = 64;
+
 function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
   const sent = raw.headers['x-request-id'];
   return typeof sent === 'string' && CLIENT_REQUEST_ID.test(sent) ? sent : randomUUID();
@@ -51,12 +56,12 @@ export function createHttpServer(options: HttpServerOptions) {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: BODY_LIMIT,
     requestTimeout: patience.request,
-    http: { requireHostHeader: false, ...slowClientLimits(patience) },
+    http: { requireHostHeader: false, maxHeaderSize: MAX_HEADER_BYTES, ...slowClientLimits(patience) },
     // Requests that arrive on open connections during a shutdown are answered, not refused.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // An id is at most as long as a request line: too long a one is unknown (404), not another kind of error.
-    routerOptions: { maxParamLength: 16_384 },
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: (error, socket) => {
       // A request that is not complete because we do not read on is not slow.
@@ -71,13 +76,17 @@ export function createHttpServer(options: HttpServerOptions) {
   app.setValidatorCompiler(validatorCompiler);
   // Success bodies are JSON text when they get here; nothing is serialised twice.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  // Node leaves out the headers beyond this: one more than a request may have shows that there are too many.
+  app.server.maxHeadersCount = MAX_HEADERS + 1;
+  app.server.maxConnections = connectionsThatFit();
   const requests = answerInOrder(app);
   answerTunnels(app, requests, (socket, request) => answerTunnel(socket, requestId(request)));
 
   const routeNotFound = handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(everyAnswer(request.id));
-    const { httpVersion, headers } = request.raw;
+    const { httpVersion, headers, rawHeaders } = request.raw;
+    if (rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
     if (httpVersion === '1.1' && headers.host === undefined) return done(missingHost());
     // An unknown path is 404 before anything else is looked at; the body is not read.
     done(request.is404 ? routeNotFound(request) : undefined);
@@ -93,4 +102,6 @@ export function createHttpServer(options: HttpServerOptions) {
   return app;
 }
 
+const tooManyHeaders = (): ApiError =>
+  validationFailed([{ path: 'header', message: `must be at most ${MAX_HEADERS} headers` }]);
 const missingHost = (): ApiError => validationFailed([{ path: 'header.host', message: 'is required' }]);

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FileStorage } from '../files/storage.ts';
 import type { JobContext } from './context.ts';
+import { eraseFiles } from './erase-files.ts';
 import { withJobLock } from './lock.ts';
 import { purgeProducts } from './purge.ts';
 import { sweepFiles } from './sweep-files.ts';
@@ -16,10 +17,12 @@ export type Job = {
   run: (context: JobContext & { storage: FileStorage }) => Promise<Record<string, number>>;
 };
 
-const HOUR_MS = 60 * 60 * 1_000;
+const MINUTE_MS = 60 * 1_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 export const JOBS = {
   purge: { lock: 7_210_455_318, every: HOUR_MS, run: purgeProducts },
+  'erase-files': { lock: 7_210_455_323, every: MINUTE_MS, run: eraseFiles },
   'sweep-files': { lock: 7_210_455_319, every: 24 * HOUR_MS, run: sweepFiles },
   'sweep-idempotency-keys': { lock: 7_210_455_321, every: HOUR_MS, run: sweepIdempotencyKeys },
 } satisfies Record<string, Job>;

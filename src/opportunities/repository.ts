@@ -81,7 +81,8 @@ export const opportunityValues: KnownValues = {
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet(opportunityView);
 
-const recordView = {
+/** As the dashboard has them. */
+export const opportunityRecordView = {
   ...liveOpportunities,
   fields: fieldsOf(OpportunityRecord, opportunities, {
     ...derived,
@@ -89,7 +90,7 @@ const recordView = {
   }),
 };
 
-const record = defineRecord(recordView, {
+const record = defineRecord(opportunityRecordView, {
   columns: columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
   references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });
@@ -101,7 +102,7 @@ const meant = <Input extends OpportunityUpdate>({ agentTemperature, ...input }: 
 /** Opportunities as the dashboard has them. A new reference must lead to a live record of the organization. */
 export const opportunityRecord = {
   ...record,
-  list: defineList(recordView, { ...opportunityLists, name: 'opportunities.list_records' }),
+  list: defineList(opportunityRecordView, { ...opportunityLists, name: 'opportunities.list_records' }),
   put: (scope: OrganizationScope, id: string, input: OpportunityPut) => record.put(scope, id, meant(input)),
   update: (scope: OrganizationScope, id: string, input: OpportunityUpdate) =>
     record.update(scope, id, meant(input)),

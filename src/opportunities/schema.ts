@@ -19,7 +19,7 @@ import {
 } from '../fields.ts';
 import { refusals } from '../http/ignored-parameters.ts';
 
-export const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
+const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
 
 export const Opportunity = z
   .object({

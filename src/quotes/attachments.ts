@@ -48,6 +48,18 @@ export async function listAttachments(
   return row.attachments;
 }
 
+const attachmentsOfStatement = prepared(
+  'quotes.attachments_of',
+  ($: Params<RecordKey>) => sql<StoredAttachment>`
+    select ${attachmentFields} from ${quoteAttachments}
+    where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = ${$.id}
+    order by ${quoteAttachments.createdAt}, ${quoteAttachments.id}`,
+);
+
+/** The attachments of a quote, archived or not, oldest first. */
+export const attachmentsOf = ({ db, organizationId }: OrganizationScope, id: string) =>
+  db.read(attachmentsOfStatement, { organizationId, id });
+
 const findAttachmentStatement = prepared(
   'quotes.find_attachment',
   ($: Params<RecordKey>) => sql<StoredAttachment>`

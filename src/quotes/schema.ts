@@ -18,7 +18,7 @@ import {
 } from '../fields.ts';
 import { AttachmentUpload } from '../files/multipart.ts';
 
-export const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
+const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
 
 export const Quote = z
   .object({

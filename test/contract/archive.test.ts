@@ -80,7 +80,7 @@ test.each(operationsBy('DELETE').filter((name) => !name.includes('{apiKeyId}')))
     const has = await populate(world);
     const answers = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
-    expect(await findDrift(service)).toEqual([]);
+    expect(await findDrift(service, world.agency)).toEqual([]);
   },
 );
 

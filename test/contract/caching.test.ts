@@ -40,7 +40,11 @@ const TAG = /^"[\w-]{43}"$/;
 /** Every GET whose answer has a tag. */
 const DATA = operationsBy('GET').filter((name) => OPERATIONS[name]?.change);
 
-const CREDENTIALS = ['GET /v1/quotes/{quoteId}/attachments', 'GET /files/{token}'];
+const CREDENTIALS = [
+  'GET /v1/quotes/{quoteId}/attachments',
+  'GET /files/{token}',
+  `GET ${BELOW}/customers/{customerId}/export`,
+];
 /** Answered with 405: there is no stream. */
 const NO_READ = ['GET /mcp'];
 const STATE = ['GET /livez', 'GET /readyz', 'GET /metrics'];

@@ -176,12 +176,7 @@ const KINDS: Kind[] = [
   ['no key', 401, [...PLAIN, ...PRIVATE, 'www-authenticate'], () => ask('v1', '/v1/team')],
   ['a record that is not there', 404, KEYED, () => keyed(`/customers/${randomUUID()}`)],
   ['a path that is not there', 404, PLAIN, () => keyed('/nothing')],
-  [
-    'a method that is not there',
-    404,
-    [...PLAIN, 'allow'],
-    () => keyed('/team', { method: 'PUT' }),
-  ],
+  ['a method that is not there', 404, [...PLAIN, 'allow'], () => keyed('/team', { method: 'PUT' })],
   [
     'a contact that is taken',
     409,

@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
+import { newId } from '../../src/db/sql/ids.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { attachment, conversation, customer, message, quote } from '../support/records.ts';
 import { startService, useService } from '../support/service.ts';
@@ -177,6 +180,44 @@ describe('a fault that the log tells all of', () => {
       },
     });
     expectNoSecret(written.join(''));
+  });
+});
+
+// Only of the suite's own server it is known where the log is.
+describe.runIf(process.env.TEST_POSTGRES === undefined)("PostgreSQL's own log", () => {
+  const postgresLog = async (): Promise<string> => {
+    const [row] = await service.query<{ folder: string }>(
+      `select current_setting('data_directory') as folder`,
+    );
+    const logs = ['server.log.1', 'server.log'].map((name) =>
+      readFile(join(row?.folder ?? '', name), 'utf8').catch(() => ''),
+    );
+    return (await Promise.all(logs)).join('');
+  };
+
+  test('has nothing of a contact that was refused, however many ask for it at once', async () => {
+    const agency = await service.agency();
+    const [taken, raced, violated] = [newId(), newId(), newId()];
+    const create = (value: string) => agency.post('/v1/customers', { contacts: [contact('web', value)] });
+    const owner = (await create(taken)).body.id;
+    const other = (await create(newId())).body.id;
+    const refused = [
+      await create(taken),
+      await agency.patch(`/v1/customers/${other}`, { contacts: [contact('web', taken)] }),
+      ...(await Promise.all(Array.from({ length: 20 }, () => create(raced)))),
+    ];
+    expect(refused.map(({ status }) => status).sort()).toEqual([201, ...Array(21).fill(409)]);
+
+    // What it would look like: a violation of the key that makes a contact one customer's.
+    const insert = service.query(
+      `insert into customer_contact_keys (organization_id, customer_id, identifier_type, contact_key)
+        select $1, $2, 'web', $3 from generate_series(1, 2)`,
+      [agency.id, owner, violated],
+    );
+    await expect(insert).rejects.toMatchObject({ code: '23505' });
+    await expect.poll(postgresLog).toContain(violated);
+    const text = await postgresLog();
+    expect([text.includes(taken), text.includes(raced)]).toEqual([false, false]);
   });
 });
 

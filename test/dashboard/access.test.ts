@@ -32,6 +32,8 @@ test('the document has exactly the operations of this API', async () => {
     'createOrganization',
     'createQuoteAttachment',
     'deleteQuoteAttachment',
+    'eraseCustomer',
+    'exportCustomer',
     'getCatalogProduct',
     'getConversation',
     'getCustomer',

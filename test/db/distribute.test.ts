@@ -142,6 +142,7 @@ const OTHERWISE: ReadonlySet<string> = new Set([
   'idempotency_keys.lock',
   'conversations.lock_chains',
   // They look for what is due in all organizations.
+  'erased_files.due',
   'idempotency_keys.due_for_sweep',
   'products.due_for_purge',
   // They compare a list that is sent with a table.

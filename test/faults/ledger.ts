@@ -85,9 +85,8 @@ export async function compare(
   const stored = await administer(ownerUrl, async (client) => {
     const { rows } = await client.query<Stored>(
       `select c.id, first_name as name, c.archived_at is not null as archived,
-          array_agg(identifier_value order by position) as contacts
-        from customers c left join customer_contacts k on k.organization_id = c.organization_id and k.customer_id = c.id
-        where c.organization_id = $1 group by c.organization_id, c.id`,
+          array(select contact ->> 'identifierValue' from json_array_elements(contacts) contact) as contacts
+        from customers c where c.organization_id = $1`,
       [agency.id],
     );
     return rows;

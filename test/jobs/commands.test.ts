@@ -38,7 +38,8 @@ test('every script of package.json that runs the TypeScript gets the runtime of 
 
 test('a signal to npm reaches what works on the database: its shell becomes the program', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-  const names = 'start keys migrate db:distribute demo purge sweep-files sweep-idempotency-keys'.split(' ');
+  const names =
+    'start keys migrate db:distribute demo purge erase-files sweep-files sweep-idempotency-keys'.split(' ');
   for (const name of names) expect(scripts[name], name).toMatch(/^exec node [^&|;]+$/);
 });
 
@@ -57,7 +58,7 @@ test('the runtime of the service loads Drizzle as CommonJS', async () => {
 test('a job that is not there is refused in one line', async () => {
   await expect(run('nonsense')).rejects.toMatchObject({
     code: 1,
-    stderr: 'Name one of the jobs: purge, sweep-files, sweep-idempotency-keys.\n',
+    stderr: 'Name one of the jobs: purge, erase-files, sweep-files, sweep-idempotency-keys.\n',
   });
 });
 

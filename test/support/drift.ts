@@ -13,8 +13,14 @@ const [COMPARE = '', ADD = ''] = Array.from(
 
 type Drift = { organization_id: string; kept_in: string; what: string; missing: string | null };
 
-/** Every count, search row and contact key that does not follow from the records, as one moment has them. */
-export const findDrift = ({ query }: Pick<Service, 'query'>): Promise<Drift[]> => query<Drift>(COMPARE);
+/** Every count, search row and contact key of the agencies that does not follow from their records, as one moment has them. */
+export const findDrift = async (
+  { query }: Pick<Service, 'query'>,
+  ...agencies: readonly { id: string }[]
+): Promise<Drift[]> => {
+  const found = await query<Drift>(COMPARE);
+  return found.filter(({ organization_id }) => agencies.some(({ id }) => id === organization_id));
+};
 
 /** Adds what the count lacks. */
 export const mendCount = ({ query }: Pick<Service, 'query'>, drift: Drift): Promise<unknown> =>

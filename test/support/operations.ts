@@ -14,8 +14,9 @@ import {
 } from '../../src/db/schema/index.ts';
 import type { Resource } from '../../src/db/schema/resource.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { listOpportunities } from '../../src/opportunities/repository.ts';
-import { listQuotes } from '../../src/quotes/repository.ts';
+import { listOpportunities, opportunityRecord } from '../../src/opportunities/repository.ts';
+import { eraseCustomer } from '../../src/people/erasure.ts';
+import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';
 import type { Dashboard } from '../dashboard/dashboard.ts';
 import { recordId } from './dataset.ts';
@@ -51,6 +52,17 @@ export type World = { service: Service; dashboard: Dashboard; agency: Agency };
 export const CONTACT = { identifierType: 'whatsapp', identifierValue: '+525512345670' };
 
 const minute = (count: number): string => new Date(Date.UTC(2026, 9, 1, 0, count)).toISOString();
+
+/** An erased customer with a file that the storage has not let go of yet; nothing of it is in a list. */
+async function erasedWithFile({ agency, service }: Omit<World, 'dashboard'>): Promise<void> {
+  const { id: customerId } = await customer(agency);
+  const { id: opportunityId } = await opportunity(agency, { customerId });
+  const { id: quoteId } = await quote(agency, { opportunityId, customerId });
+  await attachment(agency, service.storage, quoteId);
+  await quoteRecord.archive(agency.scope, quoteId);
+  await opportunityRecord.archive(agency.scope, opportunityId);
+  await eraseCustomer(agency.scope, customerId);
+}
 
 /**
  * An organization with something in every table.
@@ -109,6 +121,9 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     fileName: `${index} ${word}.pdf`,
     content: Buffer.from(`Oferta ${index} ${word}`),
   });
+  const leaving = await customer(agency, { firstName: `Adiós ${word}` });
+  await agency.delete(`/v1/customers/${leaving.id}`);
+  await erasedWithFile({ agency, service });
   const { id: apiKeyId } = parseJson(await issueApiKey(agency.scope, { name: `${index} ${word}` }));
   return {
     word,
@@ -116,6 +131,7 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     productId: made.body.id as string,
     archivedProductId: archivedProduct.id as string,
     customerId: customerId as string,
+    leavingCustomerId: leaving.id as string,
     contactId: contactId as string,
     pipelineStageId: pipelineStageId as string,
     stageKey,
@@ -231,6 +247,10 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
   [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
+  [`GET ${BELOW}/customers/{customerId}/export`]: {},
+  [`POST ${BELOW}/customers/{customerId}/erase`]: {
+    ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
+  },
   [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
     body: ({ word }) => ({ displayName: `Anita ${word}` }),
   },

@@ -6,6 +6,7 @@ import {
   id,
   isLive,
   listOrder,
+  moment,
   organizationId,
   PENDING_LIST,
   searchRow,
@@ -70,6 +71,32 @@ export const customerContactKeys = pgTable(
     toRecord('customer_contact_keys_customer_fkey', table, table.customerId, customers).onDelete('cascade'),
     // The keys of a customer.
     index('customer_contact_keys_customer_idx').on(table.organizationId, table.customerId),
+  ],
+);
+
+/** Customers whose content was erased. It is what an operator erases again after a restore; it has no text of a person. */
+export const erasures = pgTable(
+  'erasures',
+  {
+    organizationId: organizationId(),
+    customerId: uuid('customer_id').notNull(),
+    erasedAt: moment('erased_at').notNull().default(sql`now()`),
+    /** How much was erased, by kind. */
+    erased: json('erased').$type<Record<string, number>>().notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'erasures_pkey', columns: [table.organizationId, table.customerId] }),
+    toRecord('erasures_customer_fkey', table, table.customerId, customers).onDelete('cascade'),
+  ],
+);
+
+/** Files of erased customers that the storage has not let go of yet, by the ids of their attachments. */
+export const erasedFiles = pgTable(
+  'erased_files',
+  { organizationId: organizationId(), id: id(), customerId: uuid('customer_id').notNull() },
+  (table) => [
+    primary('erased_files_pkey', table),
+    toRecord('erased_files_customer_fkey', table, table.customerId, customers).onDelete('cascade'),
   ],
 );
 

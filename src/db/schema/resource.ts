@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../errors.ts';
 export type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
 
 /** A table with the folded text of each visible record. Its other columns are copies of the record's, for filters. */
-export type SearchTable = TenantTable & { search: PgColumn };
+type SearchTable = TenantTable & { search: PgColumn };
 
 /** Records of one kind, as the API knows them. Each stands beside its table, in schema/. */
 export type Resource<Table extends TenantTable = TenantTable> = {

@@ -1,0 +1,22 @@
+import type { FileStorage } from '../files/storage.ts';
+import { erasedFilesAfter, NO_FILE, removeErasedFiles } from '../people/erased-files.ts';
+import type { JobContext } from './context.ts';
+
+/** Removes the files of erased customers that the storage refused to remove at once. What it refuses again waits for the next run. */
+export async function eraseFiles(
+  context: JobContext & { storage: FileStorage },
+): Promise<{ erasedFiles: number }> {
+  const { db, storage, logger, batchSize = 200, signal } = context;
+  const done = { erasedFiles: 0 };
+  let left = 0;
+  for (let last = NO_FILE; !signal?.aborted; ) {
+    const batch = await erasedFilesAfter(db, last, batchSize);
+    const removed = await removeErasedFiles(db, storage, batch, logger);
+    done.erasedFiles += removed;
+    left += batch.length - removed;
+    last = batch.at(-1) ?? last;
+    if (batch.length < batchSize) break;
+  }
+  if (done.erasedFiles + left > 0) logger.info({ ...done, left }, 'removed files of erased customers');
+  return done;
+}

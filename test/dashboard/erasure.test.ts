@@ -1,0 +1,386 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../src/http/logging.ts';
+import { eraseFiles } from '../../src/jobs/erase-files.ts';
+import { operationsBy, populate, run } from '../support/operations.ts';
+import { attachment, conversation, customer, message, opportunity, quote } from '../support/records.ts';
+import { type Agency, useService } from '../support/service.ts';
+import { listen } from '../support/socket.ts';
+import { buildDashboard, type Dashboard, TOKEN } from './dashboard.ts';
+
+const lines: string[] = [];
+const service = useService({ logTo: { write: (line) => lines.push(line) }, logLevel: 'trace' });
+const holder: { dashboard?: Dashboard } = {};
+const dashboards = (): Dashboard => holder.dashboard as Dashboard;
+beforeAll(async () => {
+  const logger = createLogger('trace', { write: (line: string) => lines.push(line) });
+  holder.dashboard = await buildDashboard(service, { logger });
+});
+
+/** Text that the person has, or what is tied to it. Each place has its own, and all of them begin alike. */
+const WORD = 'zqxolvidada';
+const word = (place: string): string => `${WORD} ${place}`;
+
+const email = (identifierValue: string) => ({ identifierType: 'email', identifierValue });
+
+/** A person with text in every field of it and of what is tied to it. */
+async function person(agency: Agency) {
+  const { body: known } = await agency.post(
+    '/v1/customers',
+    {
+      firstName: word('first'),
+      lastName: word('last'),
+      city: word('city'),
+      country: word('country'),
+      preferredLanguage: 'es',
+      summary: word('summary'),
+      tags: [word('tag')],
+      contacts: [
+        email(`${WORD}@example.com`),
+        { identifierType: 'web', identifierValue: word('visitor') },
+        { identifierType: 'instagram', identifierValue: `${WORD}.instagram` },
+      ],
+    },
+    { headers: { 'idempotency-key': 'the person' } },
+  );
+  const customerId = known.id as string;
+  const lead = await opportunity(agency, {
+    customerId,
+    title: word('lead'),
+    shortRef: word('reference'),
+    destination: word('destination'),
+    checkInDate: `2027-01-15 ${WORD}`,
+    budgetMax: 900,
+  });
+  const archivedLead = await opportunity(agency, { customerId, title: word('archived lead') });
+  await dashboards().of(agency).delete(`/opportunities/${archivedLead.id}`);
+  const contact = word('thread contact');
+  const older = await conversation(agency, { contact, contactName: word('older name') });
+  const thread = await conversation(agency, {
+    contact,
+    contactName: word('thread name'),
+    customerId,
+    rotatedFrom: older.id,
+  });
+  const unclaimed = await conversation(agency, { channel: 'email', contact: `${WORD}@example.com` });
+  for (const { id } of [older, thread])
+    await message(agency, id, {
+      content: word('message'),
+      senderName: word('sender'),
+      delivery: { providerMessageId: word('provider id'), templateName: word('template') },
+    });
+  await message(agency, unclaimed.id, {
+    content: word('mail'),
+    senderName: word('mail sender'),
+    delivery: { externalId: word('external'), subject: word('subject') },
+  });
+  const offer = await quote(agency, {
+    opportunityId: lead.id,
+    title: word('offer'),
+    destination: word('offer destination'),
+    status: 'published',
+    price: 1_450,
+  });
+  const headers = { 'idempotency-key': 'the opening' };
+  await dashboards().of(agency).post(`/quotes/${offer.id}/opens`, {}, { headers });
+  await attachment(agency, service.storage, offer.id, {
+    fileName: word('file'),
+    kind: word('kind'),
+    content: Buffer.from(word('bytes')),
+  });
+  return { customerId, lead, archivedLead, older, thread, unclaimed, offer };
+}
+
+const SPELLINGS = [
+  WORD,
+  Buffer.from(WORD).toString('hex'),
+  Buffer.from(WORD).toString('base64').slice(0, -4),
+];
+const hasWord = (text: string): boolean =>
+  SPELLINGS.some((each) => text.toLowerCase().includes(each.toLowerCase()));
+
+/** Where the word stands in the whole database: the columns, and the rows that have it. */
+async function inDatabase(): Promise<Set<string>> {
+  const columns = await service.query<{ table: string; column: string }>(
+    `select table_name as table, column_name as column from information_schema.columns where table_schema = 'public'`,
+  );
+  const found = new Set<string>();
+  for (const { table, column } of columns) {
+    const rows = await service.query<{ value: string }>(
+      `select "${column}"::text as value from "${table}" where "${column}" is not null`,
+    );
+    if (rows.some(({ value }) => hasWord(value))) found.add(`${table}.${column}`);
+  }
+  return found;
+}
+
+async function inFiles(): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(service.dataDir, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (hasWord(path) || (entry.isFile() && hasWord(await readFile(path, 'utf8')))) found.push(path);
+  }
+  return found;
+}
+
+/** Text columns that hold words of the agency and its systems, and none of a person. */
+const OF_THE_AGENCY: ReadonlySet<string> = new Set([
+  'customers.preferred_language',
+  'conversations.channel',
+  'conversations.activity_state',
+  'conversations.controlled_by',
+  'conversations.language',
+  'opportunities.budget_currency',
+  'opportunities.sales_stage',
+  'opportunities.temperature',
+  'opportunities.temperature_override',
+  'quotes.currency',
+  'quotes.status',
+  'quotes.token',
+  'quote_attachments.mime_type',
+  ...['whatsapp_messages', 'channel_messages'].flatMap((table) =>
+    ['direction', 'message_type', 'delivery_status', 'provider_name'].map((column) => `${table}.${column}`),
+  ),
+]);
+
+test('after an erasure no table, file, log line or answer of any operation has text of the person, and a neighbour keeps all', async () => {
+  const [agency, other] = [await service.agency(), await service.agency()];
+  const dashboard = dashboards();
+  const world = { service, dashboard, agency };
+  const has = await populate(world, 'Neighbour');
+  await populate({ service, agency: other }, 'Other');
+  const neighbour = await dashboard.stored(other);
+  lines.length = 0;
+  const { customerId, lead, older, thread, unclaimed, offer } = await person(agency);
+
+  const before = await inDatabase();
+  const tables =
+    'customers conversations whatsapp_messages channel_messages opportunities quotes quote_attachments';
+  const texts = await service.query<{ name: string }>(
+    `select table_name || '.' || column_name as name from information_schema.columns
+     where table_schema = 'public' and table_name = any($1) and (data_type in ('text', 'json') or udt_name = '_text')`,
+    [tables.split(' ')],
+  );
+  const unsaid = texts
+    .map(({ name }) => name)
+    .filter((name) => !before.has(name) && !OF_THE_AGENCY.has(name));
+  expect(unsaid, 'give the person a word there, in the test').toEqual([]);
+  expect([...before]).toContain('idempotency_keys.body');
+  expect(await inFiles()).not.toEqual([]);
+
+  const total = async () => (await agency.get('/v1/customers')).body.pagination.total;
+  const customers = await total();
+  const call = dashboard.of(agency);
+  const { status, body } = await call.post(`/customers/${customerId}/erase`);
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    id: customerId,
+    erasedAt: expect.any(String),
+    erased: {
+      contacts: 3,
+      conversations: 3,
+      messages: 3,
+      opportunities: 2,
+      quotes: 1,
+      attachments: 1,
+      replays: 2,
+    },
+  });
+
+  expect([...(await inDatabase())]).toEqual([]);
+  expect(await inFiles()).toEqual([]);
+  const mine = {
+    ...has,
+    customerId,
+    opportunityId: lead.id,
+    conversationId: thread.id,
+    olderConversationId: older.id,
+    quoteId: offer.id,
+  };
+  for (const name of operationsBy('GET'))
+    for (const ids of [has, mine]) {
+      const answer = await run(world, name, ids);
+      expect(hasWord(answer.text), `${name}: ${answer.text}`).toBe(false);
+    }
+  for (const list of ['customers', 'opportunities', 'conversations', 'quotes'])
+    expect((await agency.get(`/v1/${list}?query=${WORD}`)).body.pagination.total, list).toBe(0);
+  expect(hasWord(lines.join(''))).toBe(false);
+
+  // The numbers stay.
+  expect(await total()).toBe(customers - 1);
+  expect((await agency.get(`/v1/customers/${customerId}`)).status).toBe(404);
+  expect((await call.get(`/customers/${customerId}`)).body).toMatchObject({
+    ...{ firstName: null, lastName: null, displayName: null, city: null, country: null, summary: null },
+    ...{
+      preferredLanguage: null,
+      tags: [],
+      contacts: [],
+      archivedAt: body.erasedAt,
+      erasedAt: body.erasedAt,
+    },
+    erasurePending: false,
+  });
+  expect((await agency.get(`/v1/opportunities/${lead.id}`)).body).toMatchObject({
+    ...{
+      customerId,
+      customerName: null,
+      title: null,
+      destination: null,
+      checkInDate: '2027-01-15',
+      budgetMax: 900,
+    },
+  });
+  expect((await call.get(`/quotes/${offer.id}`)).body).toMatchObject({
+    ...{ customerId, customerName: null, title: '', price: 1_450, openCount: 1, status: 'published' },
+  });
+  const transcript = await agency.get(`/v1/conversations/${thread.id}/messages`);
+  expect(transcript.body.total).toBe(2);
+  expect(transcript.body.data).toMatchObject([
+    { content: '', senderName: null },
+    { content: '', senderName: null },
+  ]);
+  expect((await call.get(`/conversations/${unclaimed.id}`)).body).toMatchObject({
+    contact: '',
+    contactName: null,
+  });
+
+  expect(await dashboard.stored(other)).toEqual(neighbour);
+  const kept = await agency.get(`/v1/customers/${has.customerId}`);
+  expect(kept.body.lastName).toBe('Neighbour');
+  expect((await agency.get(`/v1/conversations/${has.conversationId}/messages`)).text).toContain('Neighbour');
+});
+
+test('the same again gives the first answer, and erases what came since', async () => {
+  const agency = await service.agency();
+  const { customerId, thread } = await person(agency);
+  const call = dashboards().of(agency);
+  const first = await call.post(`/customers/${customerId}/erase`);
+  await message(agency, thread.id, { content: word('late') });
+  const again = await call.post(`/customers/${customerId}/erase`);
+  expect(again.body).toEqual(first.body);
+  const { body } = await agency.get(`/v1/conversations/${thread.id}/messages`);
+  expect(body.data.map(({ content }: { content: string }) => content)).toEqual(['', '', '']);
+  const before = await dashboards().stored(agency);
+  await call.post(`/customers/${customerId}/erase`);
+  expect(await dashboards().stored(agency)).toEqual(before);
+});
+
+test('an archived customer is erased, and its contact that another customer has now stays there', async () => {
+  const agency = await service.agency();
+  const contacts = [email('shared@example.com')];
+  const { id } = await customer(agency, { firstName: 'Ana', contacts });
+  await agency.delete(`/v1/customers/${id}`);
+  const heir = await customer(agency, { firstName: 'Eva', contacts });
+  const thread = await conversation(agency, { channel: 'email', contact: 'shared@example.com' });
+  const { body } = await dashboards().of(agency).post(`/customers/${id}/erase`);
+  expect(body.erased).toMatchObject({ contacts: 1, conversations: 0 });
+  expect((await agency.get(`/v1/customers/${heir.id}`)).body).toEqual(heir);
+  const found = await agency.get('/v1/conversations?query=shared');
+  expect(found.body.data).toMatchObject([{ id: thread.id, contact: 'shared@example.com' }]);
+});
+
+test("in a chain, another customer's thread keeps what it has", async () => {
+  const agency = await service.agency();
+  const [ana, eva] = [await customer(agency), await customer(agency)];
+  const older = await conversation(agency, { customerId: ana.id, contactName: 'Ana' });
+  const newer = await conversation(agency, { customerId: eva.id, contactName: 'Eva', rotatedFrom: older.id });
+  const call = dashboards().of(agency);
+  expect((await call.post(`/customers/${ana.id}/erase`)).body.erased.conversations).toBe(1);
+  expect((await call.get(`/conversations/${newer.id}`)).body.contactName).toBe('Eva');
+});
+
+test("another organization's customer, one that never was, and text that is no id are not found", async () => {
+  const [agency, other] = [await service.agency(), await service.agency()];
+  const { id } = await customer(other);
+  const before = await dashboards().stored(other);
+  for (const customerId of [id, randomUUID(), 'ana'])
+    expect(await dashboards().of(agency).post(`/customers/${customerId}/erase`)).toMatchObject({
+      status: 404,
+      body: { error: { code: 'CUSTOMER_NOT_FOUND' } },
+    });
+  expect(await dashboards().stored(other)).toEqual(before);
+});
+
+test('while the storage refuses, the customer says that the erasure is pending, and the job finishes it', async () => {
+  const job = { db: service.db, logger: createLogger('silent'), batchSize: 1 };
+  // It goes over all organizations.
+  await eraseFiles({ ...job, storage: service.storage });
+  const agency = await service.agency();
+  const { customerId } = await person(agency);
+  let refusing = true;
+  const storage = {
+    ...service.storage,
+    remove: async (key: string) => {
+      if (refusing) throw new Error('The storage is away.');
+      await service.storage.remove(key);
+    },
+  };
+  const { app, of } = await buildDashboard(service, { storage });
+  const call = of(agency);
+  const { body } = await call.post(`/customers/${customerId}/erase`);
+  expect(body.erased.attachments).toBe(1);
+  const pending = async () => (await call.get(`/customers/${customerId}`)).body.erasurePending;
+  expect(await pending()).toBe(true);
+  expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 0 });
+  expect(await pending()).toBe(true);
+  refusing = false;
+  expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 1 });
+  expect(await pending()).toBe(false);
+  expect(await readdir(join(service.dataDir, agency.id))).toEqual([]);
+  expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 0 });
+  await app.close();
+});
+
+test('what fails in the middle erases nothing', async () => {
+  const agency = await service.agency();
+  const { customerId } = await person(agency);
+  const before = await dashboards().stored(agency);
+  const lock = 'alter table erasures add constraint refused check (customer_id <> ';
+  await service.query(`${lock} '${customerId}')`);
+  expect((await dashboards().of(agency).post(`/customers/${customerId}/erase`)).status).toBe(500);
+  await service.query('alter table erasures drop constraint refused');
+  expect(await dashboards().stored(agency)).toEqual(before);
+});
+
+test('the list that docs/operating.md saves beside a backup has the ids of the erased, and erases them again after a restore', async () => {
+  const manual = readFileSync('docs/operating.md', 'utf8');
+  const [, query = ''] = /-c "(select organization_id, customer_id from erasures [^"]+)"/.exec(manual) ?? [];
+  const agency = await service.agency();
+  const { customerId } = await person(agency);
+  const rows = (table: string) =>
+    service.query<{ row: unknown }>(
+      `select to_jsonb(t) as row from ${table} t where organization_id = $1 and id = $2`,
+      [agency.id, customerId],
+    );
+  const [backup] = await rows('customers');
+  const call = dashboards().of(agency);
+  const { body } = await call.post(`/customers/${customerId}/erase`);
+  const list = await service.query<{ organization_id: string; customer_id: string }>(query);
+  expect(list).toContainEqual({ organization_id: agency.id, customer_id: customerId });
+
+  await service.query('delete from erasures where customer_id = $1', [customerId]);
+  await service.query(
+    `update customers set (first_name, summary, archived_at) =
+       (select first_name, summary, archived_at from jsonb_populate_record(null::customers, $1)) where id = $2`,
+    [JSON.stringify(backup?.row), customerId],
+  );
+  expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('first'));
+  const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)"$/m.exec(manual) ?? [];
+  const { origin } = await listen(dashboards());
+  const folder = await mkdtemp(join(tmpdir(), 'crm-erased-'));
+  await writeFile(join(folder, 'erased.txt'), `${agency.id} ${customerId}\n${agency.id} ${randomUUID()}\n`);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', script.replace('http://localhost:3001', origin)],
+    { cwd: folder, env: { DASHBOARD_TOKEN: TOKEN } },
+  );
+  await rm(folder, { recursive: true });
+  expect(stdout).toMatch(new RegExp(`^200 ${body.id}\\n404 `));
+  expect(hasWord(JSON.stringify(await dashboards().stored(agency)))).toBe(false);
+});
