@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { entityTag } from '../../rules/entity-tag.ts';
 import { hashKey, makeKey } from '../../src/api-keys/api-key.ts';
 import { scopeTo } from '../../src/db/run/scope.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { makeToken } from '../../src/files/links.ts';
-import { entityTag } from '../../rules/entity-tag.ts';
 import { useDashboard } from '../dashboard/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import {
