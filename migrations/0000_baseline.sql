@@ -24,13 +24,14 @@ create function public.contains_pattern(value text) returns text
 --> statement-breakpoint
 -- Before an update of a record. An update that changes nothing is dropped; any other moves updated_at. It always grows,
 -- also within one millisecond and after a clock was set back: tags and the order of lists depend on it.
--- The comparison is of bytes, because json has no equality. It ends at the first column that differs.
+-- The comparison is of bytes, because json has no equality. It ends at the first column that differs. now() is rounded to
+-- milliseconds by the column, as its default is: what changes later is never the older one.
 create function public.touch_record() returns trigger language plpgsql as $$
 begin
   if new *= old then
     return null;
   end if;
-  new.updated_at := greatest(date_trunc('milliseconds', now()), old.updated_at + interval '1 millisecond');
+  new.updated_at := greatest(now(), old.updated_at + interval '1 millisecond');
   return new;
 end $$;
 --> statement-breakpoint
