@@ -252,7 +252,10 @@ export async function startEmbeddedPostgres(
   ]);
   // Neither Ctrl-C nor the end of this process is for the server: `stop` is.
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
-  const ended = new Promise<unknown>((done) => child.once('exit', done).once('error', done));
+  const ended = new Promise<string>((done) => {
+    child.once('exit', (code, signal) => done(`it ended with ${signal ?? `code ${code}`} and said nothing.`));
+    child.once('error', (error) => done(error.message));
+  });
   const log = keepLog(child.stderr, join(data, LOG));
 
   const release = async (): Promise<void> => {
@@ -260,10 +263,11 @@ export async function startEmbeddedPostgres(
     if (host !== data) await rm(host, { recursive: true, force: true });
   };
   while (!(await isReady(data, child.pid))) {
-    if ((await Promise.race([ended, pause(LOOK_MS, 'goes on')])) === 'goes on') continue;
+    const end = await Promise.race([ended, pause(LOOK_MS)]);
+    if (end === undefined) continue;
     await log.kept;
     await release();
-    throw new Error(`The embedded PostgreSQL did not start: ${await startFault(data, log.tail())}`);
+    throw new Error(`The embedded PostgreSQL did not start: ${(await startFault(data, log.tail())) || end}`);
   }
 
   const stop = async () => {
