@@ -21,7 +21,7 @@ export type Deadline = {
   cancel?: (() => void) | undefined;
 };
 
-export const newDeadline = (): Deadline => ({
+const newDeadline = (): Deadline => ({
   clock: { at: 'line', since: performance.now(), line: 0, connection: 0, running: 0, pause: 0 },
   statement: '',
 });
