@@ -38,7 +38,7 @@ const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
 const BODY_LIMIT = 1024 * 1024;
 
 /** Of the request line and the headers together: what a request that has not begun may hold, without a key. */
-const MAX_HEADER_BYTES = 8 * 1024;
+export const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_HEADERS = 64;
 
 function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
