@@ -7,6 +7,7 @@ type Settings = Record<string, string>;
 const LOGIN = { POSTGRES_USER: 'crm', POSTGRES_PASSWORD: 'crm', POSTGRES_DB: 'crm' };
 
 export async function startContainer(
+  image: string,
   settings: Settings,
 ): Promise<{ url: string; stop: () => Promise<unknown> }> {
   const command = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

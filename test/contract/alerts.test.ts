@@ -9,11 +9,12 @@ const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
 const RULE =
-  /- alert: (?<name>\w+)\n +expr: (?<expression>.+)\n(?: +for: (?<lasting>\w+)\n)? +annotations:\n +summary: (?<summary>.+)/g;
+  /- alert: (?<name>\w+)\n +expr: (?<expression>.+)\n(?: +for: (?<lasting>\w+)\n)? +labels: { severity: (?<severity>critical|warning|info) }\n +annotations:\n +summary: (?<summary>.+)/g;
 const rules = [...read('deploy/alerts.yml').matchAll(RULE)].map(({ groups = {} }) => ({
   name: groups.name,
   expression: groups.expression,
   lasting: groups.lasting,
+  severity: groups.severity,
   summary: groups.summary?.replace(/^'(.*)'$/, '$1'),
 }));
 
@@ -39,9 +40,9 @@ describe('deploy/alerts.yml', () => {
     const table = read('docs/operating.md');
     const metrics = await metricsOfService();
     expect(rules.length).toBe(read('deploy/alerts.yml').match(/- alert: /g)?.length);
-    for (const { name, expression = '', lasting, summary } of rules) {
+    for (const { name, expression = '', lasting, severity, summary } of rules) {
       const when = lasting === undefined ? '' : ` for \`${lasting}\``;
-      expect(table).toContain(`| \`${name}\` | \`${expression}\`${when} | ${summary} |`);
+      expect(table).toContain(`| \`${name}\` | ${severity} | \`${expression}\`${when} | ${summary} |`);
       expect(metricsIn(expression).length).toBeGreaterThan(0);
       expect(metricsIn(expression).filter((metric) => !metrics.has(metric))).toEqual([]);
     }

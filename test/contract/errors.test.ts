@@ -502,7 +502,7 @@ describe('the list of codes', () => {
 
   test('is in the document, for clients to branch on', () => {
     const document = readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8');
-    const { code } = JSON.parse(document).components.schemas.ApiError.properties.error.properties;
+    const { code } = JSON.parse(document).components.schemas.ErrorAnswer.properties.error.properties;
     const declaredIn = (path: string) =>
       operationsOf(readDocument(path)).flatMap(({ operation }) =>
         Object.keys(operation.responses).flatMap((status) => declaredCodes(operation, status)),
