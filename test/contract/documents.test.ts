@@ -208,8 +208,20 @@ describe('the guide', () => {
 describe('docs/architecture.md', () => {
   const text = documentAt('docs/architecture.md');
 
-  test('has two pages at most', () => {
-    expect(text.split('\n').length).toBeLessThanOrEqual(120);
+  test('is one page', () => {
+    expect(text.split('\n').length).toBeLessThanOrEqual(100);
+    expect(text.split(/\s+/).length).toBeLessThanOrEqual(900);
+  });
+
+  test('has at most twelve boxes in its picture, and ten words of the house', () => {
+    const [picture = ''] = all(text, /^```mermaid\n([\s\S]*?)^```$/gm);
+    const boxes = all(picture, /\b([a-z]+)(?:\[|\()+"/g);
+    expect(boxes.length).toBeGreaterThan(5);
+    expect(boxes.length).toBeLessThanOrEqual(12);
+    const words = tableFrom(text, '| word | meaning |').flatMap((row) =>
+      (row.split('|')[1] ?? '').split(','),
+    );
+    expect(words.length).toBeLessThanOrEqual(10);
   });
 
   test('shows only files that exist in its picture', () => {
