@@ -221,7 +221,7 @@ const nameStatement = prepared(
 );
 
 /**
- * Names the contact of a customer that `isMeant`, under the customer's lock.
+ * Names the contact of a customer that `isMeant`, under the customer's lock. Without a name it keeps the one that it has.
  * @returns whether there is one
  * @throws CUSTOMER_NOT_FOUND
  */
@@ -229,11 +229,13 @@ async function nameContact(
   scope: OrganizationScope,
   id: string,
   isMeant: (contact: CustomerContact) => boolean,
-  displayName: string | null,
+  displayName: string | null | undefined,
 ): Promise<boolean> {
   const { db, organizationId } = scope;
   const stored = await lockContacts(scope, id);
-  const contacts = stored.map((contact) => (isMeant(contact) ? { ...contact, displayName } : contact));
+  const contacts = stored.map((contact) =>
+    isMeant(contact) && displayName !== undefined ? { ...contact, displayName } : contact,
+  );
   await db.write(nameStatement, { organizationId, id, contacts: JSON.stringify(contacts) });
   return stored.some(isMeant);
 }
@@ -246,7 +248,7 @@ export async function renameContact(
   scope: OrganizationScope,
   id: string,
   contactId: string,
-  displayName: string | null,
+  displayName: string | null | undefined,
 ): Promise<void> {
   const isNamed = await nameContact(
     scope,

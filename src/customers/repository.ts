@@ -158,7 +158,7 @@ export const updateCustomerContact = (
 ): Promise<Json<CustomerRecord>> =>
   inTransaction(scope, async (within) => {
     if (!isId(id)) throw missing(liveCustomers, id);
-    if (displayName !== undefined) await renameContact(within, id, contactId, displayName);
+    await renameContact(within, id, contactId, displayName);
     return getCustomerRecord(within, id);
   });
 
