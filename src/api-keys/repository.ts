@@ -7,7 +7,7 @@ import { inTransaction, type OrganizationId, type OrganizationScope, type Querie
 import { apiKeys, issuedKeys } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { newId } from '../db/sql/ids.ts';
-import { type Json, parseJson, selectList } from '../db/sql/json.ts';
+import { type Json, parseJson, selectList, toJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
@@ -85,7 +85,7 @@ function newKey(): NewKey {
 
 /** The answer to issuing a key: the stored record and the key itself. It is shown only this once. */
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
-  `${body.slice(0, -1)},"key":${JSON.stringify(key)}}` as Json<ApiKey & { key: string }>;
+  toJson({ ...parseJson(body), key });
 
 type IssueValues = Omit<NewKey, 'key'> & {
   organizationId: string;

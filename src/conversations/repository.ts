@@ -16,7 +16,7 @@ import {
 } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonRow } from '../db/sql/json.ts';
+import { type Fields, isoTime, type Json, jsonOf, jsonRow } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { validationFailed } from '../errors.ts';
 import {
@@ -119,7 +119,7 @@ const chainOf = ($: Params<RecordKey>): SQL => sql`
     select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})`;
 
 const transcript = ($: Params<TranscriptValues>, place?: Params<Place>) =>
-  sql<{ body: Json<ConversationTranscript> }>`with
+  sql<{ text: string }>`with
     threads as materialized (${chainOf($)}),
     newest as (
       select message.* from threads cross join lateral (
@@ -128,8 +128,8 @@ const transcript = ($: Params<TranscriptValues>, place?: Params<Place>) =>
       limit ${$.limit})
     select concat(
       '{"data":[',
-      (select string_agg(${jsonRow(messageFields)}, ',' order by message.created_at, message.id) from newest message),
-      '],"total":', sum(threads.message_count), '}') as body
+      (select string_agg(${jsonRow(messageFields)}::text, ',' order by message.created_at, message.id) from newest message),
+      '],"total":', sum(threads.message_count), '}') as text
     from threads having count(*) > 0`;
 
 const transcriptStatement = prepared('conversations.transcript', ($: Params<TranscriptValues>) =>
@@ -194,6 +194,6 @@ export async function getTranscript(
     before === undefined
       ? await db.read(transcriptStatement, values)
       : await db.read(earlierStatement, { ...values, ...(await placeOf(scope, id, before)) });
-  if (!row?.body) throw missing(threads, id);
-  return row.body;
+  if (!row) throw missing(threads, id);
+  return jsonOf(row.text);
 }

@@ -6,6 +6,7 @@ import { LostRace } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import { conversations, customerContactKeys, customers, liveCustomers } from '../db/schema/index.ts';
 import { newId } from '../db/sql/ids.ts';
+import { type Json, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError, notFound } from '../errors.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
@@ -179,7 +180,7 @@ export async function claimContacts(
 
 const lockContactsStatement = prepared(
   'customers.lock_contacts',
-  ($: Params<RecordKey>): SQL<{ contacts: CustomerContact[] }> => sql`
+  ($: Params<RecordKey>): SQL<{ contacts: Json<CustomerContact[]> }> => sql`
     select ${customers.contacts} as contacts from ${customers} where ${recordOf(liveCustomers, $)} for update`,
 );
 
@@ -189,7 +190,7 @@ async function lockContacts(
 ): Promise<CustomerContact[]> {
   const [locked] = await db.write(lockContactsStatement, { organizationId, id });
   if (!locked) throw missing(liveCustomers, id);
-  return locked.contacts;
+  return parseJson(locked.contacts);
 }
 
 /**

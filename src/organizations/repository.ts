@@ -19,7 +19,7 @@ import {
 } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
-import { type Json, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
+import { type Json, jsonOf, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
 import { notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
@@ -77,15 +77,13 @@ export const allOrganizations = (db: Queries): Promise<Organization[]> => db.rea
 
 const listStatement = prepared(
   'organizations.list',
-  (
-    $: Params<{ limit: number; offset: number }>,
-  ): SQL<{ body: Json<Page<Organization>> }> => sql`select concat(
+  ($: Params<{ limit: number; offset: number }>): SQL<{ text: string }> => sql`select concat(
     '{"data":[',
     (select string_agg(page.body, ',') from (
-      select ${jsonRow(fields)} as body from ${organizations} order by ${organizations.createdAt}, ${organizations.id}
+      select ${jsonRow(fields)}::text as body from ${organizations} order by ${organizations.createdAt}, ${organizations.id}
       limit ${$.limit} offset ${$.offset}) page),
     '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,
-    ',"total":', (select count(*) from ${organizations}), '}}') as body`,
+    ',"total":', (select count(*) from ${organizations}), '}}') as text`,
 );
 
 /** A page of all organizations, oldest first. */
@@ -95,7 +93,7 @@ export async function listOrganizations(
 ): Promise<Json<Page<Organization>>> {
   const [row] = await db.read(listStatement, query);
   if (!row) throw new Error('Listing organizations returned no row.');
-  return row.body;
+  return jsonOf(row.text);
 }
 
 /** The tables of an organization's records, each before those that it refers to. Triggers and keys take what follows from a record. */

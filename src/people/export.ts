@@ -108,7 +108,7 @@ const messagesStatement = unprepared(
 );
 
 /** Items as they stand in an array: the first of it, or behind others. */
-const listed = (bodies: readonly string[], isFirst: boolean): string =>
+const listed = (bodies: readonly (string | Json<unknown>)[], isFirst: boolean): string =>
   `${isFirst ? '' : ','}${bodies.join(',')}`;
 
 async function* pages<Values extends Page>(
@@ -145,7 +145,7 @@ async function* messagesOf(
 }
 
 /** The body without its last bracket: fields can follow. */
-const open = (body: string): string => body.slice(0, -1);
+const open = (body: Json<unknown>): string => body.toString().slice(0, -1);
 
 async function withAttachments(
   scope: OrganizationScope,
