@@ -11,6 +11,9 @@ import { Parser } from 'pg-protocol/dist/parser.js';
 const DATA_ROW = 0x44;
 const JSON_TYPE = 114;
 
+/** Messages that others follow: Parse, Bind, Describe and Execute, until the Sync. */
+const HELD = new Set(Buffer.from('PBDE'));
+
 type Read = (offset: number, code: number, length: number, bytes: Buffer) => object;
 
 const readMessage = (Parser.prototype as unknown as { handlePacket: Read }).handlePacket;
@@ -46,7 +49,15 @@ export class BytesClient extends pg.Client {
         }),
       );
     };
-    Object.assign(connection, { attachListeners });
+    let held: Buffer[] = [];
+    const send = (message: Buffer): void => {
+      held.push(message);
+      if (HELD.has(message[0] ?? 0)) return;
+      const messages = held;
+      held = [];
+      if (connection.stream.writable) connection.stream.write(Buffer.concat(messages));
+    };
+    Object.assign(connection, { attachListeners, _send: send });
   }
 }
 
