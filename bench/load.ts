@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { sendTogether } from '../src/db/run/trip.ts';
-import { percentile } from '../test/support/statistics.ts';
+import { percentile } from './statistics.ts';
 
 /**
  * The process that makes the load, apart from everything it measures: so many connections, each sending its next request

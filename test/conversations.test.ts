@@ -6,7 +6,6 @@ const service = useService();
 
 const CONVERSATIONS = '/v1/conversations';
 
-const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 const contents = (body: { data: { content: string }[] }): string[] => body.data.map(({ content }) => content);
 const transcript = (agency: Agency, id: string, query = '') =>
   agency.get(`${CONVERSATIONS}/${id}/messages${query}`);
@@ -24,30 +23,6 @@ async function chain(agency: Agency, channels: string[]): Promise<string[]> {
 }
 
 describe('listConversations', () => {
-  test('an older message moves no conversation', async () => {
-    const agency = await service.agency();
-    const [one, two] = [await conversation(agency), await conversation(agency)];
-    await message(agency, one.id, { createdAt: minute(9) });
-    await message(agency, two.id, { createdAt: minute(8) });
-    await message(agency, one.id, { createdAt: minute(1) });
-    const { body } = await agency.get(CONVERSATIONS);
-    expect(idsOf(body)).toEqual([one.id, two.id]);
-    expect(body.data[0].lastMessageAt).toBe(minute(9));
-  });
-
-  test('shows a chain of rotated threads as one row, its newest, with and without filters', async () => {
-    const agency = await service.agency();
-    const [first = '', second = '', third = ''] = await chain(agency, ['whatsapp', 'whatsapp', 'whatsapp']);
-    await message(agency, first, { createdAt: minute(9) });
-    const alone = await conversation(agency, { contactName: 'Otra' });
-    for (const filter of ['', '?channel=whatsapp', '?query=%2B5255']) {
-      const { body } = await agency.get(CONVERSATIONS + filter);
-      expect(idsOf(body).sort(), filter).toEqual([third, alone.id].sort());
-      expect(body.pagination.total).toBe(2);
-    }
-    expect(second).not.toBe('');
-  });
-
   describe('a chain of rotated threads', () => {
     const link = (agency: Agency, id: string, rotatedFrom: string | null) =>
       conversation(agency, { rotatedFrom }, id);
@@ -134,77 +109,9 @@ describe('listConversations', () => {
       expect(await listed(agency, '?query=11112222')).toEqual([[older.id, null]]);
     });
   });
-
-  test('a list of archived customers goes on showing their conversations, with their names', async () => {
-    const agency = await service.agency();
-    const ana = await customer(agency, { firstName: 'Ana' });
-    const { id } = await conversation(agency, { customerId: ana.id });
-    await agency.delete(`/v1/customers/${ana.id}`);
-    const { body } = await agency.get(`${CONVERSATIONS}?customerId=${ana.id}`);
-    expect(body.data).toMatchObject([{ id, customerId: ana.id, customerName: 'Ana' }]);
-  });
 });
 
 describe('getConversationTranscript', () => {
-  test.each(['whatsapp', 'instagram', 'web', 'email'])(
-    'shows every field of each message on %s, oldest first',
-    async (channel) => {
-      const agency = await service.agency();
-      const { id } = await conversation(agency, { channel });
-      const late = await message(agency, id, {
-        content: ' ¿Y en\nenero? 🌋',
-        direction: 'outbound',
-        messageType: 'image',
-        senderName: 'Lucía',
-        createdAt: minute(2),
-      });
-      const early = await message(agency, id, { content: '', createdAt: minute(1) });
-      const { status, body } = await transcript(agency, id);
-      expect(status).toBe(200);
-      expect(body).toEqual({
-        data: [
-          {
-            id: early.id,
-            conversationId: id,
-            content: '',
-            createdAt: minute(1),
-            direction: 'inbound',
-            messageType: 'text',
-            senderName: null,
-          },
-          {
-            id: late.id,
-            conversationId: id,
-            content: ' ¿Y en\nenero? 🌋',
-            createdAt: minute(2),
-            direction: 'outbound',
-            messageType: 'image',
-            senderName: 'Lucía',
-          },
-        ],
-        total: 2,
-      });
-    },
-  );
-
-  test('of a conversation without messages is empty', async () => {
-    const agency = await service.agency();
-    const { id } = await conversation(agency);
-    expect((await transcript(agency, id)).body).toEqual({ data: [], total: 0 });
-  });
-
-  test('has the newest messages up to the limit, oldest first; total counts all', async () => {
-    const agency = await service.agency();
-    const { id } = await conversation(agency);
-    for (let index = 0; index < 7; index += 1) {
-      await message(agency, id, { content: `${index}`, createdAt: minute(index) });
-    }
-    const { body } = await transcript(agency, id, '?limit=3');
-    expect(contents(body)).toEqual(['4', '5', '6']);
-    expect(body.total).toBe(7);
-    expect(contents((await transcript(agency, id, '?limit=200')).body)).toEqual([...'0123456']);
-  });
-
   test('has fifty messages when no limit is asked for', async () => {
     const agency = await service.agency();
     const { id } = await conversation(agency);
@@ -230,15 +137,13 @@ describe('getConversationTranscript', () => {
     const agency = await service.agency();
     const ids = await chain(agency, ['whatsapp', 'instagram', 'whatsapp', 'web']);
     const order = [0, 1, 3, 2, 0, 3, 1];
-    for (const [index, thread] of order.entries()) {
-      await message(agency, ids[thread] ?? '', { content: `${index}`, createdAt: minute(index) });
-    }
+    const written: unknown[] = [];
+    for (const [index, thread] of order.entries())
+      written.push(
+        await message(agency, ids[thread] ?? '', { content: `${index}`, createdAt: minute(index) }),
+      );
     const [first, ...others] = await Promise.all(ids.map((id) => transcript(agency, id)));
-    expect(contents(first?.body)).toEqual(order.map((_thread, index) => `${index}`));
-    expect(first?.body.data.map((row: { conversationId: string }) => row.conversationId)).toEqual(
-      order.map((thread) => ids[thread]),
-    );
-    expect(first?.body.total).toBe(7);
+    expect(first?.body).toEqual({ data: written, total: 7 });
     for (const { body } of others) expect(body).toEqual(first?.body);
     const stores = await service.query<{ name: string; count: string }>(
       `select 'whatsapp' as name, count(*) from whatsapp_messages where organization_id = $1
@@ -260,23 +165,5 @@ describe('getConversationTranscript', () => {
     const { body } = await transcript(agency, ids[1] ?? '', '?limit=4');
     expect(contents(body)).toEqual(['5', '6', '7', '8']);
     expect(body.total).toBe(9);
-  });
-
-  test('of another conversation with the same contact shares nothing', async () => {
-    const agency = await service.agency();
-    const [one, two] = [await conversation(agency), await conversation(agency)];
-    await message(agency, one.id, { content: 'uno' });
-    await message(agency, two.id, { content: 'dos' });
-    expect(contents((await transcript(agency, one.id)).body)).toEqual(['uno']);
-  });
-
-  test('a message that is sent again is the same message', async () => {
-    const agency = await service.agency();
-    const { id } = await conversation(agency);
-    const sent = await message(agency, id, { content: 'uno', createdAt: minute(1) });
-    await message(agency, id, { content: 'corregido', createdAt: minute(1) }, sent.id);
-    const { body } = await transcript(agency, id);
-    expect(contents(body)).toEqual(['corregido']);
-    expect(body.total).toBe(1);
   });
 });

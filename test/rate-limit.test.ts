@@ -72,11 +72,6 @@ describe('a key with a limit', () => {
     expectRemaining(answer, LIMIT, 0);
   });
 
-  test('may spend all of it in one burst', async () => {
-    const agency = await service.agency();
-    expect(await burst(agency, LIMIT + 4)).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429]);
-  });
-
   test('is refused before its request is judged, and after its key is', async () => {
     const agency = await service.agency();
     await burst(agency, LIMIT);

@@ -298,17 +298,3 @@ describe('docs/operating.md', () => {
     ).toEqual([]);
   });
 });
-
-test('the licence of package.json is the one of LICENSE, which goes into the image too', () => {
-  expect(manifest.license).toBe('MIT');
-  expect(readFileSync(new URL('LICENSE', root), 'utf8')).toMatch(/^MIT License\n/);
-  expect(readFileSync(new URL('Dockerfile', root), 'utf8')).toContain('\nCOPY LICENSE ./\n');
-  expect(readFileSync(new URL('.dockerignore', root), 'utf8')).toContain('\n!LICENSE\n');
-});
-
-test('the image starts the service as npm start does', () => {
-  const dockerfile = readFileSync(new URL('Dockerfile', root), 'utf8');
-  const command = JSON.parse(/^CMD (.*)$/m.exec(dockerfile)?.[1] ?? '[]');
-  // npm starts a shell, which must make room for the service: signals are for it.
-  expect(`exec ${command.join(' ')}`).toBe(manifest.scripts.start);
-});

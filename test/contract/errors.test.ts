@@ -222,16 +222,25 @@ describe('a request that never reaches an operation is answered in the error sha
   });
 });
 
-test('checks follow one another: key, request, record, conflict', async () => {
+test('checks follow one another: key, request, record, its tag, conflict', async () => {
   const own = await service.agency();
   await own.post('/v1/customers', JSON.parse(VALID_CUSTOMER));
   const unknown = '/v1/customers/01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
   const taken = JSON.parse(VALID_CUSTOMER);
-  const statusOf = async (body: object, key?: string) =>
-    (await own.patch(unknown, body, key ? { key } : {})).status;
-  expect(await statusOf({ ...taken, tags: null }, 'nonsense')).toBe(401);
-  expect(await statusOf({ ...taken, tags: null })).toBe(400);
-  expect(await statusOf(taken)).toBe(404);
+  const { id } = (
+    await own.post('/v1/customers', { contacts: [{ ...taken.contacts[0], identifierValue: 'b' }] })
+  ).body;
+  const headers = { 'if-match': '"another"' };
+  const statusOf = async (url: string, body: object, more: object = {}) =>
+    (await own.patch(url, body, { headers, ...more })).status;
+  const invalid = { ...taken, tags: null };
+  expect([
+    await statusOf(unknown, invalid, { key: 'nonsense' }),
+    await statusOf(unknown, invalid),
+    await statusOf(unknown, taken),
+    await statusOf(`/v1/customers/${id}`, taken),
+    await statusOf(`/v1/customers/${id}`, taken, { headers: { 'if-match': '*' } }),
+  ]).toEqual([401, 400, 404, 412, 409]);
 });
 
 describe('an expectation', () => {

@@ -29,6 +29,8 @@ const resolve = (schema: Schema): Schema =>
 const kindOf = ({ type }: Schema): unknown => [type].flat()[0];
 const isNullable = ({ type }: Schema): boolean => [type].flat().includes('null');
 const fieldsOf = (name: string): [string, Schema][] => Object.entries(schemas[name]?.properties ?? {});
+/** What a record shows of null. */
+const cleared = (field: Schema) => (kindOf(field) === 'array' ? [] : null);
 const valuesOf = (schema: Schema): unknown[] | undefined =>
   (schema.enum as unknown[] | undefined)?.filter((value) => value !== null);
 
@@ -166,7 +168,13 @@ function edgesOf(schema: Schema): unknown[] {
     }
     default: {
       const full = ASTRAL.repeat(Number(maxLength));
-      return minLength === 3 ? ['€UR', '   ', full] : [ASTRAL.repeat(minLength), full, ' \t a\r\n ', 'null'];
+      const hostile = `'; -- "$1" \\u0041 %s {"a":1} Bogota\u0301 👩‍👩‍👧 עברית \u2028\u001f\u007f`.slice(
+        0,
+        maxLength,
+      );
+      return minLength === 3
+        ? ['€UR', '   ', full]
+        : [ASTRAL.repeat(minLength), full, ' \t a\r\n ', 'null', hostile];
     }
   }
 }
@@ -266,9 +274,6 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make, parts }) => {
   const samplesOf = (which: 0 | 1) =>
     Object.fromEntries(written.map(([name, field]) => [name, samples(field)[which]]));
 
-  /** What a record shows of null. */
-  const cleared = (field: Schema) => (kindOf(field) === 'array' ? [] : null);
-
   /** The record with this value, and with what follows from it. */
   const withValue = (record: Fields, name: string, value: unknown): Fields => {
     const changed = { ...record, [name]: value };
@@ -326,9 +331,9 @@ test.each(fieldsOf('CatalogProductVariantCreate'))(
   '%s of a variant is stored and read back',
   async (name, field) => {
     const agency = await service.agency();
-    for (const value of edgesOf(field)) {
+    for (const value of [...edgesOf(field), ...(isNullable(field) ? [null] : [])]) {
       const made = await product(agency, { variants: [{ label: 'Base' }, { label: 'Base', [name]: value }] });
-      expect(made.variants[1][name]).toEqual(value);
+      expect(made.variants[1][name]).toEqual(value ?? cleared(field));
       expect((await agency.get(`/v1/catalog/products/${made.id}`)).body).toEqual(made);
     }
   },

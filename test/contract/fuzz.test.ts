@@ -188,7 +188,7 @@ const requestTo = (chosen: typeof operations) =>
   );
 const request = requestTo(operations);
 
-/** `npm run test:faults` has 20,000 of them. */
+/** Every night there are 20,000 of them. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 240);
 /** The same requests every time, and others with another seed. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_122);
