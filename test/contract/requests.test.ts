@@ -154,7 +154,7 @@ const texts = operations.flatMap(({ path, operation }) =>
     .map(({ name }) => ({ path, name })),
 );
 
-const MOST: Readonly<Record<string, number>> = { externalReferenceCode: 255, contact: 320, ids: 10_000 };
+const MOST: Readonly<Record<string, number>> = { externalReferenceCode: 255, contact: 320, ids: 3_700 };
 
 /** Text parameters of the lists, and the most characters of one. */
 const FILTERS = texts

@@ -14,7 +14,12 @@ import { useService } from '../support/service.ts';
 const service = useService();
 const { schemas } = readDocument('openapi/openapi.json').components;
 
-const fieldsOf = (name: string): [string, Schema][] => Object.entries(schemas[name]?.properties ?? {});
+/** A closed list of values or null, as other nullable fields are written. */
+const plain = ({ anyOf: [values, none] = [], ...field }: Schema & { anyOf?: Schema[] }): Schema =>
+  none ? { ...field, ...values, type: ['string', 'null'] } : field;
+
+const fieldsOf = (name: string): [string, Schema][] =>
+  Object.entries(schemas[name]?.properties ?? {}).map(([field, schema]) => [field, plain(schema)]);
 
 /** Kept elsewhere, and tested there. */
 const OWN_TESTS = ['contacts', 'variants'];
@@ -22,7 +27,7 @@ const OWN_TESTS = ['contacts', 'variants'];
 /** Two values of the field that differ, as the document allows them. */
 function samples({ type, enum: values, items, maxLength, minLength, format }: Schema): [unknown, unknown] {
   const kind = [type].flat()[0];
-  const closed = (values as unknown[] | undefined)?.filter((value) => value !== null);
+  const closed = values as unknown[] | undefined;
   if (closed) return [closed[0], closed.at(-1)];
   if (kind === 'integer') return [3, 4];
   if (kind === 'number') return [1.5, 2.25];
@@ -41,7 +46,7 @@ function samples({ type, enum: values, items, maxLength, minLength, format }: Sc
  * neither sorted nor made unique, and a number is the same number.
  */
 function edgesOf({ type, enum: values, minimum, maximum, minLength = 0, format }: Schema): unknown[] {
-  if (values) return (values as unknown[]).filter((value) => value !== null);
+  if (values) return values as unknown[];
   const dates = EDGES[String(format)];
   if (dates) return dates.taken;
   switch ([type].flat()[0]) {
