@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { useDashboard } from './dashboard/dashboard.ts';
 import { emptyOf } from './support/contract.ts';
+import { useDashboard } from './support/dashboard.ts';
 import { findDrift } from './support/drift.ts';
 import { conversation } from './support/records.ts';
 import type { Agency, Reply } from './support/service.ts';

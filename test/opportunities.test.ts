@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useDashboard } from './dashboard/dashboard.ts';
+import { useDashboard } from './support/dashboard.ts';
 import { customer, opportunity } from './support/records.ts';
 
 const { service, dashboard } = useDashboard();

@@ -5,8 +5,8 @@ import { entityTag } from '../../rules/entity-tag.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { CHAPTERS } from '../../src/reference/guide.ts';
-import { buildDashboard, TOKEN, useDashboard } from '../dashboard/dashboard.ts';
 import { readDocument } from '../support/contract.ts';
+import { buildDashboard, TOKEN, useDashboard } from '../support/dashboard.ts';
 import {
   BELOW,
   DASHBOARD,

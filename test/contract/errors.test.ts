@@ -179,18 +179,6 @@ describe('a request that never reaches an operation is answered in the error sha
     }
   });
 
-  test('a path parameter of any length is an unknown id, not a path too long', async () => {
-    const id = 'x'.repeat(7_000);
-    expectError(
-      await exchange(port, requestBytes('GET', `/v1/customers/${id}`, { 'x-api-key': agency.key })),
-      404,
-      failed(
-        'CUSTOMER_NOT_FOUND',
-        `The customer "${id.slice(0, 64)}" does not exist. An id goes here. GET /v1/customers?contact=… or ?query=… finds the customer.`,
-      ),
-    );
-  });
-
   test.each<[string, Record<string, string>, string]>([
     ['a body that is no JSON', JSON_HEADERS, '{'],
     ['a body of another type', { 'Content-Type': 'text/plain' }, 'a'],
@@ -202,22 +190,6 @@ describe('a request that never reaches an operation is answered in the error sha
       ['POST', '/v1/team?x=1'],
     ] as const) {
       expectError(await exchange(port, requestBytes(method, target, headers, body)), 404, NO_ROUTE);
-    }
-  });
-
-  test('an unknown path, and a known path with another method, need no key to be unknown', async () => {
-    for (const [method, url] of [
-      ['GET', '/v1/nothing'],
-      ['PUT', '/v1/customers'],
-      ['POST', '/v1/opportunities'],
-      ['DELETE', '/v1/team'],
-      ['PATCH', '/v1/quotes'],
-    ] as const) {
-      for (const key of [null, 'nonsense', agency.key]) {
-        const { status, body } = await agency.request(method, url, { key });
-        expect(status).toBe(404);
-        expect(body).toEqual(NO_ROUTE);
-      }
     }
   });
 });

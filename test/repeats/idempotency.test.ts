@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { buildDashboard, type Dashboard, useDashboard } from '../dashboard/dashboard.ts';
+import { buildDashboard, type Dashboard, useDashboard } from '../support/dashboard.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { freePort, startProcess } from '../support/process.ts';
 import { startProxy } from '../support/proxy.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { type Has, operationsBy, populate, requestOf, send } from '../support/operations.ts';
 import { customer, opportunity, product } from '../support/records.ts';
 import { type Agency, type Reply, type Service, startService } from '../support/service.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { type Has, populate } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
-import { type Caller, useDashboard } from './dashboard.ts';
 
 const { service, dashboard } = useDashboard();
 

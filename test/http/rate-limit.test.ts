@@ -1,14 +1,14 @@
 import type { RateLimiterRes } from 'rate-limiter-flexible';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { issueApiKey } from '../src/api-keys/repository.ts';
-import { readConfig } from '../src/config.ts';
-import { parseJson } from '../src/db/sql/json.ts';
-import { createLogger } from '../src/http/logging.ts';
-import type { Limiter } from '../src/http/rate-limit.ts';
-import { insured, memoryLimiter } from '../src/http/rate-limit.ts';
-import { redisLimiter } from '../src/http/redis-limiter.ts';
-import { ownApp } from './support/instance.ts';
-import { type Agency, type Reply, useService } from './support/service.ts';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
+import { readConfig } from '../../src/config.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import type { Limiter } from '../../src/http/rate-limit.ts';
+import { insured, memoryLimiter } from '../../src/http/rate-limit.ts';
+import { redisLimiter } from '../../src/http/redis-limiter.ts';
+import { ownApp } from '../support/instance.ts';
+import { type Agency, type Reply, useService } from '../support/service.ts';
 
 const LIMIT = 5;
 const service = useService({ requestsPerMinute: LIMIT });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getTableName } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { declaredCodes, operationsOf, readDocument } from '../support/contract.ts';
+import { type Caller, useDashboard } from '../support/dashboard.ts';
 import {
   BELOW,
   FILE,
@@ -15,12 +16,11 @@ import {
 } from '../support/operations.ts';
 import type { Fields } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
-import { type Caller, useDashboard } from './dashboard.ts';
 
 const { service, dashboard } = useDashboard();
 
 const documented = operationsOf(readDocument('openapi/dashboard.json'));
-/** Their store depends on their conversation: test/dashboard/messages.test.ts. */
+/** Their store depends on their conversation: test/conversations.test.ts. */
 const MESSAGES = `PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`;
 
 type Kind = {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { entityTag } from '../../rules/entity-tag.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
 import { readDocument } from '../support/contract.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { OPERATIONS, operationsBy, pathOf, populate, requestOf, run, send } from '../support/operations.ts';
 import type { Agency, Reply } from '../support/service.ts';
 
