@@ -10,13 +10,12 @@ const isObject = (value: unknown): value is Schema =>
 const rewritten = <Value>(value: Value, change: (object: Schema) => Schema): Value =>
   JSON.parse(JSON.stringify(value), (_key, part) => (isObject(part) ? change(part) : part));
 
-/** `anyOf: [X, null]` becomes X with null among its types. An enum must list null too, or null is not valid. */
+/** `anyOf: [X, null]` becomes X with null among its types, but for an enum: generators forget the null that it would list. */
 function nullable(schema: Schema): Schema {
   const { anyOf, ...rest } = schema;
   const [inner, other] = Array.isArray(anyOf) ? anyOf : [];
   if (!isObject(inner) || typeof inner.type !== 'string' || other?.type !== 'null') return schema;
-  const values = Array.isArray(inner.enum) && { enum: [...inner.enum, null] };
-  return { ...inner, ...rest, type: [inner.type, 'null'], ...values };
+  return inner.enum ? schema : { ...inner, ...rest, type: [inner.type, 'null'] };
 }
 
 const WIDEST: readonly unknown[] = [Number.MIN_SAFE_INTEGER, -(2 ** 31), Number.MAX_SAFE_INTEGER];
