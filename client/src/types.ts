@@ -604,7 +604,7 @@ export type ListCustomersQuery = {
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. */
   updatedSince?: string;
-  /** The customer that has exactly this contact, however it is written: a telephone number, address or handle. At most 320 characters. */
+  /** The customer that has exactly this contact, however it is written: a telephone number with its country code, an address or a handle. At most 320 characters. */
   contact?: string;
   /** Text in the name, the summary or any contact, whatever its case and accents. At most 200 characters. */
   query?: string;

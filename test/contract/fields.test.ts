@@ -67,7 +67,7 @@ function refusalsOfText({ format, minLength = 0, maxLength }: Schema): Refusal[]
 function refusalsOfNumber(schema: Schema): Refusal[] {
   const { minimum, exclusiveMinimum, maximum } = schema as Record<string, number>;
   const isInteger = kindOf(schema) === 'integer';
-  const says = isInteger ? 'must be an integer' : 'must be a finite number';
+  const says = isInteger ? 'must be an integer' : 'must be a number';
   const least = minimum === 0 ? 'must be at least 0' : 'must be greater than 0';
   return [
     ...['5', true, [], {}, [5]].map((value) => at('', value, says)),
