@@ -338,6 +338,14 @@ describe.each(named)(
   },
 );
 
+test('no parameter that may be left out has an example: the reference page would send it', () => {
+  const optional = operations.flatMap(({ operation }) =>
+    (operation.parameters ?? []).filter(({ name, required }) => name !== undefined && !required),
+  );
+  expect(optional.length).toBeGreaterThan(50);
+  expect(JSON.stringify(optional)).not.toContain('"example');
+});
+
 test('every example inside a schema is valid', () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formatsPlugin.default(ajv);
