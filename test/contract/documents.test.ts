@@ -97,10 +97,21 @@ describe('comments', () => {
   /** `docs/operating.md`, or with a heading of it: `docs/operating.md, "Backups"`. */
   const CITATION = /(?<![\w/.`])((?:[\w-]+\/)*[\w-]+\.md)\b(?:, "([^"]+)")?/g;
 
-  const cited = [...files, 'docker-compose.yml'].flatMap((file) =>
-    [...commentsOf(readFileSync(new URL(file, root), 'utf8')).matchAll(CITATION)].map(
-      ([, path = '', heading]) => ({ file, path, heading }),
-    ),
+  const commented = [...files, 'docker-compose.yml'].map((file) => ({
+    file,
+    text: commentsOf(readFileSync(new URL(file, root), 'utf8')),
+  }));
+
+  test('name only npm scripts that exist', () => {
+    const named = commented.flatMap(({ file, text }) =>
+      all(text, /`npm run ([\w:-]+)/g).map((script) => ({ file, script })),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter(({ script }) => !(script in manifest.scripts))).toEqual([]);
+  });
+
+  const cited = commented.flatMap(({ file, text }) =>
+    [...text.matchAll(CITATION)].map(([, path = '', heading]) => ({ file, path, heading })),
   );
 
   test('cite only documents that exist, by their path from the root, and headings that they have', () => {

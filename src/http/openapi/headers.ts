@@ -92,7 +92,7 @@ export function referredHeaders(part: unknown): { headers: object; parameters: o
   const parameters = Object.entries(OF_REQUESTS).map(
     ([key, [name, description, limits]]): [string, object] => {
       // What fits beside the others and the longest request line.
-      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 4, ...limits };
+      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 8, ...limits };
       return [key, { name, in: 'header', required: false, schema, description }];
     },
   );
