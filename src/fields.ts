@@ -190,7 +190,7 @@ const momentFilter = (description: string) =>
 const MAX_IDS = 100;
 
 const ids = () =>
-  text({ min: 1, max: 100 * MAX_IDS })
+  text({ min: 1, max: 40 * MAX_IDS })
     .refine((list) => list.split(',').length <= MAX_IDS, `must have at most ${MAX_IDS} ids`)
     .optional()
     .describe(`The records with these ids, up to ${MAX_IDS}, with commas between them.`);
