@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { LostRace } from '../db/run/faults.ts';
-import type { OrganizationScope, Queries } from '../db/run/scope.ts';
+import { LostRace, type OrganizationScope, type Queries } from '../db/run/scope.ts';
 import { idempotencyKeys } from '../db/schema/index.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
 

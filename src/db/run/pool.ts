@@ -4,7 +4,8 @@ import { serialize } from 'pg-protocol';
 import { ApiError } from '../../errors.ts';
 import { BytesClient } from './bytes.ts';
 import { type Deadline, enter } from './deadline.ts';
-import { LostRace, spoilsConnection, sqlState } from './faults.ts';
+import { spoilsConnection, sqlState } from './faults.ts';
+import { LostRace } from './scope.ts';
 
 export type PoolOptions = {
   url: string;
