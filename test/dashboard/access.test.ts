@@ -29,6 +29,7 @@ test('the document has exactly the operations of this API', async () => {
     'archivePipelineStage',
     'archiveQuote',
     'archiveTeamMember',
+    'closeOrganization',
     'createOrganization',
     'createQuoteAttachment',
     'deleteQuoteAttachment',
@@ -60,6 +61,7 @@ test('the document has exactly the operations of this API', async () => {
     'putPipelineStage',
     'putQuote',
     'putTeamMember',
+    'reopenOrganization',
     'restoreCatalogProduct',
     'revokeApiKey',
     'rotateApiKey',
@@ -68,6 +70,7 @@ test('the document has exactly the operations of this API', async () => {
     'updateConversation',
     'updateCustomerContact',
     'updateOpportunity',
+    'updateOrganization',
     'updatePipelineStage',
     'updateQuote',
     'updateTeamMember',
@@ -191,6 +194,8 @@ describe('organizations', () => {
       id: expect.any(String),
       name: 'Viajes Ñandú',
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      closedAt: null,
+      purgeAt: null,
     });
     expect((await dashboard.of(body).get('')).body).toEqual(body);
 
