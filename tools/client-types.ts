@@ -93,7 +93,7 @@ function typeOf(schema: Schema, indent = ''): string {
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum) return schema.enum.map(literal).join(' | ');
   const union = schema.anyOf ?? schema.oneOf;
-  if (union) return union.map((part) => grouped(typeOf(part, indent))).join(' | ');
+  if (union) return union.map((part) => typeOf(part, indent)).join(' | ');
   const types = [schema.type ?? []].flat().map((type) => {
     if (type === 'array') return `${grouped(typeOf(schema.items ?? {}, indent))}[]`;
     if (type === 'object') return objectType(schema, indent);
@@ -144,7 +144,7 @@ export function clientTypes({ paths, components: { schemas } }: DocumentedApi): 
     ...operations.flatMap(({ requestBody }) => schemasIn(requestBody?.content)),
     ...successes.flatMap(([, { content }]) => schemasIn(content)),
   ];
-  const codes = schemas.ApiError?.properties?.error?.properties?.code?.examples ?? [];
+  const codes = schemas.ErrorAnswer?.properties?.error?.properties?.code?.examples ?? [];
 
   const types = [...reached(bodies, schemas)].sort().map((name) => {
     const schema = schemas[name] ?? {};

@@ -43,7 +43,6 @@ const STATE = 'crm-export.state';
 const MANIFEST = 'manifest.json';
 const SUMS = 'SHA256SUMS';
 const SAVE_EVERY_MS = 1_000;
-const MESSAGES = 200;
 const IDS = 100;
 
 /** What one item becomes: its line, and what it adds to the counts. */
@@ -199,23 +198,18 @@ async function settleEach(
 
 type Place = { folder: string; state: State; save: () => Promise<void> };
 
-/** All messages of the conversation, oldest first; older ones are asked for by the place of the oldest. */
+/** All messages of the conversation, oldest first. */
 async function transcriptOf({ crm, cancel: signal }: Context, conversationId: string): Promise<Outcome> {
-  const pages: ConversationMessage[][] = [];
+  const messages: ConversationMessage[] = [];
   try {
-    for (let before: string | undefined; ; before = pages.at(-1)?.[0]?.id) {
-      const query = { limit: MESSAGES, ...(before !== undefined && { before }) };
-      const { data } = await crm.conversations.transcript(conversationId, query, { signal });
-      if (data.length > 0) pages.push(data);
-      if (data.length < MESSAGES) break;
-    }
+    for await (const message of crm.conversations.messages(conversationId, { signal }))
+      messages.push(message);
   } catch (error) {
     if (!isGone(error)) throw error;
     return { line: '', counts: { gone: 1 } };
   }
-  const messages = pages.reverse().flat();
   return {
-    line: `${JSON.stringify({ conversationId, messages })}\n`,
+    line: `${JSON.stringify({ conversationId, messages: messages.reverse() })}\n`,
     counts: { transcripts: 1, messages: messages.length },
   };
 }

@@ -9,6 +9,7 @@ import {
   name,
   oneOf,
   page,
+  pathId,
   shown,
   text,
   textFilter,
@@ -174,7 +175,7 @@ export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 export const CustomerFilters = z.object({
   ...changeQuery(),
   contact: textFilter(
-    'The customer that has exactly this contact, however it is written: a telephone number, address or handle.',
+    'The customer that has exactly this contact, however it is written: a telephone number with its country code, an address or a handle.',
     320,
   ).meta({ examples: ['+52 1 55 1234 5678'] }),
   query: textFilter('Text in the name, the summary or any contact, whatever its case and accents.'),
@@ -189,7 +190,7 @@ export const CustomerListQuery = CustomerFilters.extend({
 });
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
-export const CustomerParams = z.object({ customerId: id().describe('Id of the customer.') });
+export const CustomerParams = z.object({ customerId: pathId('Id of the customer.') });
 
 /** From here on: what only the dashboard API has. */
 

@@ -3,7 +3,7 @@ import { getTableConfig, type PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Queries } from '../db/run/scope.ts';
 import * as schema from '../db/schema/index.ts';
 import { isoTime } from '../db/sql/json.ts';
-import { type Params, step, unprepared } from '../db/sql/statement.ts';
+import { type Params, unprepared } from '../db/sql/statement.ts';
 import { isOver } from './repository.ts';
 
 /** The end of a closed organization. Its rows go in batches that each commit: a run that was ended anywhere is gone on with. */
@@ -134,11 +134,10 @@ export async function purgeRows(
         skipped: limit - 1,
       });
       const batch: Batch = { organizationId, after, last: end?.last ?? null };
-      const purge = step(purgeStatement, batch);
-      const rows =
-        table === conversations
-          ? (await db.writeTogether([step(unlinkStatement, batch), purge]))[1]
-          : (await db.writeTogether([purge]))[0];
+      const rows = await db.transaction(async ({ write }) => {
+        if (table === conversations) await write(unlinkStatement, batch);
+        return write(purgeStatement, batch);
+      });
       if (!onBatch(name, rows.length)) return false;
       after = batch.last;
       more = after !== null;
@@ -161,5 +160,8 @@ const removeStatement = unprepared(
 
 /** Removes the organization itself, and keeps its id. Fails where it still has something. */
 export const removeOrganization = async (db: Queries, organization: ClaimedOrganization): Promise<void> => {
-  await db.writeTogether([step(recordStatement, organization), step(removeStatement, organization)]);
+  await db.transaction(async ({ write }) => {
+    await write(recordStatement, organization);
+    await write(removeStatement, organization);
+  });
 };

@@ -1,3 +1,5 @@
+import { MAX_HEADER_BYTES } from '../server.ts';
+
 /** The headers in the documents: which ones requests to an operation may have, and which ones its answers carry. */
 
 const OF_ANSWERS: Record<string, string> = {
@@ -57,13 +59,7 @@ export function requestHeadersOf(method: string, isTagged: boolean): object[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-const OF_LIMIT = [
-  'RateLimit-Policy',
-  'RateLimit',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-];
+const OF_LIMIT = Object.keys(OF_ANSWERS).filter((name) => name.includes('RateLimit'));
 
 /** References to the headers that answers of a status carry. Only the keys of /v1 have a limit. */
 export function answerHeadersOf(
@@ -76,7 +72,8 @@ export function answerHeadersOf(
     ...(isOnce && status < 300 ? ['Idempotency-Replayed'] : []),
     ...(status === 401 ? ['WWW-Authenticate'] : []),
     ...(isLimited && status !== 401 ? OF_LIMIT : []),
-    ...(status <= 400 ? ['X-Ignored-Parameters', 'Preference-Applied'] : []),
+    // Those are refused before the names of the request are looked at.
+    ...([401, 403, 413, 429].includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
     ...(isList && status === 200 ? ['X-Known-Values'] : []),
     ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
   ];
@@ -94,7 +91,8 @@ export function referredHeaders(part: unknown): { headers: object; parameters: o
   });
   const parameters = Object.entries(OF_REQUESTS).map(
     ([key, [name, description, limits]]): [string, object] => {
-      const schema = { type: 'string', ...limits };
+      // What fits beside the others and the longest request line.
+      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 8, ...limits };
       return [key, { name, in: 'header', required: false, schema, description }];
     },
   );
