@@ -59,6 +59,11 @@ async function full(): Promise<Agency> {
        '2026-10-01'::timestamptz + n / 3 * interval '1 s' from generate_series(1, 450) n`,
     [agency.id, older.id, id],
   );
+  await service.query(
+    `update conversations set message_count = (select count(*) from whatsapp_messages
+       where organization_id = $1 and conversation_id = conversations.id) where organization_id = $1 and id = any($2)`,
+    [agency.id, [older.id, id]],
+  );
   const { id: opportunityId } = await opportunity(agency);
   for (let count = 0; count < 12; count += 1) {
     const thread = await conversation(agency, { contact: `+5255000001${count + 10}` });
