@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     ...suite.test,
     include: [
-      'test/authentication.test.ts',
+      'test/keys/authentication.test.ts',
       'test/rules/contact-key.test.ts',
       'test/contract/tenancy.test.ts',
       'test/db/scheduler.test.ts',

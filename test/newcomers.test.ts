@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useDashboard } from './dashboard/dashboard.ts';
+import { useDashboard } from './support/dashboard.ts';
 import { conversation, customer, opportunity, product, stage } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 

@@ -7,7 +7,6 @@ import type { Database } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
-import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import {
   contractOf,
   declaredCodes,
@@ -16,6 +15,7 @@ import {
   operationsOf,
   readDocument,
 } from '../support/contract.ts';
+import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { appOf } from '../support/instance.ts';
 import { populate } from '../support/operations.ts';
 import { customer, quote, stage } from '../support/records.ts';

@@ -14,7 +14,7 @@ import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { purgeOrganizations } from '../../src/jobs/purge-organizations.ts';
 import { closeOrganization, reopenOrganization } from '../../src/organizations/repository.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { populate } from '../support/operations.ts';

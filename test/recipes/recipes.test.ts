@@ -79,7 +79,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
     'Adding a field',
     4,
     [
-      'written-fields',
+      'contract/fields',
       'contract/operations',
       'openapi',
       'requests',
@@ -94,18 +94,7 @@ const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
     5,
     ['contract/operations', 'openapi', 'requests', 'documents', 'migrations', 'test/plans', 'test/drift'],
   ],
-  [
-    'Adding a resource',
-    23,
-    [
-      'test/contract',
-      'test/repeats/operations',
-      'test/dashboard/records',
-      'test/plans',
-      'test/drift',
-      'test/mcp',
-    ],
-  ],
+  ['Adding a resource', 23, ['test/contract', 'test/plans', 'test/drift', 'test/mcp']],
 ];
 
 describe.each(CHAPTERS)('%s', (chapter, files, tests) => {

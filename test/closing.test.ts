@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
-import { readDocument } from '../support/contract.ts';
-import { countAtWork, hold } from '../support/databases.ts';
-import { findDrift } from '../support/drift.ts';
-import { BELOW, operationsBy, pathOf, populate, requestOf, run, send } from '../support/operations.ts';
-import { attachment, opportunity, quote } from '../support/records.ts';
-import { type Agency, type Service, startService } from '../support/service.ts';
-import { UNAUTHORIZED } from '../support/unauthorized.ts';
-import { useDashboard } from './dashboard.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
+import { parseJson } from '../src/db/sql/json.ts';
+import { readDocument } from './support/contract.ts';
+import { useDashboard } from './support/dashboard.ts';
+import { countAtWork, hold } from './support/databases.ts';
+import { findDrift } from './support/drift.ts';
+import { BELOW, operationsBy, pathOf, populate, requestOf, run, send } from './support/operations.ts';
+import { attachment, opportunity, quote } from './support/records.ts';
+import { type Agency, type Service, startService } from './support/service.ts';
+import { UNAUTHORIZED } from './support/unauthorized.ts';
 
 /** An organization that leaves: closed, read on for 30 days, and opened again. test/jobs/purge-organizations.test.ts has its end. */
 
