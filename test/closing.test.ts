@@ -203,7 +203,7 @@ describe('opening it again', () => {
       expect([status, body.error.code], name).toEqual([404, 'ORGANIZATION_NOT_FOUND']);
     }
     expect((await dashboard.get('/organizations?limit=100')).text).not.toContain(agency.id);
-    expect(await statusOf(service, agency.key)).toBe(401);
+    await until(async () => (await statusOf(service, agency.key)) === 401);
   });
 
   test('and closing it at the same moment leaves it one or the other', async () => {
