@@ -18,7 +18,7 @@ import {
   whatsappMessages,
 } from '../db/schema/index.ts';
 import { isId } from '../db/sql/ids.ts';
-import { isoTime, type Json, jsonRow } from '../db/sql/json.ts';
+import { isoTime, type Json, jsonRow, parseJson } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
 import { opportunitiesOf, quotesOf, threadsOf } from './ties.ts';
 
@@ -29,7 +29,7 @@ import { opportunitiesOf, quotesOf, threadsOf } from './ties.ts';
 
 const lockStatement = unprepared(
   'customers.lock_to_erase',
-  ($: Params<RecordKey>): SQL<{ contacts: CustomerContact[] }> => sql`
+  ($: Params<RecordKey>): SQL<{ contacts: Json<CustomerContact[]> }> => sql`
     select ${customers.contacts} as contacts from ${customers} where ${rowOf(liveCustomers, $)} for update`,
 );
 
@@ -164,7 +164,8 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
     const key = { organizationId, id };
     const [locked] = isId(id) ? await db.write(lockStatement, key) : [];
     if (!locked) throw missing(liveCustomers, id);
-    const contacts = arraysOf(locked.contacts.map(keyOfContact));
+    const stored = parseJson(locked.contacts);
+    const contacts = arraysOf(stored.map(keyOfContact));
     const idsOf = (rows: readonly { id: string }[]): Ids => ({
       organizationId,
       ids: rows.map((row) => row.id),
@@ -186,7 +187,7 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
 
     await db.write(eraseCustomerStatement, key);
     const erased: ErasedCounts = {
-      contacts: locked.contacts.length,
+      contacts: stored.length,
       conversations: erasedThreads.length,
       messages,
       opportunities: erasedOpportunities.length,
