@@ -1,6 +1,5 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
-import { sendTogether } from '../src/db/run/trip.ts';
 import { percentile } from '../test/support/statistics.ts';
 
 /**
@@ -109,10 +108,7 @@ function httpLane({ port, requests, status }: HttpJob): Promise<Lane> {
 /** Kept from job to job: a statement is prepared on its connection once, as in the service. */
 const clients = new Map<string, pg.Client>();
 
-const BEGIN = { name: 'begin', text: 'begin' };
-const COMMIT = { name: 'commit', text: 'commit' };
-
-/** Each request as the service sends it: in one round trip. */
+/** Each request as the service sends it: one statement after the other. */
 async function sqlLane(job: SqlJob, number: number): Promise<Lane> {
   const { url, statements, values, isTransaction } = job;
   const key = `${number} ${url}`;
@@ -125,9 +121,12 @@ async function sqlLane(job: SqlJob, number: number): Promise<Lane> {
   const connected = client;
   return {
     send: async (index) => {
-      const queries = statements.map((query, at) => ({ ...query, values: [...(values[index]?.[at] ?? [])] }));
-      const answers = await sendTogether(connected, isTransaction ? [BEGIN, ...queries, COMMIT] : queries);
-      if (answers.every((rows) => rows.length === 0))
+      let found = 0;
+      if (isTransaction) await connected.query('begin');
+      for (const [at, query] of statements.entries())
+        found += (await connected.query({ ...query, values: [...(values[index]?.[at] ?? [])] })).rows.length;
+      if (isTransaction) await connected.query('commit');
+      if (found === 0)
         throw new Error(`Statements found nothing: ${statements.map(({ text }) => text).join('; ')}`);
     },
     close: () => undefined,

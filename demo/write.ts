@@ -9,11 +9,11 @@ import {
 import { putConversation } from '../src/conversations/chains.ts';
 import { putMessages } from '../src/conversations/messages.ts';
 import { conversationView } from '../src/conversations/repository.ts';
-import { contactColumns, createWithContacts, type Named } from '../src/customers/contacts.ts';
+import { claimContacts, contactColumns, type Named } from '../src/customers/contacts.ts';
 import { customerView } from '../src/customers/repository.ts';
 import { type CustomerCreate, CustomerUpdate } from '../src/customers/schema.ts';
-import { createStep, defineCreate } from '../src/db/define/write.ts';
-import type { OrganizationScope } from '../src/db/run/scope.ts';
+import { defineCreate } from '../src/db/define/write.ts';
+import { inTransaction, type OrganizationScope } from '../src/db/run/scope.ts';
 import {
   conversations,
   customers,
@@ -71,7 +71,7 @@ export const writeProduct = (
   { variants, ...product }: CatalogProductCreate & CatalogProductMediaUpdate & Past,
 ) => insertProduct(scope, id, { ...product, variants: variants.map(variantOf) });
 
-const insertCustomer = createStep(
+const insertCustomer = defineCreate(
   customerView,
   {
     ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
@@ -89,11 +89,11 @@ export const writeCustomer = (
   { contacts, ...customer }: CustomerCreate,
   names: readonly Named[],
   moments: Past,
-) => {
-  const row = { ...customer, ...contactColumns(contacts, names), ...moments };
-  const key = { organizationId: scope.organizationId, id };
-  return createWithContacts(scope, id, contacts, insertCustomer(key, row));
-};
+) =>
+  inTransaction(scope, async (within) => {
+    await insertCustomer(within, id, { ...customer, ...contactColumns(contacts, names), ...moments });
+    await claimContacts(within, id, contacts);
+  });
 
 export const writeOpportunity = defineCreate(
   opportunityView,

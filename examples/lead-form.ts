@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { env } from 'node:process';
-import { CrmError, createClient } from 'travel-agency-crm-client';
+import { CrmError, type CustomerContactCreate, createClient } from 'travel-agency-crm-client';
 
 const crm = createClient({ apiKey: env.CRM_API_KEY ?? '', baseUrl: env.CRM_URL ?? 'http://localhost:3000' });
 
@@ -10,6 +10,7 @@ const crm = createClient({ apiKey: env.CRM_API_KEY ?? '', baseUrl: env.CRM_URL ?
 const form = () => `<!doctype html><meta charset="utf-8"><form method="post">
   <input type="hidden" name="token" value="${randomUUID()}">
   <input name="name" placeholder="Nombre"> <input name="phone" placeholder="+52 55 1234 5678" required>
+  <input name="email" type="email" placeholder="ana@example.com">
   <textarea name="message" placeholder="¿A dónde quieres viajar?"></textarea> <button>Enviar</button>
 </form>`;
 
@@ -21,18 +22,24 @@ async function takeLead(request: IncomingMessage): Promise<[status: number, answ
   }
   const sent = new URLSearchParams(body);
   const [firstName, summary] = [sent.get('name') || null, sent.get('message') || null];
-  const whatsapp = { identifierType: 'whatsapp' as const, identifierValue: sent.get('phone') ?? '' };
+  const email = sent.get('email');
+  const contacts: CustomerContactCreate[] = [
+    { identifierType: 'whatsapp', identifierValue: sent.get('phone') ?? '' },
+    ...(email ? [{ identifierType: 'email' as const, identifierValue: email }] : []),
+  ];
   const idempotencyKey = sent.get('token')?.slice(0, 255) || randomUUID();
   const error = await crm.customers
-    .create({ firstName, summary, tags: ['web'], contacts: [whatsapp] }, { idempotencyKey })
+    .create({ firstName, summary, tags: ['web'], contacts }, { idempotencyKey })
     .then(
       () => undefined,
       (reason) => reason,
     );
   const isKnown = error instanceof CrmError && error.is('CUSTOMER_CONTACT_CONFLICT');
   if (error instanceof CrmError && error.is('VALIDATION_FAILED'))
-    return [400, 'Revisa el teléfono: + y el país.'];
-  if (isKnown) console.log('A customer wrote again:', error.details[0]?.customerId, summary);
+    return [400, 'Revisa el teléfono, con + y el país, y el correo.'];
+  // For people to look at: anybody can type the number of somebody else.
+  if (isKnown)
+    console.log('A customer wrote again:', error.details[0]?.customerId, firstName, email, summary);
   else if (error) return [503, 'No pudimos guardar tus datos. Inténtalo en un momento.'];
   return [200, '¡Gracias! Te escribimos hoy.']; // The same for known numbers: which ones we have is nobody's business.
 }

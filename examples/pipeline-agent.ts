@@ -22,6 +22,12 @@ const tools: Record<
     needs: ['query'],
     run: ({ query = '' }) => crm.opportunities.list({ limit: 50, ...(query && { query }) }),
   },
+  find_customer: {
+    description:
+      'Finds whoever has a contact: a telephone number with its country code, an address or a handle.',
+    needs: ['contact'],
+    run: ({ contact = '' }) => crm.customers.withContact(contact),
+  },
   get_customer: {
     description: 'Gets one customer with contacts and summary, by id.',
     needs: ['customerId'],

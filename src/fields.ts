@@ -114,6 +114,9 @@ export const uuid = () =>
 
 export const id = () => z.string().meta({ examples: [EXAMPLE_ID] });
 
+/** An id in a path. Its length is told and not checked: text that is no id leads to no record (404). */
+export const pathId = (description: string) => id().meta({ maxLength: 64, description });
+
 const DECIMAL_DIGITS = /^\d{1,16}$/;
 
 /** A query parameter sent as decimal digits only; anything else stays text and fails as no integer. */

@@ -108,6 +108,75 @@ function made() {
   return { ...agency, opportunities, conversations, quotes: demoQuotes(opportunities) };
 }
 
+test('an agent answers five questions of the owner in 15 calls and 8,000 tokens of four characters, the tools included', async () => {
+  let calls = 0;
+  let characters = 0;
+  const exchange = async (method: string, params: object) => {
+    const { body } = await client.post('/mcp', { jsonrpc: '2.0', id: 1, method, params });
+    return body.result;
+  };
+  const call = async (name: string, given: object): Promise<Row[]> => {
+    const { content, isError } = await exchange('tools/call', { name, arguments: given });
+    const texts = content.map(({ text }: { text: string }) => text);
+    expect(isError, texts.join()).toBe(false);
+    calls += 1;
+    characters += [name, JSON.stringify(given), ...texts].join(' ').length;
+    return JSON.parse(texts[0]).data;
+  };
+  const { tools } = await exchange('tools/list', {});
+  expect(tools).toHaveLength(11);
+  const clientInfo = { name: 'agent', version: '1.0.0' };
+  const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  characters += `${JSON.stringify(tools)} ${(await exchange('initialize', hello)).instructions}`.length;
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+
+  // Which hot leads has nobody touched for two weeks, and whose are they?
+  const hot = await call('listOpportunities', {
+    temperature: 'hot',
+    limit: 100,
+    fields: ['title', 'sellerName', 'lastActivityAt', 'salesStage'],
+  });
+  expect(hot.filter(({ lastActivityAt }) => String(lastActivityAt) < daysAgo(14)).length).toBeGreaterThan(10);
+
+  // Which quotes were opened this week, by whom, and how far are they?
+  const opened = await call('listQuotes', {
+    status: 'published',
+    updatedSince: daysAgo(7),
+    limit: 100,
+    fields: ['title', 'customerName', 'openCount', 'lastOpenedAt', 'opportunityId'],
+  });
+  const ids = opened.map(({ opportunityId }) => opportunityId).join();
+  expect(await call('listOpportunities', { ids, fields: ['salesStage'] })).toHaveLength(opened.length);
+
+  // How many customers are new this month, and how many were in the month before?
+  for (const days of [30, 60])
+    await call('listCustomers', { createdSince: daysAgo(days), limit: 1, fields: ['id'] });
+
+  // What did the one with this number last write to us?
+  const [customer] = await call('listCustomers', { contact: '+57 314 630 0883', fields: ['displayName'] });
+  const [thread] = await call('listConversations', {
+    customerId: customer?.id,
+    limit: 1,
+    fields: ['channel', 'lastMessageAt'],
+  });
+  const messages = await call('getConversationTranscript', {
+    conversationId: thread?.id,
+    limit: 5,
+    fields: ['content', 'direction', 'createdAt'],
+  });
+  expect(messages).toHaveLength(5);
+
+  // Which trips to Patagonia do we sell, and from what price?
+  const trips = await call('listCatalogProducts', {
+    query: 'patagonia',
+    fields: ['title', 'fromPrice', 'currency', 'status'],
+  });
+  expect(trips.length).toBeGreaterThan(1);
+
+  expect(calls).toBeLessThanOrEqual(15);
+  expect(characters / 4).toBeLessThanOrEqual(8_000);
+});
+
 describe('the agency', () => {
   test('has 60 products of every type, status, pricing mode and tier, with variants and media', async () => {
     const products = await all(client, '/v1/catalog/products');

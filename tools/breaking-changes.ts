@@ -1,4 +1,5 @@
 import { apiCompare, type Diff } from 'api-smart-diff';
+import { linePerEntry } from './json-text.ts';
 
 const typesOf = (type: unknown): unknown[] => (Array.isArray(type) ? type : [type]);
 
@@ -61,19 +62,16 @@ const isWord = (key: string, value: unknown): boolean =>
 
 /** What a document promises, without its words: one line for each path and for each component. */
 export function promisesOf({ openapi, info, security, paths, components }: Value): string {
-  const bare = (value: unknown): string =>
-    JSON.stringify(value, (key, inner) => (isWord(key, inner) ? undefined : inner));
-  const lines = (named: object): string =>
-    Object.entries(named)
-      .map(([name, value]) => `${JSON.stringify(name)}: ${bare(value)}`)
-      .join(',\n');
+  const bare = (value: unknown): object =>
+    JSON.parse(JSON.stringify(value, (key, inner) => (isWord(key, inner) ? undefined : inner)));
   const { version } = info as Value;
   const kinds = Object.entries(components as Record<string, object>).map(
-    ([kind, named]) => `${JSON.stringify(kind)}: {\n${lines(named)}\n}`,
+    ([kind, named]) => `${JSON.stringify(kind)}: ${linePerEntry(bare(named))}`,
   );
   return [
-    `{\n${lines({ openapi, info: { version }, security })},`,
-    `"paths": {\n${lines(paths as object)}\n},`,
+    `{\n"openapi": ${JSON.stringify(openapi)},\n"info": ${JSON.stringify({ version })},`,
+    `"security": ${JSON.stringify(security)},`,
+    `"paths": ${linePerEntry(bare(paths))},`,
     `"components": {\n${kinds.join(',\n')}\n}}\n`,
   ].join('\n');
 }

@@ -144,7 +144,7 @@ export function clientTypes({ paths, components: { schemas } }: DocumentedApi): 
     ...operations.flatMap(({ requestBody }) => schemasIn(requestBody?.content)),
     ...successes.flatMap(([, { content }]) => schemasIn(content)),
   ];
-  const codes = schemas.ApiError?.properties?.error?.properties?.code?.examples ?? [];
+  const codes = schemas.ErrorAnswer?.properties?.error?.properties?.code?.examples ?? [];
 
   const types = [...reached(bodies, schemas)].sort().map((name) => {
     const schema = schemas[name] ?? {};

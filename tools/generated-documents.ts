@@ -6,6 +6,7 @@ import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/reference/publish.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
+import { jsonText } from './json-text.ts';
 import { tablesDiagram } from './tables-diagram.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
@@ -109,19 +110,18 @@ function operationsTable(paths: DocumentedApi['paths']): string {
 }
 
 /** The document that an application serves. */
-async function documentOf(app: FastifyInstance): Promise<string> {
+async function documentOf(app: FastifyInstance): Promise<DocumentedApi> {
   const { body } = await app.inject('/openapi.json');
   await app.close();
-  return body;
+  return JSON.parse(body);
 }
 
 export async function generatedDocuments(): Promise<GeneratedDocument[]> {
-  const text = await documentOf(await describedApp());
-  const document = JSON.parse(text) as DocumentedApi;
-  const dashboardText = await documentOf(await describedDashboardApp());
+  const document = await documentOf(await describedApp());
+  const dashboard = await documentOf(await describedDashboardApp());
   return [
-    { path: 'openapi/openapi.json', render: () => text },
-    { path: 'openapi/dashboard.json', render: () => dashboardText },
+    { path: 'openapi/openapi.json', render: () => `${jsonText(document)}\n` },
+    { path: 'openapi/dashboard.json', render: () => `${jsonText(dashboard)}\n` },
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
     ...markdownDocuments({
       operations: operationsTable(document.paths),

@@ -1,4 +1,4 @@
-import { listOperations } from './lists.ts';
+import { changeOperations, listOperations, type Page } from './lists.ts';
 import {
   type ChangeOptions,
   type ClientOptions,
@@ -13,6 +13,7 @@ import type {
   CatalogProductCreate,
   CatalogProductUpdate,
   Conversation,
+  ConversationMessage,
   ConversationTranscript,
   Customer,
   CustomerCreate,
@@ -29,6 +30,9 @@ import type {
   QuoteAttachmentList,
   TeamMember,
 } from './types.ts';
+
+/** The most that one answer has. */
+const MAX_MESSAGES = 200;
 
 /** An id as a part of a path. @throws TypeError for what would lead to another path */
 function part(id: string): string {
@@ -47,6 +51,7 @@ export function createClient(options: ClientOptions) {
     /** Travel products and their variants. */
     products: {
       ...listOperations<CatalogProduct, ListCatalogProductsQuery>(send, '/v1/catalog/products'),
+      ...changeOperations<CatalogProduct>(send, '/v1/catalog/products'),
       get: async (id: string, options: RequestOptions = {}): Promise<CatalogProduct> =>
         (await send('GET', `/v1/catalog/products/${part(id)}`, { options })) as CatalogProduct,
       create: async (body: CatalogProductCreate, options: CreateOptions = {}): Promise<CatalogProduct> =>
@@ -66,8 +71,20 @@ export function createClient(options: ClientOptions) {
     /** People and anonymous leads, with their channel contacts. */
     customers: {
       ...listOperations<Customer, ListCustomersQuery>(send, '/v1/customers'),
+      ...changeOperations<Customer>(send, '/v1/customers'),
       get: async (id: string, options: RequestOptions = {}): Promise<Customer> =>
         (await send('GET', `/v1/customers/${part(id)}`, { options })) as Customer,
+      /**
+       * Whoever has exactly this contact, however it is written: mostly nobody or one. Two, where one has the number for
+       * `whatsapp` and another one for `telefono`, unless `contactType` says which.
+       */
+      withContact: async (
+        contact: string,
+        { contactType, ...options }: RequestOptions & Pick<ListCustomersQuery, 'contactType'> = {},
+      ): Promise<Customer[]> => {
+        const page = await send('GET', '/v1/customers', { query: { contact, contactType }, options });
+        return (page as Page<Customer>).data;
+      },
       /** Fails with `CUSTOMER_CONTACT_CONFLICT` when another customer has one of the contacts. */
       create: async (body: CustomerCreate, options: CreateOptions = {}): Promise<Customer> =>
         (await send('POST', '/v1/customers', { body, options })) as Customer,
@@ -86,6 +103,7 @@ export function createClient(options: ClientOptions) {
     /** Sales leads in the pipeline. Read only. */
     opportunities: {
       ...listOperations<Opportunity, ListOpportunitiesQuery>(send, '/v1/opportunities'),
+      ...changeOperations<Opportunity>(send, '/v1/opportunities'),
       get: async (id: string, options: RequestOptions = {}): Promise<Opportunity> =>
         (await send('GET', `/v1/opportunities/${part(id)}`, { options })) as Opportunity,
     },
@@ -93,6 +111,7 @@ export function createClient(options: ClientOptions) {
     /** Conversations on messaging channels. Read only. */
     conversations: {
       ...listOperations<Conversation, ListConversationsQuery>(send, '/v1/conversations'),
+      ...changeOperations<Conversation>(send, '/v1/conversations'),
       /** The newest `limit` messages, oldest first; rotated threads are joined. */
       transcript: async (
         id: string,
@@ -103,11 +122,26 @@ export function createClient(options: ClientOptions) {
           query,
           options,
         })) as ConversationTranscript,
+      /** Every message of the transcript, the newest first: leave the loop at the first one that you have. */
+      messages: async function* (
+        id: string,
+        options: RequestOptions = {},
+      ): AsyncGenerator<ConversationMessage> {
+        const path = `/v1/conversations/${part(id)}/messages`;
+        let before: string | undefined;
+        do {
+          const query = { limit: MAX_MESSAGES, before };
+          const { data } = (await send('GET', path, { query, options })) as ConversationTranscript;
+          yield* [...data].reverse();
+          before = data.length === MAX_MESSAGES ? data[0]?.id : undefined;
+        } while (before !== undefined);
+      },
     },
 
     /** Quotes of opportunities. Read only. */
     quotes: {
       ...listOperations<Quote, ListQuotesQuery>(send, '/v1/quotes'),
+      ...changeOperations<Quote>(send, '/v1/quotes'),
       /** The files of a quote. Each `url` is a download credential of a few minutes: fetch it, do not store it. */
       attachments: async (id: string, options: RequestOptions = {}): Promise<QuoteAttachmentList> =>
         (await send('GET', `/v1/quotes/${part(id)}/attachments`, { options })) as QuoteAttachmentList,

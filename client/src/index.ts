@@ -7,7 +7,15 @@ export {
   type Fault,
   type TakenContact,
 } from './errors.ts';
-export { type Filters, type Page, type SnapshotOptions, UnsettledListError, type Walk } from './lists.ts';
+export {
+  type Changes,
+  type ChangesOptions,
+  type Filters,
+  type Page,
+  type SnapshotOptions,
+  UnsettledListError,
+  type Walk,
+} from './lists.ts';
 export {
   type AnswerInfo,
   answerInfo,

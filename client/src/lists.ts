@@ -16,6 +16,19 @@ export type SnapshotOptions = RequestOptions & {
   passes?: number;
 };
 
+export type ChangesOptions = RequestOptions & {
+  /**
+   * Milliseconds before `since` from which the service is asked: a write that began earlier can be seen later. What is in
+   * them comes again. Default: 60,000.
+   */
+  overlap?: number;
+  /** How many walks to try before giving up. Default: 10. */
+  passes?: number;
+};
+
+/** What changed, and the moment to go on from the next time; none while there is nothing. */
+export type Changes<Row> = { rows: Row[]; since: string | undefined };
+
 type Listing = { id: string };
 
 /** The pages that a snapshot was made of, with their tags, by the target that gave them. */
@@ -26,6 +39,18 @@ const keptPages = new WeakMap<object, Kept<never>>();
 /** The last walk of a snapshot saw the list change, like all before it. */
 export class UnsettledListError extends Error {
   override readonly name = 'UnsettledListError';
+}
+
+const OVERLAP = 60_000;
+
+/** The greatest moment of a change on pages. Conversations do not show theirs: for them it is when the first page was answered. */
+function momentOf(pages: readonly Page<object>[]): string | undefined {
+  const moments = pages.flatMap(({ data }) =>
+    data.flatMap((row) => (row as { updatedAt?: string }).updatedAt ?? []),
+  );
+  const [first] = pages;
+  const answered = first && first.data.length > 0 ? answerInfo(first)?.date : undefined;
+  return moments.length > 0 ? moments.sort().at(-1) : answered && new Date(answered).toISOString();
 }
 
 type PageReader<Row> = (offset: number, etag?: string) => Promise<Page<Row> | undefined>;
@@ -45,19 +70,35 @@ async function* pagesOf<Row>(read: PageReader<Row>, limit: number): AsyncGenerat
  * One walk over a list; undefined when the list changed under it in a way that loses rows. Rows are newest change first,
  * so a row that moved to the front unseen pushes one that was seen onto the next page: a row seen twice tells of it.
  */
-async function settledPass<Row extends Listing>(pages: AsyncIterable<Page<Row>>): Promise<Row[] | undefined> {
-  const rows = new Map<string, Row>();
-  let total: number | undefined;
-  for await (const { data, pagination } of pages) {
-    total ??= pagination.total;
-    if (pagination.total !== total) return undefined;
-    for (const row of data) {
-      if (rows.has(row.id)) return undefined;
-      rows.set(row.id, row);
+async function settledPass<Row extends Listing>(
+  pages: AsyncIterable<Page<Row>>,
+): Promise<Page<Row>[] | undefined> {
+  const seen = new Set<string>();
+  const settled: Page<Row>[] = [];
+  for await (const page of pages) {
+    settled.push(page);
+    if (page.pagination.total !== settled[0]?.pagination.total) return undefined;
+    for (const { id } of page.data) {
+      if (seen.has(id)) return undefined;
+      seen.add(id);
     }
   }
-  return [...rows.values()];
+  return settled;
 }
+
+/** Repeats a walk until no row showed twice and the total stood still. @throws UnsettledListError */
+async function settledPages<Row extends Listing>(
+  path: string,
+  { walk, passes = 10 }: { walk: () => AsyncIterable<Page<Row>>; passes?: number | undefined },
+): Promise<Page<Row>[]> {
+  for (let pass = 0; pass < passes; pass += 1) {
+    const pages = await settledPass(walk());
+    if (pages) return pages;
+  }
+  throw new UnsettledListError(`${path} changed during each of ${passes} walks.`);
+}
+
+const rowsOf = <Row>(pages: readonly Page<Row>[]): Row[] => pages.flatMap(({ data }) => data);
 
 /** The three ways to read a list. */
 export function listOperations<Row extends Listing, Query extends { limit?: number; offset?: number | null }>(
@@ -94,7 +135,7 @@ export function listOperations<Row extends Listing, Query extends { limit?: numb
      */
     snapshot: async (
       filters?: Filters<Query>,
-      { previous, passes = 10, ...options }: SnapshotOptions = {},
+      { previous, passes, ...options }: SnapshotOptions = {},
     ): Promise<Row[]> => {
       const limit = (filters as { limit?: number } | undefined)?.limit ?? MAX_LIMIT;
       const known = (previous && keptPages.get(previous)) as Kept<Row> | undefined;
@@ -109,13 +150,28 @@ export function listOperations<Row extends Listing, Query extends { limit?: numb
         if (etag !== undefined) kept.set(target, { etag, page });
         return page;
       };
-      for (let pass = 0; pass < passes; pass += 1) {
-        const rows = await settledPass(pagesOf(readAgain, limit));
-        if (rows === undefined) continue;
-        keptPages.set(rows, kept as Kept<never>);
-        return rows;
-      }
-      throw new UnsettledListError(`${path} changed during each of ${passes} walks.`);
+      const rows = rowsOf(await settledPages(path, { walk: () => pagesOf(readAgain, limit), passes }));
+      keptPages.set(rows, kept as Kept<never>);
+      return rows;
     },
   };
 }
+
+/** What a list of records that change can be asked for beside that. */
+export const changeOperations = <Row extends Listing>(send: Send, path: string) => ({
+  /**
+   * What changed since a moment, new rows too; everything, without one. Keep what it returns as `since` for the next call.
+   * Rows that are gone do not come: take a `snapshot` now and then.
+   * @throws UnsettledListError when the list changed during each of `passes` walks
+   */
+  changes: async (
+    since?: string,
+    { overlap = OVERLAP, passes, ...options }: ChangesOptions = {},
+  ): Promise<Changes<Row>> => {
+    const updatedSince = since && new Date(Date.parse(since) - overlap).toISOString();
+    const read: PageReader<Row> = async (offset) =>
+      (await send('GET', path, { query: { limit: MAX_LIMIT, updatedSince, offset }, options })) as Page<Row>;
+    const pages = await settledPages(path, { walk: () => pagesOf(read, MAX_LIMIT), passes });
+    return { rows: rowsOf(pages), since: momentOf(pages) ?? since };
+  },
+});

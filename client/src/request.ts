@@ -55,6 +55,8 @@ export type AnswerInfo = {
   etag: string | undefined;
   /** The record was made by an earlier request with this idempotency key. */
   replayed: boolean;
+  /** When the service answered, by its own clock, in whole seconds: an HTTP date. */
+  date: string | undefined;
 };
 
 const answers = new WeakMap<object, AnswerInfo>();
@@ -167,6 +169,7 @@ function read(response: Response, text: string, attempts: number): Outcome {
       requestId,
       etag: headers.get('etag') ?? undefined,
       replayed: headers.get('idempotency-replayed') === 'true',
+      date: headers.get('date') ?? undefined,
     });
     return { body, ignored };
   }

@@ -69,11 +69,19 @@ describe('lead-form.ts', () => {
   test('makes a customer of what a visitor sends, and tells nobody whom the agency knows', async () => {
     const form = await (await fetch(address)).text();
     const token = String(/name="token" value="([^"]+)"/.exec(form)?.[1]);
-    const lead = { token, name: 'Ana', phone: '+52 55 1234 5678', message: 'Patagonia en enero' };
+    const lead = {
+      token,
+      name: 'Ana',
+      phone: '+52 55 1234 5678',
+      email: 'ana@example.com',
+      message: 'Patagonia en enero',
+    };
     const first = await send(lead);
     expect(first).toMatchObject({ status: 200, text: expect.stringContaining('Gracias') });
     expect(await send(lead)).toEqual(first);
-    expect(await send({ ...lead, token: 'another', name: 'Somebody else' })).toEqual(first);
+    expect(await send({ ...lead, token: 'another', name: 'Somebody else', email: 'x@y.example' })).toEqual(
+      first,
+    );
     expect(await send({ ...lead, phone: 'none', token: 'third' })).toMatchObject({ status: 400 });
     expect(await send({ ...lead, message: 'x'.repeat(30_000) })).toMatchObject({ status: 413 });
     const { data } = (await agency.get('/v1/customers')).body;
@@ -82,7 +90,10 @@ describe('lead-form.ts', () => {
         firstName: 'Ana',
         summary: 'Patagonia en enero',
         tags: ['web'],
-        contacts: [{ identifierType: 'whatsapp', phoneNumber: '+525512345678' }],
+        contacts: [
+          { identifierType: 'whatsapp', phoneNumber: '+525512345678' },
+          { identifierType: 'email', identifierValue: 'ana@example.com' },
+        ],
       },
     ]);
   });
@@ -111,6 +122,28 @@ test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ s
   });
   await expect(failed).rejects.toThrow(/401/);
   expect((await readFile(join(folder, 'customers.ndjson'), 'utf8')).trim().split('\n')).toEqual(rows);
+});
+
+test('mirror.ts follows what changes, and once a day what is gone', async () => {
+  const agency = await service.agency();
+  const path = join(folder, 'mirror.json');
+  const made = await Promise.all(Array.from({ length: 101 }, () => customer(agency)));
+  const mirror = async () =>
+    (await run(process.execPath, [...NODE, example('mirror.ts'), path], { env: environment(agency) })).stdout;
+  const copy = async () => JSON.parse(await readFile(path, 'utf8'));
+  expect(await mirror()).toBe('101 customers, 101 read, 0 gone\n');
+  const [one, other] = made;
+  await agency.patch(`/v1/customers/${one?.id}`, { city: 'Lima' });
+  await agency.delete(`/v1/customers/${other?.id}`);
+  expect(await mirror()).toMatch(/^101 customers, \d+ read, 0 gone\n$/);
+  const kept = await copy();
+  expect(kept.customers[one?.id ?? '']).toMatchObject({ city: 'Lima' });
+  await writeFile(path, JSON.stringify({ ...kept, walkedAt: kept.walkedAt - 86_400_001 }));
+  expect(await mirror()).toMatch(/^100 customers, \d+ read, 1 gone\n$/);
+  const { data } = (await agency.get('/v1/customers?limit=100')).body;
+  expect((await copy()).customers).toEqual(
+    Object.fromEntries(data.map((row: { id: string }) => [row.id, row])),
+  );
 });
 
 test('catalog-sync.py makes the catalog what the file says', async ({ skip }) => {
@@ -153,7 +186,8 @@ test('catalog-sync.py makes the catalog what the file says', async ({ skip }) =>
 
 test('pipeline-agent.ts looks up what its model asks for, and says what the model says', async () => {
   const agency = await service.agency();
-  const ana = await customer(agency, { firstName: 'Ana' });
+  const contacts = [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }];
+  const ana = await customer(agency, { firstName: 'Ana', contacts });
   const deal = await opportunity(agency, {
     title: 'Patagonia en enero',
     customerId: ana.id,
@@ -162,7 +196,7 @@ test('pipeline-agent.ts looks up what its model asks for, and says what the mode
   const thread = await conversation(agency, { customerId: ana.id });
   await message(agency, thread.id, { content: '¿Tienen salidas?' });
 
-  // A model of four turns: each asks for what the last one found.
+  // A model of five turns: each asks for what the last one found.
   const call = (name: string, given: object) => ({
     role: 'assistant',
     content: null,
@@ -176,6 +210,7 @@ test('pipeline-agent.ts looks up what its model asks for, and says what the mode
   const turns = [
     () => call('find_opportunities', { query: 'patagonia' }),
     (sent: Sent) => call('read_conversations', { customerId: found(sent).data[0].customerId }),
+    () => call('find_customer', { contact: '+52 1 55 1234 5678' }),
     () => call('get_customer', { customerId: 'nobody' }),
     () => call('delete_everything', {}),
     () => ({ role: 'assistant', content: 'Call Ana.' }),
@@ -199,8 +234,9 @@ test('pipeline-agent.ts looks up what its model asks for, and says what the mode
   const answers = heard.slice(1).map(found);
   expect(answers[0].data).toMatchObject([{ id: deal.id, temperature: 'hot' }]);
   expect(answers[1]).toMatchObject([{ data: [{ content: '¿Tienen salidas?' }], total: 1 }]);
-  expect(answers[2]).toContain('does not exist');
-  expect(answers[3]).toBe('There is no tool delete_everything.');
+  expect(answers[2]).toMatchObject([{ id: ana.id }]);
+  expect(answers[3]).toContain('does not exist');
+  expect(answers[4]).toBe('There is no tool delete_everything.');
   model.closeAllConnections();
   model.close();
 });

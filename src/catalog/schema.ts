@@ -11,6 +11,7 @@ import {
   name,
   oneOf,
   page,
+  pathId,
   positiveInteger,
   positiveNumber,
   price,
@@ -244,7 +245,7 @@ export const CatalogProductListQuery = z.object({
 });
 export type CatalogProductListQuery = z.infer<typeof CatalogProductListQuery>;
 
-export const CatalogProductParams = z.object({ productId: id().describe('Id of the product.') });
+export const CatalogProductParams = z.object({ productId: pathId('Id of the product.') });
 
 /** From here on: what only the dashboard API has. */
 

@@ -14,7 +14,7 @@ import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
 import { type Json, selectList } from '../db/sql/json.ts';
 import { columnList, rowValues, valueList } from '../db/sql/row.ts';
-import { type Params, prepared, step } from '../db/sql/statement.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import { validationFailed } from '../errors.ts';
 import { holdChainsStatement } from './chains.ts';
 import {
@@ -149,9 +149,9 @@ async function writeMessages(
   const key = { organizationId, conversationId };
   const ids = messages.map(({ id }) => id.toLowerCase());
   const stored = new Set((await db.read(store.stored, { ...key, ids })).map(({ id }) => id));
-  const answers = await db.writeTogether(
+  const answers = await Promise.all(
     messages.map(({ delivery, ...message }) =>
-      step(stored.has(message.id.toLowerCase()) ? store.update : store.insert, {
+      db.write(stored.has(message.id.toLowerCase()) ? store.update : store.insert, {
         ...rowValues(store.columns, { ...message, ...delivery }),
         ...key,
       } as unknown as MessageValues),
@@ -179,10 +179,8 @@ const underLock = <Result>(
   inTransaction(scope, async (within) => {
     if (!isId(id)) throw missing(threads, id);
     const { organizationId } = within;
-    const [, [thread]] = await within.db.readTogether([
-      step(holdChainsStatement, { organizationId }),
-      step(lockStatement, { organizationId, id }),
-    ]);
+    await within.db.read(holdChainsStatement, { organizationId });
+    const [thread] = await within.db.write(lockStatement, { organizationId, id });
     if (!thread) throw missing(threads, id);
     const store = thread.channel === 'whatsapp' ? stores.whatsapp : stores.others;
     const faults = messages.flatMap(({ message, path }) => misplaced(store, message, path));

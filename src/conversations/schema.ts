@@ -9,6 +9,7 @@ import {
   moment,
   name,
   page,
+  pathId,
   shown,
   text,
   textFilter,
@@ -101,7 +102,7 @@ export const ConversationTranscriptQuery = z.object({
 });
 
 export const ConversationParams = z.object({
-  conversationId: id().describe('Id of any thread of the conversation.'),
+  conversationId: pathId('Id of any thread of the conversation.'),
 });
 
 /** From here on: what only the dashboard API has. */

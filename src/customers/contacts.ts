@@ -1,12 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { contactKey, phoneNumber, searchText } from '../../rules/contact-key.ts';
 import type { Filter } from '../db/define/list.ts';
-import { missing, organizationParam, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
+import { missing, organizationParam, type RecordKey, recordOf } from '../db/define/view.ts';
 import { LostRace } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import { conversations, customerContactKeys, customers, liveCustomers } from '../db/schema/index.ts';
 import { newId } from '../db/sql/ids.ts';
-import { type Params, prepared, type Step, step } from '../db/sql/statement.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError, notFound } from '../errors.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
 
@@ -88,30 +88,31 @@ export const arraysOf = (contacts: readonly Contact[]): Arrays => ({
 export const sentContacts = ($: Params<Arrays>): SQL => sql`unnest(${$.types}::text[], ${$.keys}::text[])`;
 
 /**
- * The conversation that names a contact: the latest with it that says a name. For one contact: PostgreSQL would plan a statement with
- * arrays at each run, because it knows their length only then.
+ * The conversations that name contacts: of each the latest with it that says a name. The contacts come as JSON: PostgreSQL would plan a
+ * statement with arrays at each run, because it knows their length only then.
  */
-const contactNameStatement = prepared(
-  'customers.contact_name',
-  ($: Params<Contact & { organizationId: string }>): SQL<{ conversationId: string; name: string }> => sql`
-    select ${conversations.id} as "conversationId", ${conversations.contactName} as name from ${conversations}
-    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.contactKey} = ${$.key}
-      and ${conversations.channel} = ${$.type} and ${conversations.contactName} is not null
-    order by ${conversations.createdAt} desc nulls last, ${conversations.id} desc nulls last limit 1`,
+const contactNamesStatement = prepared(
+  'customers.contact_names',
+  ($: Params<{ organizationId: string; contacts: string }>): SQL<Named & { conversationId: string }> => sql`
+    select sent.type, sent.key, found.id as "conversationId", found.name
+    from json_to_recordset(${$.contacts}::json) as sent(type text, key text) cross join lateral (
+      select ${conversations.id}, ${conversations.contactName} as name from ${conversations}
+      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.contactKey} = sent.key
+        and ${conversations.channel} = sent.type and ${conversations.contactName} is not null
+      order by ${conversations.createdAt} desc nulls last, ${conversations.id} desc nulls last limit 1) found`,
 );
 
 /** The names that conversations give to contacts; none for a contact without a conversation that says one. */
-export async function contactNames(
-  { db, organizationId }: OrganizationScope,
+const namesOf = async ({ db, organizationId }: OrganizationScope, contacts: readonly Contact[]) =>
+  contacts.length > 0
+    ? db.read(contactNamesStatement, { organizationId, contacts: JSON.stringify(contacts) })
+    : [];
+
+/** The same of contacts as they were sent. */
+export const contactNames = (
+  scope: OrganizationScope,
   inputs: readonly ContactInput[],
-): Promise<Named[]> {
-  if (inputs.length === 0) return [];
-  const contacts = inputs.map(keyOfContact);
-  const found = await db.readTogether(
-    contacts.map((contact) => step(contactNameStatement, { organizationId, ...contact })),
-  );
-  return contacts.flatMap((contact, index) => (found[index] ?? []).map(({ name }) => ({ ...contact, name })));
-}
+): Promise<readonly Named[]> => namesOf(scope, inputs.map(keyOfContact));
 
 /**
  * Takes the contacts that no customer has. It makes no row for one that is taken: a violation of the primary key would write the
@@ -157,55 +158,23 @@ function contactConflict(
 }
 
 /**
- * A contact could not be claimed.
- * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them, unless they are free again
- */
-async function refuseTaken(
-  { db }: OrganizationScope,
-  inputs: readonly ContactInput[],
-  values: KeyValues,
-): Promise<void> {
-  const owners = await db.read(ownersStatement, values);
-  if (owners.length > 0) throw contactConflict(inputs.map(keyOfContact), owners);
-}
-
-const isFreeAgain = (): LostRace => new LostRace('A contact was taken and is free again.');
-
-/** Takes a new customer away again, and its contacts with it, where one of them could not be claimed. */
-const undoStatement = prepared(
-  'customers.undo_create',
-  ($: Params<RecordKey & { contacts: number }>) => sql`
-    delete from ${customers} where ${rowOf(liveCustomers, $)} and ${$.contacts}::integer > (
-      select count(*) from ${customerContactKeys}
-      where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} = ${$.id})`,
-);
-
-/** A contact can be taken at the first attempt and free at the second. */
-const ATTEMPTS = 3;
-
-/**
- * Creates a customer and claims its contacts, in one round trip.
- * @param create writes the row
+ * Claims contacts for the customer, in the transaction of the caller.
+ * @param sent the list that they were sent in
  * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
  */
-export async function createWithContacts<Row>(
-  scope: OrganizationScope,
+export async function claimContacts(
+  { db, organizationId }: OrganizationScope,
   id: string,
-  inputs: readonly ContactInput[],
-  create: Step<Row>,
-): Promise<Row[]> {
-  const { db, organizationId } = scope;
-  const values = { organizationId, id, ...arraysOf(inOrder(inputs.map(keyOfContact))) };
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const [rows, claimed] = await db.writeTogether([
-      create,
-      step(claimStatement, values),
-      step(undoStatement, { organizationId, id, contacts: inputs.length }),
-    ]);
-    if (claimed.length === inputs.length) return rows;
-    await refuseTaken(scope, inputs, values);
-  }
-  throw isFreeAgain();
+  sent: readonly ContactInput[],
+  added = sent,
+): Promise<void> {
+  if (added.length === 0) return;
+  const values = { organizationId, id, ...arraysOf(inOrder(added.map(keyOfContact))) };
+  const claimed = await db.write(claimStatement, values);
+  if (claimed.length === added.length) return;
+  const owners = await db.read(ownersStatement, values);
+  if (owners.length > 0) throw contactConflict(sent.map(keyOfContact), owners);
+  throw new LostRace('A contact was taken and is free again.');
 }
 
 const lockContactsStatement = prepared(
@@ -240,12 +209,7 @@ export async function replaceContacts(
   const [gone, added] = [without(stored, inputs), without(inputs, stored)];
   if (gone.length > 0)
     await db.write(releaseStatement, { organizationId, id, ...arraysOf(gone.map(keyOfContact)) });
-  const values = { organizationId, id, ...arraysOf(inOrder(added.map(keyOfContact))) };
-  const claimed = added.length > 0 ? await db.write(claimStatement, values) : [];
-  if (claimed.length < added.length) {
-    await refuseTaken(scope, inputs, values);
-    throw isFreeAgain();
-  }
+  await claimContacts(scope, id, inputs, added);
   const columns = contactColumns(inputs, await contactNames(scope, added), stored);
   return JSON.stringify(columns.contacts) === JSON.stringify(stored) ? {} : columns;
 }
@@ -257,7 +221,7 @@ const nameStatement = prepared(
 );
 
 /**
- * Names the contact of a customer that `isMeant`, under the customer's lock.
+ * Names the contact of a customer that `isMeant`, under the customer's lock. Without a name it keeps the one that it has.
  * @returns whether there is one
  * @throws CUSTOMER_NOT_FOUND
  */
@@ -265,11 +229,13 @@ async function nameContact(
   scope: OrganizationScope,
   id: string,
   isMeant: (contact: CustomerContact) => boolean,
-  displayName: string | null,
+  displayName: string | null | undefined,
 ): Promise<boolean> {
   const { db, organizationId } = scope;
   const stored = await lockContacts(scope, id);
-  const contacts = stored.map((contact) => (isMeant(contact) ? { ...contact, displayName } : contact));
+  const contacts = stored.map((contact) =>
+    isMeant(contact) && displayName !== undefined ? { ...contact, displayName } : contact,
+  );
   await db.write(nameStatement, { organizationId, id, contacts: JSON.stringify(contacts) });
   return stored.some(isMeant);
 }
@@ -282,7 +248,7 @@ export async function renameContact(
   scope: OrganizationScope,
   id: string,
   contactId: string,
-  displayName: string | null,
+  displayName: string | null | undefined,
 ): Promise<void> {
   const isNamed = await nameContact(
     scope,
@@ -311,7 +277,7 @@ export async function nameFromConversation(
   contact: Contact,
 ): Promise<void> {
   const { db, organizationId } = scope;
-  const [naming] = await db.read(contactNameStatement, { organizationId, ...contact });
+  const [naming] = await namesOf(scope, [contact]);
   if (naming?.conversationId !== conversationId) return;
   const [owner] = await db.read(ownerStatement, { organizationId, ...contact });
   if (!owner) return;

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
-import { id } from '../fields.ts';
+import { pathId } from '../fields.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { responses } from '../http/openapi/responses.ts';
@@ -55,7 +55,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         summary: 'Name a contact of a customer',
         description:
           'The name stays until a later conversation with the contact says one. Everything else of a contact is changed through /v1.',
-        params: params.extend({ contactId: id().describe('Id of the contact.') }),
+        params: params.extend({ contactId: pathId('Id of the contact.') }),
         body: CustomerContactUpdate,
         response: responses(
           { status: 200, schema: CustomerRecord, description: 'The customer as it is now.' },

@@ -4,7 +4,7 @@ import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { type KnownValue, type KnownValues, MAX_VALUES } from '../db/define/known-values.ts';
 import { changeFilters, contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
 import { missing, organizationParam } from '../db/define/view.ts';
-import { createStep, defineArchive, defineUpdate, onlyBody } from '../db/define/write.ts';
+import { defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import { customers, erasedFiles, erasures, liveCustomers } from '../db/schema/customers.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
@@ -12,9 +12,9 @@ import { isId, newId } from '../db/sql/ids.ts';
 import { isoTime, type Json } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
+  claimContacts,
   contactColumns,
   contactNames,
-  createWithContacts,
   ofContacts,
   renameContact,
   replaceContacts,
@@ -107,22 +107,26 @@ export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_rec
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomer = defineLockedGet(customerView);
 
-const insertCustomer = createStep(customerView, customerColumns);
+const insertCustomer = defineCreate(customerView, customerColumns);
 
 /**
  * Creates a customer with its contacts, all or nothing.
  * @throws CUSTOMER_CONTACT_CONFLICT
  */
-export async function createCustomer(
+export const createCustomer = (
   scope: OrganizationScope,
   { contacts, ...input }: CustomerCreate,
   id = newId(),
-): Promise<Json<Customer>> {
-  const key = { organizationId: scope.organizationId, id };
-  const names = await contactNames(scope, contacts);
-  const create = insertCustomer(key, { ...input, ...contactColumns(contacts, names) });
-  return onlyBody(await createWithContacts(scope, id, contacts, create));
-}
+): Promise<Json<Customer>> =>
+  inTransaction(scope, async (within) => {
+    const columns = contactColumns(contacts, await contactNames(within, contacts));
+    // Sent together: neither needs the other's answer.
+    const [created] = await Promise.all([
+      insertCustomer(within, id, { ...input, ...columns }),
+      claimContacts(within, id, contacts),
+    ]);
+    return created;
+  });
 
 const patchCustomer = defineUpdate(customerView, customerColumns);
 
@@ -154,7 +158,7 @@ export const updateCustomerContact = (
 ): Promise<Json<CustomerRecord>> =>
   inTransaction(scope, async (within) => {
     if (!isId(id)) throw missing(liveCustomers, id);
-    if (displayName !== undefined) await renameContact(within, id, contactId, displayName);
+    await renameContact(within, id, contactId, displayName);
     return getCustomerRecord(within, id);
   });
 

@@ -9,6 +9,7 @@ import {
   name,
   oneOf,
   page,
+  pathId,
   shown,
   text,
   textFilter,
@@ -189,7 +190,7 @@ export const CustomerListQuery = CustomerFilters.extend({
 });
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
-export const CustomerParams = z.object({ customerId: id().describe('Id of the customer.') });
+export const CustomerParams = z.object({ customerId: pathId('Id of the customer.') });
 
 /** From here on: what only the dashboard API has. */
 

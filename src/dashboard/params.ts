@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { dateTime, id, uuid } from '../fields.ts';
+import { dateTime, id, pathId, uuid } from '../fields.ts';
 
 /** Every schema of parameters has it: a route gets only what its schema names. */
-const organizationId = () => id().describe('Id of the organization.');
+const organizationId = () => pathId('Id of the organization.');
 
 export const OrganizationParams = z.object({ organizationId: organizationId() });
 
 /** For records whose ids we make. Text that is no id leads to no record (404). */
 export const knownParams = <const Name extends string>(name: Name, description: string) =>
-  z.object({ organizationId: organizationId(), [name]: id().describe(description) } as {
+  z.object({ organizationId: organizationId(), [name]: pathId(description) } as {
     organizationId: z.ZodString;
   } & Record<Name, z.ZodString>);
 

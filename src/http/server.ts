@@ -9,8 +9,9 @@ import { everyAnswer } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import {
   answerHalfClosed,
-  connectionsThatFit,
+  boundConnections,
   endConnections,
+  openConnections,
   PATIENCE,
   type Patience,
   slowClientLimits,
@@ -30,6 +31,8 @@ export type HttpServerOptions = {
   metrics?: Pick<Metrics, 'answered'> | undefined;
   /** How long a client may take to send its request. */
   patience?: Patience;
+  /** Connections at a time; as many as fit into the memory, without it. */
+  maxConnections?: number;
   /** Aborted when the service is about to end: answers then say so, and their connections close. */
   leaving?: AbortSignal | undefined;
 };
@@ -38,7 +41,7 @@ const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
 const BODY_LIMIT = 1024 * 1024;
 
 /** Of the request line and the headers together: what a request that has not begun may hold, without a key. */
-const MAX_HEADER_BYTES = 8 * 1024;
+export const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_HEADERS = 64;
 
 function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
@@ -48,7 +51,7 @@ function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
 
 /** The application that both APIs start from: request ids, logs, JSON bodies, validation, one error shape. */
 export function createHttpServer(options: HttpServerOptions) {
-  const { logger, trustProxy = false, metrics, patience = PATIENCE, leaving } = options;
+  const { logger, trustProxy = false, metrics, patience = PATIENCE, maxConnections, leaving } = options;
   const app = fastify({
     loggerInstance: logger,
     trustProxy,
@@ -78,7 +81,6 @@ export function createHttpServer(options: HttpServerOptions) {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   // Node leaves out the headers beyond this: one more than a request may have shows that there are too many.
   app.server.maxHeadersCount = MAX_HEADERS + 1;
-  app.server.maxConnections = connectionsThatFit();
   const requests = answerInOrder(app);
   answerTunnels(app, requests, (socket, request) => answerTunnel(socket, requestId(request)));
 
@@ -93,7 +95,9 @@ export function createHttpServer(options: HttpServerOptions) {
   });
   answerConditionally(app);
   answerHalfClosed(app, requests);
-  endConnections(app, requests, leaving);
+  const open = openConnections(app);
+  boundConnections(app, requests, open, maxConnections);
+  endConnections(app, requests, open, leaving);
   boundUnsent(app);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);

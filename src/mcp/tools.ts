@@ -27,13 +27,13 @@ export type ApiDocument = {
 
 export type Tool = {
   name: string;
-  title: string;
   description: string;
-  inputSchema: { type: 'object'; properties: Record<string, Schema>; required: string[] };
+  inputSchema: { type: 'object'; properties: Record<string, Schema>; required?: string[] };
   annotations: {
     readOnlyHint: boolean;
-    destructiveHint: boolean;
-    idempotentHint: boolean;
+    /** Of tools that write. */
+    destructiveHint?: boolean;
+    idempotentHint?: boolean;
     openWorldHint: boolean;
   };
 };
@@ -91,10 +91,17 @@ const CREATE_ONCE_SCHEMA: Schema = {
 /** Names the fields of a record that an agent needs. The answers of /v1 stay whole. */
 const FIELDS = 'fields';
 
-const fieldsSchema = (names: readonly string[]): Schema => ({
+/** The fields of the records that a tool reads. */
+type RecordFields = {
+  names: readonly string[];
+  /** An earlier tool whose schema names the same ones: an agent reads all schemas before its first question. */
+  namedBy: string | undefined;
+};
+
+const fieldsSchema = ({ names, namedBy }: RecordFields): Schema => ({
   type: 'array',
-  items: { type: 'string', enum: names },
-  description: 'The fields of each record that you need, beside its id. Leave it out for all of them.',
+  items: { type: 'string', ...(namedBy === undefined && { enum: names }) },
+  description: `The fields that you need${namedBy === undefined ? '' : `, of those of ${namedBy}`}; id is always there. Default: all.`,
 });
 
 /** The names of the fields that a record of the answer has; of each record, where it is a list. */
@@ -131,31 +138,45 @@ export function cutTo(fields: readonly string[], body: string): string {
 const urlArgumentsOf = ({ parameters = [] }: Operation): Parameter[] =>
   parameters.filter((parameter): parameter is Parameter => 'in' in parameter);
 
+/** Their names and types tell what they are, in each list again. */
+const KNOWN_BY_NAME = ['limit', 'offset', 'createdSince', 'updatedSince'];
+
+const WIDEST = 2 ** 31 - 1;
+
+/** An argument of the path or the query. Of the bounds an agent reads only those that it may reach; a refusal tells the others. */
+function argumentSchema({ name, description, schema }: Parameter): Schema {
+  const { minLength: _, maxLength: __, maximum, ...rest } = withoutNull(schema);
+  return {
+    ...rest,
+    ...(maximum !== undefined && maximum !== WIDEST && { maximum }),
+    ...(!KNOWN_BY_NAME.includes(name) && { description }),
+  };
+}
+
 function inputOf(
   method: string,
   operation: Operation,
   schemas: Record<string, Schema>,
-  recordFields: readonly string[] | undefined,
+  recordFields: RecordFields | undefined,
 ): Tool['inputSchema'] {
   const parameters = urlArgumentsOf(operation);
   const body = inlined(operation.requestBody?.content['application/json']?.schema ?? {}, schemas) as {
     properties?: Record<string, Schema>;
     required?: string[];
   };
+  const required = [
+    ...parameters.filter(({ required }) => required).map(({ name }) => name),
+    ...(body.required ?? []),
+  ];
   return {
     type: 'object',
     properties: {
-      ...Object.fromEntries(
-        parameters.map(({ name, description, schema }) => [name, { ...withoutNull(schema), description }]),
-      ),
+      ...Object.fromEntries(parameters.map((parameter) => [parameter.name, argumentSchema(parameter)])),
       ...body.properties,
       ...(method === 'post' && { [CREATE_ONCE]: CREATE_ONCE_SCHEMA }),
       ...(recordFields && { [FIELDS]: fieldsSchema(recordFields) }),
     },
-    required: [
-      ...parameters.filter(({ required }) => required).map(({ name }) => name),
-      ...(body.required ?? []),
-    ],
+    ...(required.length > 0 && { required }),
   };
 }
 
@@ -182,7 +203,7 @@ const meant = ({ properties }: Tool['inputSchema'], given: Arguments): Arguments
  * @param recordFields what a record of the answer has, where the tool takes `fields`
  */
 function faultsOf(
-  { properties, required }: Tool['inputSchema'],
+  { properties, required = [] }: Tool['inputSchema'],
   asText: readonly string[],
   recordFields: readonly string[] | undefined,
   given: Arguments,
@@ -252,8 +273,8 @@ function toolOf(
   path: string,
   operation: Operation,
   schemas: Record<string, Schema>,
+  recordFields: RecordFields | undefined,
 ): OperationTool {
-  const recordFields = method === 'get' ? recordFieldsOf(operation, schemas) : undefined;
   const inputSchema = inputOf(method, operation, schemas, recordFields);
   const names = Object.keys(inputSchema.properties);
   const asText = [...urlArgumentsOf(operation).map(({ name }) => name), CREATE_ONCE].filter((name) =>
@@ -262,21 +283,22 @@ function toolOf(
   return {
     tool: {
       name: operation.operationId,
-      title: operation.summary,
       description: operation.description,
       inputSchema,
       annotations: {
         readOnlyHint: method === 'get',
         // A change overwrites what was there.
-        destructiveHint: method === 'patch' || method === 'delete',
-        idempotentHint: method !== 'post',
+        ...(method !== 'get' && {
+          destructiveHint: method === 'patch' || method === 'delete',
+          idempotentHint: method !== 'post',
+        }),
         openWorldHint: false,
       },
     },
     resource: resourceOf(path),
     toRequest(given) {
       const sent = meant(inputSchema, given);
-      const faults = faultsOf(inputSchema, asText, recordFields, sent);
+      const faults = faultsOf(inputSchema, asText, recordFields?.names, sent);
       if (faults.length > 0) throw validationFailed(faults);
       const hasBody = operation.requestBody !== undefined;
       if (!recordFields) return requestOf(method.toUpperCase(), path, hasBody, sent);
@@ -288,9 +310,18 @@ function toolOf(
 }
 
 /** Every operation as a tool. */
-export const toolsOf = ({ paths, components }: ApiDocument): OperationTool[] =>
-  Object.entries(paths).flatMap(([path, operations]) =>
+export function toolsOf({ paths, components: { schemas } }: ApiDocument): OperationTool[] {
+  /** The first tool that names them, by the fields. */
+  const named = new Map<string, string>();
+  const fieldsOf = (operation: Operation): RecordFields => {
+    const names = recordFieldsOf(operation, schemas);
+    const namedBy = named.get(names.join());
+    if (namedBy === undefined) named.set(names.join(), operation.operationId);
+    return { names, namedBy };
+  };
+  return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) =>
-      toolOf(method, path, operation, components.schemas),
+      toolOf(method, path, operation, schemas, method === 'get' ? fieldsOf(operation) : undefined),
     ),
   );
+}

@@ -11,6 +11,7 @@ import {
   name,
   oneOf,
   page,
+  pathId,
   price,
   shown,
   text,
@@ -95,7 +96,7 @@ export const OpportunityListQuery = z
     stage: 'is not a known name (did you mean stageId? It takes the id of a pipeline column, not its key)',
   });
 
-export const OpportunityParams = z.object({ opportunityId: id().describe('Id of the opportunity.') });
+export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opportunity.') });
 
 /** From here on: what only the dashboard API has. */
 

@@ -20,7 +20,7 @@ import {
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { type Json, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
-import { type Params, prepared, step, unprepared } from '../db/sql/statement.ts';
+import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
 import { notFound } from '../errors.ts';
 import { Organization } from './schema.ts';
 
@@ -139,5 +139,7 @@ const clearStatements = [...RECORDS, liveCounts, idempotencyKeys].map((table) =>
 
 /** Removes all records of the organization, and what is kept of its requests. Its keys stay. */
 export async function clearOrganization({ db, organizationId }: OrganizationScope): Promise<void> {
-  await db.writeTogether(clearStatements.map((statement) => step(statement, { organizationId })));
+  await db.transaction(async ({ write }) => {
+    for (const statement of clearStatements) await write(statement, { organizationId });
+  });
 }

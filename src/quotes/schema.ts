@@ -10,6 +10,7 @@ import {
   name,
   oneOf,
   page,
+  pathId,
   price,
   shown,
   textFilter,
@@ -83,7 +84,7 @@ export const QuoteAttachmentList = z
   .object({ data: z.array(QuoteAttachment).describe('All files of the quote; there are no pages.') })
   .meta({ id: 'QuoteAttachmentList' });
 
-export const QuoteParams = z.object({ quoteId: id().describe('Id of the quote.') });
+export const QuoteParams = z.object({ quoteId: pathId('Id of the quote.') });
 
 /** From here on: what only the dashboard API has. */
 

@@ -6,7 +6,7 @@ export type Publisher = {
   contact?: string | undefined;
 };
 
-type Published = { info: { contact: object }; servers: [{ url: string }] };
+type Published = { info: { contact: object }; servers: { url: string; description: string }[] };
 
 /** The document as JSON, with who publishes it. It is made once, when it is first asked for. */
 export function published(make: () => object, { publicUrl, contact }: Publisher): () => string {
@@ -14,7 +14,7 @@ export function published(make: () => object, { publicUrl, contact }: Publisher)
   return () => {
     if (text !== undefined) return text;
     const document = structuredClone(make()) as Published;
-    if (publicUrl !== undefined) document.servers[0].url = publicUrl;
+    if (publicUrl !== undefined) document.servers = [{ url: publicUrl, description: 'This service.' }];
     if (contact !== undefined)
       Object.assign(
         document.info.contact,

@@ -23,6 +23,9 @@ const newWorld = async () => ({ service, dashboard, agency: await service.agency
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
+/** They read, bring back or erase archived records, too. */
+const OF_ARCHIVED = /^PUT |\/(restore|export|erase)$|^GET \/dashboard.*\/customers\//;
+
 const archivable = Object.entries(LISTS).filter(([, { archive }]) => archive !== undefined);
 
 describe.each(archivable)('an archived record of %s', (name, list) => {
@@ -52,15 +55,16 @@ describe.each(archivable)('an archived record of %s', (name, list) => {
     });
   });
 
-  test('answers every operation of /v1 like a record that never was, and stays as it is', async () => {
+  test('answers every operation like a record that never was, and stays as it is', async () => {
     const world = await newWorld();
     const has = await populate(world);
     const { id } = await list.make(world.agency);
     await archiveOf(world, list, id);
     const before = await dashboard.stored(world.agency);
     const [idName = ''] = /\w+(?=\}$)/.exec(list.archive ?? '') ?? [];
-    const ofRecord = Object.keys(OPERATIONS).filter((each) => / \/v1/.test(each) && each.includes(idName));
-    for (const operation of ofRecord) {
+    const ofRecord = Object.keys(OPERATIONS).filter((each) => each.includes(`{${idName}}`));
+    expect(ofRecord.length).toBeGreaterThan(2);
+    for (const operation of ofRecord.filter((each) => !OF_ARCHIVED.test(each))) {
       const ask = async (of: string, bodies: object = {}) =>
         send(world, { ...(await requestOf(operation, has, { [idName]: of })), ...bodies });
       for (const bodies of operation.startsWith('PATCH') ? [{}, { body: {} }] : [{}]) {

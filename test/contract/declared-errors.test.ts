@@ -63,7 +63,7 @@ const fingerprintOf = (path: string, key: string): Buffer =>
 /** How often the agency was populated. */
 let sets = 0;
 
-/** How each code is brought about, whatever the operation. A code that an operation declares must be here. */
+/** How each code is brought about, whatever the operation. Records that are missing have no entry: their ids are ids that nobody has. */
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   VALIDATION_FAILED: (send) => send({ headers: { prefer: 'handling=strict' } }),
   UNAUTHORIZED: (send) => send({ key: null }),
@@ -83,14 +83,6 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   },
   INTERNAL_ERROR: (send) => send({ instance: 'broken' }),
   SERVICE_UNAVAILABLE: (send) => send({ instance: 'unreachable' }),
-  CATALOG_PRODUCT_NOT_FOUND: unknownRecord,
-  CUSTOMER_NOT_FOUND: unknownRecord,
-  OPPORTUNITY_NOT_FOUND: unknownRecord,
-  CONVERSATION_NOT_FOUND: unknownRecord,
-  QUOTE_NOT_FOUND: unknownRecord,
-  API_KEY_NOT_FOUND: unknownRecord,
-  TEAM_MEMBER_NOT_FOUND: unknownRecord,
-  PIPELINE_STAGE_NOT_FOUND: unknownRecord,
   ORGANIZATION_NOT_FOUND: (send) => send({ ids: { organizationId: randomUUID() } }),
   QUOTE_ATTACHMENT_NOT_FOUND: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
   CUSTOMER_CONTACT_CONFLICT: async (send, agency) => {
@@ -264,7 +256,7 @@ const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];
 
 describe.each(cases)('$name answers', ({ api, method, path, operation }) => {
   test.each(codesOf(operation))('%s, as its document shows it', async (code) => {
-    const provoke = PROVOCATIONS[code];
+    const provoke = PROVOCATIONS[code] ?? (code.endsWith('_NOT_FOUND') ? unknownRecord : undefined);
     if (!provoke) throw new Error(`Write how ${code} is brought about into PROVOCATIONS of this file.`);
     const answer = await provoke(sender({ api, method, path, operation }), agency);
     expect(answer).toMatchObject({ code, status: statusOf(code) });
@@ -280,10 +272,7 @@ test('every code of the closed list is declared by an operation, or belongs to n
     errorCodes.filter((code) => !declared.has(code)).sort(),
     'Name each code in the `responses` of the routes that answer with it',
   ).toEqual(OF_NO_OPERATION);
-  expect(
-    Object.keys(PROVOCATIONS).sort(),
-    'PROVOCATIONS of this file has every code that an operation declares',
-  ).toEqual([...declared].sort());
+  expect(Object.keys(PROVOCATIONS).filter((code) => !declared.has(code as ErrorCode))).toEqual([]);
 });
 
 describe('an answer that its operation does not declare is refused', () => {

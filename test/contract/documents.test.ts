@@ -208,8 +208,20 @@ describe('the guide', () => {
 describe('docs/architecture.md', () => {
   const text = documentAt('docs/architecture.md');
 
-  test('has two pages at most', () => {
-    expect(text.split('\n').length).toBeLessThanOrEqual(120);
+  test('is one page', () => {
+    expect(text.split('\n').length).toBeLessThanOrEqual(100);
+    expect(text.split(/\s+/).length).toBeLessThanOrEqual(900);
+  });
+
+  test('has at most twelve boxes in its picture, and ten words of the house', () => {
+    const [picture = ''] = all(text, /^```mermaid\n([\s\S]*?)^```$/gm);
+    const boxes = all(picture, /\b([a-z]+)(?:\[|\()+"/g);
+    expect(boxes.length).toBeGreaterThan(5);
+    expect(boxes.length).toBeLessThanOrEqual(12);
+    const words = tableFrom(text, '| word | meaning |').flatMap((row) =>
+      (row.split('|')[1] ?? '').split(','),
+    );
+    expect(words.length).toBeLessThanOrEqual(10);
   });
 
   test('shows only files that exist in its picture', () => {
@@ -258,6 +270,17 @@ describe('docs/decisions/dependencies.md', () => {
 describe('docs/operating.md', () => {
   const text = documentAt('docs/operating.md');
 
+  test('names only lines of the log that the service writes', () => {
+    const source = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => readFileSync(new URL(`src/${file}`, root), 'utf8'))
+      .join('\n');
+    const faults = text.slice(text.indexOf('\n## Faults'), text.indexOf('\n### Overload'));
+    const lines = all(faults, /^\| `(?:… )?([^`]+)` \|/gm);
+    expect(lines.length).toBeGreaterThan(4);
+    expect(lines.filter((line) => !source.includes(line))).toEqual([]);
+  });
+
   test('names every metric of the service, and none that does not exist', async () => {
     const db = { stats: () => ({ total: 0, idle: 0, waiting: 0 }) } as Database;
     const keys = { stats: () => ({ hits: 0, misses: 0 }) } as KeyCache;
@@ -265,7 +288,7 @@ describe('docs/operating.md', () => {
     const own = metrics.filter((name) => !/^(process|nodejs)_/.test(name));
     expect(own.length).toBeGreaterThan(8);
     expect(own.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
-    const sections = text.slice(text.indexOf('## What to watch'), text.indexOf('## Logs'));
+    const sections = text.slice(text.indexOf('\n## Metrics'), text.indexOf('\n## Starting'));
     const named = all(sections, /\b([a-z]+(?:_[a-z0-9]+)+)\b/g).filter(
       (name) => name !== 'histogram_quantile',
     );

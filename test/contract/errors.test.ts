@@ -1,11 +1,9 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ApiError, type ErrorCode, errorBody, errorCodes, validationFailed } from '../../src/errors.ts';
-import { declaredCodes, operationsOf, readDocument } from '../support/contract.ts';
+import type { ErrorCode } from '../../src/errors.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { exchange, listen, type RawAnswer, requestBytes } from '../support/socket.ts';
 import { UNAUTHORIZED } from '../support/unauthorized.ts';
@@ -458,72 +456,6 @@ test('a connection that was answered with an error can be used again', async () 
   });
   expect(answers.status).toBe(200);
   expectError(await exchange(port, Buffer.concat([bad, good])), 404, NO_PATH);
-});
-
-describe('the list of codes', () => {
-  /** docs/guide/errors.md, "The codes": of /v1, then what the dashboard API adds. */
-  const CODES: Record<string, number> = {
-    VALIDATION_FAILED: 400,
-    UNAUTHORIZED: 401,
-    KEY_READ_ONLY: 403,
-    KEY_RESOURCE_NOT_ALLOWED: 403,
-    FILE_LINK_INVALID: 403,
-    ROUTE_NOT_FOUND: 404,
-    CATALOG_PRODUCT_NOT_FOUND: 404,
-    CUSTOMER_NOT_FOUND: 404,
-    OPPORTUNITY_NOT_FOUND: 404,
-    CONVERSATION_NOT_FOUND: 404,
-    QUOTE_NOT_FOUND: 404,
-    CUSTOMER_CONTACT_CONFLICT: 409,
-    IDEMPOTENCY_KEY_REUSED: 409,
-    IDEMPOTENCY_IN_PROGRESS: 409,
-    PRECONDITION_FAILED: 412,
-    PAYLOAD_TOO_LARGE: 413,
-    RANGE_NOT_SATISFIABLE: 416,
-    RATE_LIMIT_EXCEEDED: 429,
-    INTERNAL_ERROR: 500,
-    SERVICE_UNAVAILABLE: 503,
-    ORGANIZATION_NOT_FOUND: 404,
-    API_KEY_NOT_FOUND: 404,
-    TEAM_MEMBER_NOT_FOUND: 404,
-    PIPELINE_STAGE_NOT_FOUND: 404,
-    QUOTE_ATTACHMENT_NOT_FOUND: 404,
-    CUSTOMER_CONTACT_NOT_FOUND: 404,
-    API_KEY_INACTIVE: 409,
-    CATALOG_PRODUCT_NOT_ARCHIVED: 409,
-    PIPELINE_STAGE_KEY_TAKEN: 409,
-    QUOTE_NOT_PUBLISHED: 409,
-  };
-
-  test('is closed, and each code has its one status', () => {
-    const statuses = errorCodes.map((code) => [code, new ApiError(code, 'x').status]);
-    expect(Object.fromEntries(statuses), 'Write a new code into CODES of this file').toEqual(CODES);
-  });
-
-  test('is in the document, for clients to branch on', () => {
-    const document = readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8');
-    const { code } = JSON.parse(document).components.schemas.ApiError.properties.error.properties;
-    const declaredIn = (path: string) =>
-      operationsOf(readDocument(path)).flatMap(({ operation }) =>
-        Object.keys(operation.responses).flatMap((status) => declaredCodes(operation, status)),
-      );
-    const [ours, theirs] = [declaredIn('openapi/openapi.json'), declaredIn('openapi/dashboard.json')];
-    const ofTheDashboard = theirs.filter((each) => !ours.includes(each));
-    expect(errorCodes.filter((each) => !code.examples.includes(each)).sort()).toEqual(
-      [...new Set(ofTheDashboard)].sort(),
-    );
-  });
-
-  test('an error body names at most twenty faults, in its message too', () => {
-    const faults = Array.from({ length: 30 }, (_, index) => ({
-      path: `body.f${index}`,
-      message: 'is wrong',
-    }));
-    const { error } = errorBody(validationFailed(faults));
-    expect(error.details).toEqual(faults.slice(0, 20));
-    expect(error.message).toContain('body.f19 is wrong');
-    expect(error.message).not.toContain('body.f20 ');
-  });
 });
 
 describe('a fault of our own', () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
@@ -11,6 +12,7 @@ import {
   LISTS,
   OPERATIONS,
   operationsBy,
+  pathOf,
   populate,
   requestOf,
   send,
@@ -18,30 +20,32 @@ import {
 import type { Agency } from '../support/service.ts';
 import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
-/** Every operation of /v1 is tried without a good key and with the ids of another organization. */
+/** Every operation is tried with the ids of another organization, and those of /v1 without a good key. */
 
 const { service, dashboard } = useDashboard();
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
-const operations = operationsOf(readDocument('openapi/openapi.json')).map(({ method, path, operation }) => ({
-  name: `${method} ${path}`,
-  method,
-  path,
-  /** The name of its record's id in the path. */
-  idName: /\{(\w+)\}/.exec(path)?.[1] as keyof Has | undefined,
-  missing: declaredCodes(operation, 404),
-}));
+const documented = ['openapi/openapi.json', 'openapi/dashboard.json'].flatMap((path) =>
+  operationsOf(readDocument(path)).map(({ method, path, operation }) => ({
+    name: `${method} ${path}`,
+    method,
+    path,
+    operation,
+  })),
+);
+const operations = documented.filter(({ path }) => path.startsWith('/v1'));
 
 const world = (agency: Agency) => ({ service, dashboard, agency });
 const furnish = (agency: Agency, word?: string) => populate(world(agency), word);
 
 let mine: Agency;
 let theirs: Agency;
+let myIds: Has;
 let theirIds: Has;
 beforeAll(async () => {
   [mine, theirs] = [await service.agency('Mine'), await service.agency('Theirs')];
-  theirIds = await furnish(theirs);
+  [myIds, theirIds] = [await furnish(mine), await furnish(theirs)];
 });
 
 /** Runs the work and proves that it left every row of theirs as it was, and that there were some. */
@@ -114,17 +118,44 @@ describe('without a good key every operation gives the same answer', () => {
   });
 });
 
+/** Every id in the path of an operation, but that of the organization. */
+const IDS = Object.keys(OPERATIONS).flatMap((name) =>
+  [...pathOf(name).matchAll(/\{(\w+)\}/g)]
+    .map(([, idName]) => ({ name, idName: idName as keyof Has }))
+    .filter(({ idName }) => idName !== 'organizationId'),
+);
+const STRANGE = ['0', '-1', 'null', "'", '%00', '%F0%9F%8C%8B', 'x'.repeat(7_000)];
+
 describe("another organization's record is a record that does not exist", () => {
-  test.each(operations.filter(({ idName }) => idName))('$name', async ({ name, idName, missing }) => {
-    const theirId = theirIds[idName ?? 'productId'];
-    const ask = async (id: string) =>
-      send(world(mine), await requestOf(name, theirIds, { [idName ?? '']: id }));
+  test.each(IDS)('$idName of $name', async ({ name, idName }) => {
+    const theirId = { ...theirIds, ...OPERATIONS[name]?.ids?.(theirIds) }[idName];
+    // A record of one's own may have the id of another organization's.
+    const isMade = name.startsWith('PUT') && name.endsWith(`{${idName}}`);
+    const asker = isMade ? await service.agency() : mine;
+    const own = isMade ? { ...(await furnish(asker)), stageKey: randomUUID() } : myIds;
+    const ask = async (id: string) => send(world(asker), await requestOf(name, own, { [idName]: id }));
+    const { operation } = documented.find((each) => each.name === name) ?? {};
+    const { schema } = operation?.parameters?.find((parameter) => parameter.name === idName) ?? {};
+    const before = await dashboard.stored(mine);
     await leavingTheirsAlone(async () => {
-      const [foreign, unknown] = [await ask(theirId), await ask(UNKNOWN)];
-      expect(foreign.status).toBe(404);
-      expect(missing).toEqual([foreign.body.error.code]);
-      expect(foreign.text.replaceAll(theirId, UNKNOWN)).toBe(unknown.text);
-      expect(Object.keys(foreign.headers).sort()).toEqual(Object.keys(unknown.headers).sort());
+      const [foreign, unknown] = [await ask(theirId), isMade ? undefined : await ask(UNKNOWN)];
+      expect(foreign.status).toBe(isMade ? 201 : 404);
+      if (unknown && operation) {
+        expect(declaredCodes(operation, 404)).toContain(foreign.body.error.code);
+        expect(foreign.text.replaceAll(theirId, UNKNOWN)).toBe(unknown.text);
+        expect(Object.keys(foreign.headers).sort()).toEqual(Object.keys(unknown.headers).sort());
+      }
+      for (const id of isMade ? STRANGE : [UNKNOWN.toUpperCase(), ...STRANGE]) {
+        const { status, body } = await ask(id);
+        const isUuid = id === UNKNOWN.toUpperCase();
+        if (schema?.format === 'uuid' && !isUuid)
+          expect([status, body.error.details], id).toEqual([
+            400,
+            [{ path: `params.${idName}`, message: 'must be a UUID' }],
+          ]);
+        else expect([status, body.error.code], id).toEqual([404, unknown?.body.error.code]);
+      }
+      if (!isMade) expect(await dashboard.stored(mine)).toEqual(before);
     });
   });
 });

@@ -166,28 +166,6 @@ describe('createQuoteAttachment', () => {
     expect(await rows()).toEqual([]);
     expect(await files()).toEqual([]);
   });
-
-  test("to an archived, an unknown or another organization's quote is 404 and keeps nothing", async () => {
-    const { agency, has, call, files } = await furnished();
-    const neighbour = await furnished();
-    const before = await dashboard.stored(neighbour.agency);
-    await call.delete(`/quotes/${has.id}`);
-    for (const id of [has.id, randomUUID(), neighbour.has.id]) {
-      const { status, body } = await call.post(`/quotes/${id}/attachments`, form(KIND, FILE), {
-        headers: TYPE,
-      });
-      expect(status).toBe(404);
-      expect(body.error.code).toBe('QUOTE_NOT_FOUND');
-    }
-    const unknown = await dashboard
-      .of({ id: randomUUID() })
-      .post(`/quotes/${has.id}/attachments`, form(KIND, FILE), { headers: TYPE });
-    expect(unknown.body.error.code).toBe('ORGANIZATION_NOT_FOUND');
-    expect((await call.post('/quotes/42/attachments', form(KIND, FILE), { headers: TYPE })).status).toBe(400);
-    expect(await files()).toEqual([]);
-    expect((await dashboard.stored(agency)).quote_attachments).toEqual([]);
-    expect(await dashboard.stored(neighbour.agency)).toEqual(before);
-  });
 });
 
 describe('deleteQuoteAttachment', () => {

@@ -295,18 +295,6 @@ test("in a chain, another customer's thread keeps what it has", async () => {
   expect((await call.get(`/conversations/${newer.id}`)).body.contactName).toBe('Eva');
 });
 
-test("another organization's customer, one that never was, and text that is no id are not found", async () => {
-  const [agency, other] = [await service.agency(), await service.agency()];
-  const { id } = await customer(other);
-  const before = await dashboards().stored(other);
-  for (const customerId of [id, randomUUID(), 'ana'])
-    expect(await dashboards().of(agency).post(`/customers/${customerId}/erase`)).toMatchObject({
-      status: 404,
-      body: { error: { code: 'CUSTOMER_NOT_FOUND' } },
-    });
-  expect(await dashboards().stored(other)).toEqual(before);
-});
-
 test('while the storage refuses, the customer says that the erasure is pending, and the job finishes it', async () => {
   const job = { db: service.db, logger: createLogger('silent'), batchSize: 1 };
   // It goes over all organizations.

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { newId } from '../../src/db/sql/ids.ts';
 import { attachment, conversation, customer, message, opportunity, quote } from '../support/records.ts';
 import { listen } from '../support/socket.ts';
 import { TOKEN, useDashboard } from './dashboard.ts';
@@ -125,14 +124,4 @@ test('an answer that the database broke off ends before its last bracket, and it
     .catch(() => 'closed');
   await service.query('alter table away rename to whatsapp_messages');
   expect(broken).toBe('closed');
-});
-
-test("another organization's customer, one that never was, and text that is no id are not found", async () => {
-  const [agency, other] = [await service.agency(), await service.agency()];
-  const { id } = await customer(other);
-  for (const customerId of [id, newId(), 'ana'])
-    expect(await dashboard.of(agency).get(`/customers/${customerId}/export`)).toMatchObject({
-      status: 404,
-      body: { error: { code: 'CUSTOMER_NOT_FOUND' } },
-    });
 });

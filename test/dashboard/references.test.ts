@@ -78,11 +78,6 @@ describe.each(REFERENCES)('$field of $record', ({ record, field, body, target, a
     expect(await dashboard.stored(agency)).toEqual(before);
   });
 
-  test('refuses what is no UUID, in the same words of path', async () => {
-    const { has, call } = await furnished();
-    refused(await call.put(`${record}/${randomUUID()}`, { ...body(has), [field]: '42' }));
-  });
-
   test('refuses an archived record as new, and keeps one that is archived later', async () => {
     const { agency, has, call } = await furnished();
     const id = randomUUID();

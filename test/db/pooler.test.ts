@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, inject, test } from 'vitest';
 import { checkPooler } from '../../src/db/server/pooler.ts';
-import { type Params, prepared, step, unprepared } from '../../src/db/sql/statement.ts';
+import { type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { pooled } from '../support/databases.ts';
 import { useService } from '../support/service.ts';
 
@@ -30,8 +30,9 @@ test('the way to the database keeps prepared statements', async () => {
   await checkPooler(pooled(service.url, inject('poolerUrl')));
 });
 
-test('statements that were sent behind one that failed are prepared the next time', async () => {
-  const divide = (by: number) => service.db.writeTogether([step(DIVIDE, { by }), step(AFTER, { by })]);
+test('a statement that failed is prepared the next time, and so is the one after it', async () => {
+  const divide = (by: number) =>
+    service.db.transaction(async ({ read }) => [await read(DIVIDE, { by }), await read(AFTER, { by })]);
   for (let attempt = 0; attempt < 2; attempt += 1)
     await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
   expect(await divide(3)).toEqual([[{ quotient: 2 }], [{ after: '3' }]]);

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PATIENCE } from '../../src/http/load/connections.ts';
+import { createLogger } from '../../src/http/logging.ts';
 import { GET, losePatience, open, serve } from './held.ts';
 
 const POST =
@@ -125,6 +127,91 @@ describe('a client that sends no more', () => {
     const connections = () =>
       new Promise<number>((done) => app.server.getConnections((_error, amount) => done(amount)));
     await expect.poll(connections).toBe(0);
+  });
+});
+
+describe('one connection more than there may be', () => {
+  const connections = (app: FastifyInstance) =>
+    new Promise<number>((done) => app.server.getConnections((_error, amount) => done(amount)));
+  const isOpen = ({ socket }: ReturnType<typeof open>): boolean => !socket.destroyed && !socket.readableEnded;
+
+  async function serveCounted(options: Parameters<typeof serve>[0]) {
+    let begun = 0;
+    const onRequest: onRequestHookHandler = (_request, _reply, done) => {
+      begun += 1;
+      done();
+    };
+    return { ...(await serve({ ...options, onRequest })), begun: () => begun };
+  }
+
+  test.each([
+    ['sent nothing', ''],
+    ['sends its headers byte by byte', 'GET /now HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+    ['sends its next headers byte by byte', `${GET('/now')}GET /n`],
+    ['has its answer', GET('/now')],
+  ])('closes the oldest that %s, and is served', async (_name, text) => {
+    const { app, port } = await serve({ maxConnections: 3 });
+    const held = [];
+    for (let count = 1; count <= 3; count += 1) {
+      held.push(open(port, text));
+      await expect.poll(() => connections(app)).toBe(count);
+    }
+    const answered = text.startsWith(GET('/now')) ? held : [];
+    for (const { received } of answered) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
+    const beyond = open(port, GET('/now'));
+    await expect.poll(beyond.received).toMatch(/^HTTP\/1\.1 200 /);
+    await held[0]?.ended;
+    expect(held.map(isOpen)).toEqual([false, true, true]);
+    expect(await connections(app)).toBe(3);
+  });
+
+  test('closes the one that has waited longest, whether or not it ever sent a request', async () => {
+    const { app, port } = await serve({ maxConnections: 3 });
+    const [early, silent, late] = [open(port), open(port), open(port)];
+    await expect.poll(() => connections(app)).toBe(3);
+    for (const { socket, received } of [late, early]) {
+      socket.write(GET('/now'));
+      await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
+    }
+    for (const [next, ...rest] of [
+      [silent, late, early],
+      [late, early],
+    ]) {
+      const beyond = open(port, GET('/now'));
+      await next?.ended;
+      expect(rest.map(isOpen)).toEqual(rest.map(() => true));
+      await expect.poll(beyond.received).toMatch(/^HTTP\/1\.1 200 /);
+    }
+  });
+
+  test('closes no connection with a request under way: where all have one, it is closed itself', async () => {
+    const { begun, ...service } = await serveCounted({ maxConnections: 2 });
+    const busy = [open(service.port, GET('/later')), open(service.port, GET('/later') + GET('/now'))];
+    await expect.poll(begun).toBe(2);
+    expect(await open(service.port, GET('/now')).ended).toBe('');
+    service.answer();
+    for (const { received } of busy) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test('closes one whose body is still on its way when no other waits', async () => {
+    const { begun, ...service } = await serveCounted({ maxConnections: 2 });
+    const [busy, arriving] = [open(service.port, GET('/later')), open(service.port, POST)];
+    await expect.poll(begun).toBe(2);
+    const beyond = open(service.port, GET('/now'));
+    await expect.poll(beyond.received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await arriving.ended).toBe('');
+    service.answer();
+    await expect.poll(busy.received).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test('is reported, with how many were closed', async () => {
+    let closed = 0;
+    const write = (line: string): void => {
+      closed += JSON.parse(line).closed;
+    };
+    const { port } = await serve({ maxConnections: 1, logger: createLogger('warn', { write }) });
+    for (let count = 0; count < 3; count += 1) open(port);
+    await expect.poll(() => closed, { timeout: 10_000 }).toBe(2);
   });
 });
 

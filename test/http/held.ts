@@ -1,13 +1,15 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import type { FastifyInstance, onRequestHookHandler } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, onRequestHookHandler } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { listen, type Patience } from '../../src/http/load/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 
 type Options = {
+  logger?: FastifyBaseLogger;
   patience?: Patience;
   leaving?: AbortSignal;
+  maxConnections?: number;
   onRequest?: onRequestHookHandler;
   /** More routes. */
   routes?: (app: FastifyInstance) => void;

@@ -336,19 +336,6 @@ describe('when the answer is lost after the commit, the same again is a replay',
 });
 
 describe('a key belongs to its organization and its path', () => {
-  test('so that two organizations with the same keys at the same moment know nothing of each other', async () => {
-    const agencies = [await service.agency(), await service.agency()];
-    const create = (agency: Agency, key: number) =>
-      agency.post(PRODUCTS, { title: 'Oaxaca' }, keyed(String(key)));
-    const keys = Array.from({ length: 30 }, (_, key) => key);
-    for (const answers of await Promise.all(
-      keys.map((key) => Promise.all(agencies.map((agency) => create(agency, key)))),
-    )) {
-      for (const answer of answers) expectFirst(answer);
-      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(2);
-    }
-  });
-
   test('so that it is free on another path, and means nothing to another method', async () => {
     const agency = await service.agency();
     const call = dashboard.of(agency);

@@ -102,6 +102,10 @@ export type Answer = {
   body: string;
 };
 
+/** What every answer may have without a word in the document. */
+const OF_HTTP =
+  /^(?:allow|cache-control|connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-content-type-options)$/i;
+
 /** A path that cannot be decoded leads to no operation. */
 function isDecodable(path: string): boolean {
   try {
@@ -141,6 +145,14 @@ export function contractOf(document: Document): (answer: Answer) => void {
     const { operationId, responses } = found.operation;
     const response = responses[status];
     if (!response) throw new Error(`${operationId} answered ${status}, which its document does not have.`);
+    const declaredHeaders = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
+    const undeclared = Object.keys(headers).filter(
+      (name) => !OF_HTTP.test(name) && !declaredHeaders.includes(name.toLowerCase()),
+    );
+    if (undeclared.length > 0)
+      throw new Error(
+        `${operationId} answered ${status} with ${undeclared.join(', ')}, not in its document.`,
+      );
     if (status === 304) {
       if (response.content || body !== '' || contentType !== undefined)
         throw new Error(`${operationId} answered 304 with a body.`);

@@ -1,15 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { documentAt } from './documents.ts';
 import type { Service } from './service.ts';
 
-/** What operators run to compare, as docs/operating.md has it. */
+/** What operators run to compare, as docs/operating.md says. */
 
-const [, chapter = ''] = /^## Comparing counts.*\n([\s\S]*)/m.exec(documentAt('docs/operating.md')) ?? [];
-
-/** The query that compares, and the statement that adds what a count lacks. */
-const [COMPARE = '', ADD = ''] = Array.from(
-  chapter.matchAll(/^ *```sql\n([\s\S]*?)^ *```$/gm),
-  ([, sql = '']) => sql,
-);
+/** The query that compares. */
+const COMPARE = readFileSync('deploy/compare.sql', 'utf8');
+/** The statement that adds what a count lacks. */
+const [, ADD = ''] =
+  /^ *```sql\n( *insert into live_counts[\s\S]*?)^ *```$/m.exec(documentAt('docs/operating.md')) ?? [];
 
 type Drift = { organization_id: string; kept_in: string; what: string; missing: string | null };
 

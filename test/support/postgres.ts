@@ -114,25 +114,10 @@ async function startEmbedded(): Promise<Server> {
   return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
 }
 
-const LOGIN = { POSTGRES_USER: 'crm', POSTGRES_PASSWORD: 'crm', POSTGRES_DB: 'crm' };
-
+/** Its library is one of tools/: npm test does without. */
 async function startContainer(): Promise<Server> {
-  const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
-  const command = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  await getContainerRuntimeClient().catch(() => {
-    process.stderr.write(
-      'npm run test:containers needs a container runtime such as Docker, and finds none here; npm test needs none.\n',
-    );
-    process.exit(1);
-  });
-  // The image's own initialisation does not listen on the port: once it is open, the server is the final one.
-  const container = await new GenericContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18')
-    .withEnvironment(LOGIN)
-    .withExposedPorts(5432)
-    .withCommand(['postgres', ...command])
-    .start();
-  const address = `${container.getHost()}:${container.getMappedPort(5432)}`;
-  return { url: `postgres://crm:crm@${address}/crm`, stop: () => container.stop() };
+  const container = await import('../../tools/postgres-container.ts');
+  return container.startContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18', SETTINGS);
 }
 
 declare module 'vitest' {

@@ -1,6 +1,6 @@
 import type { QueryConfig } from 'pg';
 import { type OrganizationScope, type Queries, scopeTo } from '../../src/db/run/scope.ts';
-import { type Step, step } from '../../src/db/sql/statement.ts';
+import { bind, type Statement } from '../../src/db/sql/statement.ts';
 import { organizationId } from './dataset.ts';
 
 /** One statement, and those that follow it: all or nothing where they are a transaction. */
@@ -14,21 +14,13 @@ export async function statementOf(
 ): Promise<Asked> {
   const asked: QueryConfig[] = [];
   let isTransaction = false;
-  const ask = async (steps: readonly Step[]) => {
-    asked.push(...steps.map(({ query }) => query));
-    return steps.map(() => answer);
-  };
-  const together = ask as unknown as Queries['readTogether'];
-  const alone: Queries['read'] = async (statement, values) => (await together([step(statement, values)]))[0];
-  const writeTogether: Queries['writeTogether'] = (steps) => {
-    isTransaction ||= steps.length > 1;
-    return together(steps);
+  const ask = async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
+    asked.push(bind(statement, values));
+    return answer as Row[];
   };
   const recorder: Queries = {
-    read: alone,
-    readTogether: together,
-    write: alone,
-    writeTogether,
+    read: ask,
+    write: ask,
     transaction: (work) => {
       isTransaction = true;
       return work(recorder);

@@ -14,7 +14,7 @@ const document: DocumentedApi = {
           { name: 'kind', in: 'query', required: true, schema: { type: 'string' } },
           { name: 'thingId', in: 'path', required: true, schema: { type: 'string' } },
         ],
-        responses: { 200: json(reference('Thing')), 400: json(reference('ApiError')) },
+        responses: { 200: json(reference('Thing')), 400: json(reference('ErrorAnswer')) },
       },
       post: {
         operationId: 'createThing',
@@ -25,7 +25,7 @@ const document: DocumentedApi = {
   },
   components: {
     schemas: {
-      ApiError: {
+      ErrorAnswer: {
         properties: {
           error: { properties: { code: { type: 'string', examples: ['IN_USE', 'VALIDATION_FAILED'] } } },
         },

@@ -3,7 +3,7 @@ import type { OrganizationScope } from '../run/scope.ts';
 import type { Resource } from '../schema/resource.ts';
 import { isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
-import { type Params, prepared, type Statement, step } from '../sql/statement.ts';
+import { type Params, prepared, type Statement } from '../sql/statement.ts';
 import { missing, type RecordKey, recordOf, rowOf, selectBodies, tableName, type View } from './view.ts';
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
@@ -38,7 +38,8 @@ export function defineLockedGet<T>(view: View<T>, name = `${tableName(view)}.get
   return async ({ db, organizationId }, id) => {
     if (!isId(id)) throw missing(view, id);
     const key = { organizationId, id };
-    const [, [row]] = await db.readTogether([step(lock, key), step(get, key)]);
+    await db.write(lock, key);
+    const [row] = await db.read(get, key);
     if (!row) throw missing(view, id);
     return row.body;
   };

@@ -6,7 +6,7 @@ import { liveCounts } from '../schema/live-counts.ts';
 import type { TenantTable } from '../schema/resource.ts';
 import { idOrNull, isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
-import { nameOfParts, type Params, prepared, type Statement, step, unprepared } from '../sql/statement.ts';
+import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
 import { organizationParam, selectBodies, tableName, type View } from './view.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
@@ -106,8 +106,11 @@ const PREPARED_SETS = 64;
 
 type Values = { organizationId: string; limit: number; offset: number } & Record<string, unknown>;
 
+/** Each row has the total, unless that is counted later. */
+type PageRow<T> = { body: Json<T>; total?: string };
+
 type Statements<T> = {
-  page: Statement<{ body: Json<T> }, Values>;
+  page: Statement<PageRow<T>, Values>;
   total: Statement<{ total: string }, Values>;
 };
 
@@ -133,8 +136,8 @@ const liveTotal = (name: string): SQL =>
     where ${liveCounts.organizationId} = ${organizationParam} and ${liveCounts.resource} = ${sql.raw(`'${name}'`)}`;
 
 /**
- * Makes the function that answers a list: a page of rows in their order, and the total beside it, sent together. Each set
- * of filters has its own two statements, so that PostgreSQL plans them for the right index.
+ * Makes the function that answers a list: a page of rows in their order, and the total. Each set of filters has its own
+ * statements, so that PostgreSQL plans them for the right index.
  */
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
   const { name = `${tableName(view)}.list`, order } = options;
@@ -170,18 +173,18 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   // The limit stands there twice. With only a parameter PostgreSQL would expect a tenth of the table, reject its generic
   // plan and plan at each run, which takes up to as long as the query. A first page has no offset for the same reason.
-  function pageOf(where: SQL, skips: boolean, isPlanned: boolean): SQL<{ body: Json<T> }> {
+  function pageOf(where: SQL, skips: boolean, isPlanned: boolean, total: SQL | undefined): SQL<PageRow<T>> {
     const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
     const cut = (value: SQL): SQL => sql`select * from (
         select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
       ) page limit ${sql.placeholder('limit')}`;
-    if (!skips && !isPlanned) return selectBodies(view, sql`from (${cut(sql`*`)}) ${table}`);
     // Rows that are skipped, or looked at in vain, are read in the index alone.
-    return selectBodies(
-      view,
-      sql`from ${table}
-        where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)})) order by ${orderBy}`,
-    );
+    const source =
+      !skips && !isPlanned
+        ? sql`from (${cut(sql`*`)}) ${table}`
+        : sql`from ${table}
+            where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)})) order by ${orderBy}`;
+    return selectBodies(view, source, total && sql`, (${total}) as total`);
   }
 
   let isLoaded = false;
@@ -195,10 +198,11 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       sent.length === 0 && view.isCounted
         ? liveTotal(tableName(view))
         : sql`select count(*) as total from ${counted}`;
+    const beside = sent.some(([, filter]) => isCountedLater(filter)) ? undefined : count;
     return {
       page: make(
         nameOfParts([name, ...names, ...(skips ? ['offset'] : [])]),
-        (_: Params<Values>) => pageOf(where, skips, isPlanned),
+        (_: Params<Values>) => pageOf(where, skips, isPlanned, beside),
         { isVariant: isLoaded, isShort: sent.length === 1 && sent[0]?.[1].by === 'key' },
       ),
       total: make(
@@ -240,17 +244,11 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     }
     const { page, total } = statementsFor(sent, query.offset > 0);
 
-    let rows: { body: Json<T> }[];
-    let count: string | number | undefined;
-    if (sent.some(([, filter]) => isCountedLater(filter))) {
-      rows = await db.read(page, values);
-      // A search costs the same again to count, keys find few. The last page tells the total itself.
-      const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
-      count = isLast ? query.offset + rows.length : (await db.read(total, values))[0]?.total;
-    } else {
-      const [found, counted] = await db.readTogether([step(page, values), step(total, values)]);
-      [rows, count] = [found, counted[0]?.total];
-    }
+    const rows = await db.read(page, values);
+    // A search costs the same again to count, keys find few. The last page tells the total itself.
+    const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
+    const count =
+      rows[0]?.total ?? (isLast ? query.offset + rows.length : (await db.read(total, values))[0]?.total);
     const bodies = rows.map(({ body }) => body).join();
     return `{"data":[${bodies}],"pagination":{"limit":${query.limit},"offset":${query.offset},"total":${count ?? 0}}}` as Json<
       Page<T>

@@ -6,15 +6,7 @@ import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
 import { type Fields, type Json, jsonRow } from '../sql/json.ts';
 import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
-import {
-  nameOfParts,
-  type Params,
-  prepared,
-  type Statement,
-  type Step,
-  step,
-  unprepared,
-} from '../sql/statement.ts';
+import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
 import { defineGet } from './get.ts';
 import { bodyOf, missing, type RecordKey, recordOf, tableName, type View } from './view.ts';
 
@@ -25,8 +17,8 @@ import { bodyOf, missing, type RecordKey, recordOf, tableName, type View } from 
 
 export type Body<T> = { body: Json<T> };
 
-/** Makes the function that gives the step which creates a record of these columns. */
-export function createStep<T, Name extends string>(
+/** Makes the function that creates a record of these columns, under an id that the caller makes. */
+export function defineCreate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
   name = `${tableName(view)}.create`,
@@ -38,24 +30,15 @@ export function createStep<T, Name extends string>(
       values (${$.organizationId}, ${$.id}, ${valueList(columns)})
       returning ${bodyOf(view)} as body`,
   );
-  return <Input extends object>(key: RecordKey, input: Storable<Input, Name>): Step<Body<T>> =>
-    step(statement, { ...rowValues(columns, input), ...key });
-}
-
-/** Makes the function that creates a record of these columns, under an id that the caller makes. */
-export function defineCreate<T, Name extends string>(view: View<T>, columns: Columns<Name>, name?: string) {
-  const create = createStep(view, columns, name);
   return async <Input extends object>(
     { db, organizationId }: OrganizationScope,
     id: string,
     input: Storable<Input, Name>,
-  ): Promise<Json<T>> => onlyBody((await db.writeTogether([create({ organizationId, id }, input)]))[0]);
-}
-
-/** The body of the record that was created. */
-export function onlyBody<T>([row]: readonly Body<T>[]): Json<T> {
-  if (!row) throw new Error('A record was created and returned no row.');
-  return row.body;
+  ): Promise<Json<T>> => {
+    const [row] = await db.write(statement, { ...rowValues(columns, input), organizationId, id });
+    if (!row) throw new Error('A record was created and returned no row.');
+    return row.body;
+  };
 }
 
 /** Each connection prepares the statements of so many sets of fields; those of others are parsed at each run. */

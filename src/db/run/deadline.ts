@@ -1,5 +1,4 @@
 import { REFUSALS } from '../../errors.ts';
-import type { Step } from '../sql/statement.ts';
 import { DatabaseTimeout, type Phase, type Spent } from './faults.ts';
 import type { Caller } from './scope.ts';
 
@@ -11,10 +10,9 @@ type Clock = Record<Phase, number> & { at: Phase; since: number };
  * sets how to end it.
  */
 export type Deadline = {
-  /** Reads that share a round trip share the clock. */
   clock: Clock;
-  /** What was sent last. */
-  steps: readonly Step[];
+  /** The name of the statement that was sent last. */
+  statement: string;
   /** Why the work was given up; nobody waits for its result any more. */
   over?: Error;
   /** Takes the work out of the line that it waits in. */
@@ -23,9 +21,9 @@ export type Deadline = {
   cancel?: (() => void) | undefined;
 };
 
-export const newDeadline = (): Deadline => ({
+const newDeadline = (): Deadline => ({
   clock: { at: 'line', since: performance.now(), line: 0, connection: 0, running: 0, pause: 0 },
-  steps: [],
+  statement: '',
 });
 
 /** Says what the work is at from now on. */
@@ -41,7 +39,7 @@ const spentAt = ({ clock }: Deadline, phase: Phase): number =>
 
 const spentOf = (deadline: Deadline): Spent => ({
   at: deadline.clock.at,
-  statements: [...new Set(deadline.steps.map(({ statement }) => statement.name))].join(', '),
+  statements: deadline.statement,
   line: Math.round(spentAt(deadline, 'line')),
   connection: Math.round(spentAt(deadline, 'connection')),
   running: Math.round(spentAt(deadline, 'running')),
@@ -55,7 +53,11 @@ const spentOf = (deadline: Deadline): Spent => ({
  */
 export function withDeadline<Result>(
   milliseconds: number,
-  { caller, isShort = false, canEnd }: { caller: Caller | undefined; isShort?: boolean; canEnd: boolean },
+  {
+    caller,
+    isShort = false,
+    canEnd,
+  }: { caller: Caller | undefined; isShort?: boolean | undefined; canEnd: boolean },
   work: (deadline: Deadline) => Promise<Result>,
 ): Promise<Result> {
   return new Promise((done, fail) => {

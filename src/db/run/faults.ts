@@ -32,7 +32,7 @@ export function violatedConstraint(error: unknown): string | undefined {
 /** What work waits for: its turn, a connection, PostgreSQL's answer, or the next attempt after a fault that passes. */
 export type Phase = 'line' | 'connection' | 'running' | 'pause';
 
-/** Where the time of work went, in whole milliseconds; what it was at in the end, and the statements sent last. */
+/** Where the time of work went, in whole milliseconds; what it was at in the end, and the statement sent last. */
 export type Spent = Record<Phase, number> & { at: Phase; statements: string };
 
 /** Work was given up after its time; the server may be silent, or have had too much to do. */

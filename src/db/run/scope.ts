@@ -1,21 +1,12 @@
 import type { Refusal } from '../../errors.ts';
-import type { Statement, Step } from '../sql/statement.ts';
-
-/** The rows of each step. */
-export type Answers<Steps> = {
-  -readonly [Index in keyof Steps]: Steps[Index] extends Step<infer Row> ? Row[] : never;
-};
+import type { Statement } from '../sql/statement.ts';
 
 /** The verbs that repositories speak, on the pool and inside a transaction alike. */
 export type Queries = {
   /** Runs a statement that only reads. Outside of a transaction, a fault that passes is retried as long as time is left. */
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
-  /** The same for several statements that are sent in one round trip. Each sees what is committed when it begins. */
-  readTogether: <const Steps extends readonly Step[]>(steps: Steps) => Promise<Answers<Steps>>;
   /** Runs one statement that writes. Outside of a transaction, retried only when the failure proves that nothing was written. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
-  /** The same for several statements, all or none of them, that are sent in one round trip. */
-  writeTogether: <const Steps extends readonly Step[]>(steps: Steps) => Promise<Answers<Steps>>;
   /** Runs `work` in one transaction, and again from its start when the server undid it. Inside of one, it joins that one. */
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
 };

@@ -93,17 +93,6 @@ export const unprepared = <Values, Query extends SQLWrapper>(
   options: Options = {},
 ): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, isPrepared: false });
 
-/** A statement with its values: one step of several that are sent together. */
-export type Step<Row = unknown> = {
-  readonly statement: Statement<Row, never>;
-  readonly query: QueryConfig;
-};
-
-export const step = <Row, Values>(statement: Statement<Row, Values>, values: Values): Step<Row> => ({
-  statement: statement as Statement<Row, never>,
-  query: bind(statement, values),
-});
-
 /** The statement with its values, in the form that pg takes. Throws where a value is missing. */
 export function bind<Row, Values>(statement: Statement<Row, Values>, values: Values): QueryConfig {
   const { name, text, params, isPrepared } = statement;

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import type { FastifyInstance } from 'fastify';
+import { everySecond } from '../logging.ts';
 import type { Requests } from './pipelining.ts';
 
 /** The life of connections: the queue of new ones, clients that are slow or send no more, and the end of the service. */
@@ -32,8 +33,7 @@ export const listen = (
 const CONNECTION_BYTES = 64 * 1024;
 
 /**
- * Connections at a time: they may hold a quarter of the memory that there is, before any request has begun. Node closes those
- * beyond it; headers that do not get complete end a connection after `patience.headers`.
+ * Connections at a time: they may hold a quarter of the memory that there is, before any request has begun.
  * @param bytes the memory of this process
  */
 export const connectionsThatFit = (
@@ -42,6 +42,60 @@ export const connectionsThatFit = (
     process.constrainedMemory() || Number.MAX_SAFE_INTEGER,
   ),
 ): number => Math.max(256, Math.floor(bytes / 4 / CONNECTION_BYTES));
+
+/** The connections of a server, in the order in which they were opened or last got an answer. */
+export function openConnections(app: FastifyInstance): Set<Socket> {
+  const open = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  app.addHook('onResponse', ({ raw: { socket } }, _reply, done) => {
+    if (open.delete(socket)) open.add(socket);
+    done();
+  });
+  return open;
+}
+
+/** Whether the body of its request is still on its way. */
+const isArriving = (requests: Requests, socket: Socket): boolean =>
+  requests.lastAnswer(socket)?.req.complete === false;
+
+/**
+ * Takes each new connection, and for one beyond `limit` closes another, so that nobody can keep others out by holding
+ * connections: the one that has waited longest without a request, or else for a body. Who sent nothing yet is not closed
+ * first: with the rest held by requests without a key, new clients would close each other. One with a request under way is
+ * never closed; where all have one, the new connection is.
+ */
+export function boundConnections(
+  app: FastifyInstance,
+  requests: Requests,
+  open: Set<Socket>,
+  limit = connectionsThatFit(),
+): void {
+  const closed = everySecond<'closed'>((counts) =>
+    app.log.warn(
+      counts,
+      'as many connections as fit are open: those that waited longest were closed for new ones',
+    ),
+  );
+
+  function first(isWaiting: (socket: Socket) => boolean): Socket | undefined {
+    for (const socket of open) if (isWaiting(socket)) return socket;
+    return undefined;
+  }
+
+  app.server.on('connection', (newest: Socket) => {
+    if (open.size <= limit) return;
+    const socket =
+      first((other) => other !== newest && requests.isIdle(other)) ??
+      first((other) => isArriving(requests, other)) ??
+      newest;
+    open.delete(socket);
+    socket.destroy();
+    closed.count('closed');
+  });
+}
 
 /** A client that sends no more is asked after so many milliseconds, and again after twice as many. Most answers are made sooner. */
 const ASK_MS = 25;
@@ -75,20 +129,18 @@ const LOOK_INTERVAL_MS = 50;
  * `Connection: close`. From `app.close()` on, connections without a request under way are closed, whatever part of one
  * they have sent, and Node no longer looks for slow bodies: those are cut here.
  */
-export function endConnections(app: FastifyInstance, requests: Requests, leaving?: AbortSignal): void {
-  const sockets = new Set<Socket>();
+export function endConnections(
+  app: FastifyInstance,
+  requests: Requests,
+  open: Set<Socket>,
+  leaving?: AbortSignal,
+): void {
   let closing = false;
 
-  app.server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (closing || leaving?.aborted) reply.header('connection', 'close');
     done(null, payload);
   });
-
-  const isIncomplete = (socket: Socket): boolean => requests.lastAnswer(socket)?.req.complete === false;
 
   app.addHook('preClose', (done) => {
     closing = true;
@@ -96,10 +148,10 @@ export function endConnections(app: FastifyInstance, requests: Requests, leaving
     const timer = setInterval(() => {
       app.server.closeIdleConnections();
       const age = performance.now() - began;
-      for (const socket of sockets) {
+      for (const socket of open) {
         if (
           (age > LAST_REQUEST_MS && requests.isIdle(socket)) ||
-          (age > PATIENCE.request && isIncomplete(socket))
+          (age > PATIENCE.request && isArriving(requests, socket))
         )
           socket.destroy();
       }

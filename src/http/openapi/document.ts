@@ -95,7 +95,10 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
         contact,
         license: { name: license, identifier: license } as object,
       },
-      servers: [{ url: '/', description: 'This service.' }],
+      servers: [
+        { url: '/', description: 'This service.' },
+        { url: 'https://api.agency.example', description: 'What its address may look like.' },
+      ],
       tags,
       components: { securitySchemes },
       security: Object.keys(securitySchemes).map((scheme) => ({ [scheme]: [] })),

@@ -107,7 +107,7 @@ export type NamedResponse = { name: string; response: object };
 export function errorResponse(status: number, codes: readonly ErrorCode[]): NamedResponse {
   const examples = codes.map((code) => [code, { value: exampleOf(code) }]);
   const json = {
-    schema: { $ref: '#/components/schemas/ApiError' },
+    schema: { $ref: '#/components/schemas/ErrorAnswer' },
     ...(codes.length > 0 && { examples: Object.fromEntries(examples) }),
   };
   const meanings = codes.map((code) => `\`${code}\`: ${documented(code)[0]}`);
@@ -133,7 +133,7 @@ export function errorSchemas(codes: readonly ErrorCode[]) {
   const details = {
     type: 'array',
     description: 'Every fault of the request, at most 20.',
-    items: { $ref: '#/components/schemas/ApiErrorDetail' },
+    items: { $ref: '#/components/schemas/ErrorAnswerDetail' },
   };
   const error = { code: { ...code, examples: codes }, message: text('For people; may change.'), details };
   const fault = {
@@ -142,11 +142,11 @@ export function errorSchemas(codes: readonly ErrorCode[]) {
     customerId: text('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
   };
   return {
-    ApiError: object(
+    ErrorAnswer: object(
       'The body of every answer other than success.',
       { error: object('What went wrong.', error, ['code', 'message']) },
       ['error'],
     ),
-    ApiErrorDetail: object('One fault of the request, or one contact that is taken.', fault, ['path']),
+    ErrorAnswerDetail: object('One fault of the request, or one contact that is taken.', fault, ['path']),
   };
 }

@@ -1,3 +1,5 @@
+import { MAX_HEADER_BYTES } from '../server.ts';
+
 /** The headers in the documents: which ones requests to an operation may have, and which ones its answers carry. */
 
 const OF_ANSWERS: Record<string, string> = {
@@ -65,6 +67,9 @@ const OF_LIMIT = [
   'X-RateLimit-Reset',
 ];
 
+/** Refused before the names of the request are looked at. */
+const BEFORE_NAMES = [401, 403, 413, 429];
+
 /** References to the headers that answers of a status carry. Only the keys of /v1 have a limit. */
 export function answerHeadersOf(
   status: number,
@@ -76,7 +81,7 @@ export function answerHeadersOf(
     ...(isOnce && status < 300 ? ['Idempotency-Replayed'] : []),
     ...(status === 401 ? ['WWW-Authenticate'] : []),
     ...(isLimited && status !== 401 ? OF_LIMIT : []),
-    ...(status <= 400 ? ['X-Ignored-Parameters', 'Preference-Applied'] : []),
+    ...(BEFORE_NAMES.includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
     ...(isList && status === 200 ? ['X-Known-Values'] : []),
     ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
   ];
@@ -94,7 +99,7 @@ export function referredHeaders(part: unknown): { headers: object; parameters: o
   });
   const parameters = Object.entries(OF_REQUESTS).map(
     ([key, [name, description, limits]]): [string, object] => {
-      const schema = { type: 'string', ...limits };
+      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES, ...limits };
       return [key, { name, in: 'header', required: false, schema, description }];
     },
   );

@@ -3,16 +3,20 @@ import { TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { sendTogether } from '../../src/db/run/trip.ts';
+import { type Refuse, send } from '../../src/db/run/send.ts';
+import type { Statement } from '../../src/db/sql/statement.ts';
 
-/** Statements that travel together over one connection. */
+/** Statements over one connection. */
 
 const holder: { client?: pg.Client } = {};
 const connected = (): pg.Client => {
   if (!holder.client) throw new Error('The client is connected before the first test.');
   return holder.client;
 };
-const ask = async (query: QueryConfig) => (await sendTogether(connected(), [query]))[0];
+const ask = ({ name, text, values = [] }: QueryConfig, client = connected(), refuse?: Refuse) => {
+  const statement = { name: name ?? '', text, params: values, isPrepared: name !== undefined };
+  return send(client, statement as Statement<object, object>, {}, refuse);
+};
 
 beforeAll(async () => {
   holder.client = new pg.Client({ connectionString: inject('serverUrl') });
@@ -58,56 +62,28 @@ test('any list of texts arrives as it was sent', async () => {
   );
 });
 
-test('share a round trip, each with its own answer, and each statement is prepared once', async () => {
-  const odd = (n: number): QueryConfig => ({
-    name: 'odd',
-    text: 'select nullif($1::int, 3) as n where $1::int % 2 = 1',
-    values: [n],
-  });
-  const series: QueryConfig = {
-    name: 'series',
-    text: 'select n from generate_series(1, $1::int) n',
-    values: [3],
-  };
-  const unnamed: QueryConfig = { text: 'select $1::text as "one", 2 as two', values: ['unnamed'] };
-  for (let round = 0; round < 3; round += 1)
-    expect(await sendTogether(connected(), [odd(1), odd(2), series, unnamed, odd(3), unnamed])).toEqual([
-      [{ n: 1 }],
-      [],
-      [{ n: 1 }, { n: 2 }, { n: 3 }],
-      [{ one: 'unnamed', two: 2 }],
-      [{ n: null }],
-      [{ one: 'unnamed', two: 2 }],
+test('a statement is prepared once on a connection, where it has a name', async () => {
+  for (let round = 0; round < 3; round += 1) {
+    expect(
+      await ask({ name: 'odd', text: 'select nullif($1::int, 3) as n where $1::int % 2 = 1', values: [3] }),
+    ).toEqual([{ n: null }]);
+    expect(await ask({ text: 'select $1::text as "one", 2 as two', values: ['unnamed'] })).toEqual([
+      { one: 'unnamed', two: 2 },
     ]);
-  const [prepared] = await sendTogether(connected(), [
-    { text: "select count(*)::int as n from pg_prepared_statements where name in ('odd', 'series')" },
-  ]);
-  expect(prepared).toEqual([{ n: 2 }]);
-});
-
-test('leave the other queries of the connection to pg', async () => {
-  for (let round = 0; round < 3; round += 1) {
-    expect(await ask({ name: 'one', text: 'select 1 as n' })).toEqual([{ n: 1 }]);
-    const { rows } = await connected().query('select n, array[n] as list from generate_series(1, 3) n');
-    expect(rows).toEqual([1, 2, 3].map((n) => ({ n, list: [n] })));
   }
+  expect(
+    await ask({ text: "select count(*)::int as n from pg_prepared_statements where name = 'odd'" }),
+  ).toEqual([{ n: 1 }]);
 });
 
-test('that fail leave the connection knowing what is prepared on it', async () => {
-  const divide = (n: number) => ({ name: 'divide', text: 'select 100 / $1::int as n', values: [n] });
-  const after = { name: 'after_the_fault', text: 'select $1::text as text', values: ['after'] };
+test('one that fails leaves the connection knowing what is prepared on it', async () => {
+  const divide = (n: number) => ask({ name: 'divide', text: 'select 100 / $1::int as n', values: [n] });
   for (let round = 0; round < 3; round += 1) {
-    await expect(sendTogether(connected(), [divide(4), divide(0), after])).rejects.toMatchObject({
-      code: '22012',
-    });
-    expect(await sendTogether(connected(), [divide(5), divide(4)])).toEqual([[{ n: 20 }], [{ n: 25 }]]);
+    await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
+    expect(await divide(5)).toEqual([{ n: 20 }]);
   }
   await expect(ask({ text: 'select no_such_column' })).rejects.toMatchObject({ code: '42703' });
-  expect(await sendTogether(connected(), [after, divide(2), after])).toEqual([
-    [{ text: 'after' }],
-    [{ n: 50 }],
-    [{ text: 'after' }],
-  ]);
+  expect(await divide(4)).toEqual([{ n: 25 }]);
 });
 
 test('are refused rows that nobody has room for, while they come; few bytes are not asked about', async () => {
@@ -117,15 +93,15 @@ test('are refused rows that nobody has room for, while they come; few bytes are 
     return bytes > 1_000_000 ? new Error('no room') : undefined;
   };
   const text = "select repeat('x', 100000) as body from generate_series(1, $1::int)";
-  const rows = (n: number) => sendTogether(connected(), [{ text, values: [n] }], refuse);
-  expect((await rows(2))[0]).toHaveLength(2);
+  const rows = (n: number) => ask({ text, values: [n] }, connected(), refuse);
+  expect(await rows(2)).toHaveLength(2);
   expect(asked).toEqual([]);
-  expect((await rows(9))[0]).toHaveLength(9);
+  expect(await rows(9)).toHaveLength(9);
   expect(asked.length).toBeGreaterThan(1);
   await expect(rows(100)).rejects.toThrow('no room');
   // The rest is read, and asked about no more.
   expect(Math.max(...asked)).toBeLessThan(2_000_000);
-  expect((await rows(1))[0]).toHaveLength(1);
+  expect(await rows(1)).toHaveLength(1);
 });
 
 test('are told of a connection that ends while they wait', async () => {
@@ -133,7 +109,7 @@ test('are told of a connection that ends while they wait', async () => {
   client.on('error', () => undefined);
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const waiting = sendTogether(client, [{ text: 'select pg_sleep(60)' }]);
+  const waiting = ask({ text: 'select pg_sleep(60)' }, client);
   await Promise.all([
     expect(waiting).rejects.toThrow(),
     connected().query('select pg_terminate_backend($1::int)', [rows[0]?.pid]),
@@ -171,9 +147,6 @@ test('pass through an encrypted connection', async () => {
   await client.connect();
   const query = { name: 'long', text: 'select repeat($1, 50000) as body', values: ['ñ'] };
   for (let round = 0; round < 3; round += 1)
-    expect(await sendTogether(client, [query, query])).toEqual([
-      [{ body: 'ñ'.repeat(50_000) }],
-      [{ body: 'ñ'.repeat(50_000) }],
-    ]);
+    expect(await ask(query, client)).toEqual([{ body: 'ñ'.repeat(50_000) }]);
   await client.end();
 });

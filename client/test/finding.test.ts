@@ -1,0 +1,145 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { conversation, customer, message } from '../../test/support/records.ts';
+import { type Agency, useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
+import { type CrmClient, createClient, UnsettledListError } from '../src/index.ts';
+
+const service = useService();
+let baseUrl: string;
+
+beforeAll(async () => {
+  baseUrl = (await listen(service)).origin;
+});
+
+type Started = { agency: Agency; crm: CrmClient; asked: URLSearchParams[] };
+
+/** A client, and the queries that it sends. */
+async function start(before: () => Promise<unknown> = async () => undefined): Promise<Started> {
+  const agency = await service.agency();
+  const asked: URLSearchParams[] = [];
+  const crm = createClient({
+    apiKey: agency.key,
+    baseUrl,
+    fetch: async (url, init) => {
+      asked.push(new URL(String(url)).searchParams);
+      await before();
+      return fetch(url, init);
+    },
+  });
+  return { agency, crm, asked };
+}
+
+const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
+const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+
+describe('whoever has a contact', () => {
+  test('is found by any spelling of it, and nobody who has one like it', async () => {
+    const { agency, crm } = await start();
+    const ana = await customer(agency, { contacts: [contact('email', 'Ana@Example.com')] });
+    await customer(agency, { contacts: [contact('email', 'juana@example.com')] });
+    expect(await crm.customers.withContact('ana@example.com')).toEqual([ana]);
+    expect(await crm.customers.withContact('ana')).toEqual([]);
+  });
+
+  test('is told apart by the channel', async () => {
+    const { agency, crm } = await start();
+    const [phone, chat] = [
+      await customer(agency, { contacts: [contact('telefono', '+525512345678')] }),
+      await customer(agency, { contacts: [contact('whatsapp', '+525512345678')] }),
+    ];
+    const number = '+52 1 55 1234 5678';
+    expect(idsOf(await crm.customers.withContact(number))).toEqual([chat.id, phone.id]);
+    expect(idsOf(await crm.customers.withContact(number, { contactType: 'telefono' }))).toEqual([phone.id]);
+  });
+});
+
+describe('changes', () => {
+  test('are everything at first, and then what was written since, with an overlap', async () => {
+    const { crm, asked } = await start();
+    expect(await crm.products.changes()).toEqual({ rows: [], since: undefined });
+    const [first, second] = [
+      await crm.products.create({ title: 'One' }),
+      await crm.products.create({ title: 'Two' }),
+    ];
+    asked.length = 0;
+    const all = await crm.products.changes();
+    expect(all).toEqual({ rows: [second, first], since: second.updatedAt });
+
+    const changed = await crm.products.update(first.id, { title: 'Changed' });
+    const next = await crm.products.changes(all.since, { overlap: 0 });
+    expect(next).toEqual({ rows: [changed, second], since: changed.updatedAt });
+    expect(await crm.products.changes('2999-01-01T00:00:00.000Z')).toEqual({
+      rows: [],
+      since: '2999-01-01T00:00:00.000Z',
+    });
+    expect(asked.map((query) => query.get('updatedSince'))).toEqual([
+      null,
+      null,
+      second.updatedAt,
+      '2998-12-31T23:59:00.000Z',
+    ]);
+  });
+
+  test('keep a copy equal to the list, but for what is gone', async () => {
+    const { agency, crm } = await start();
+    const copy = new Map<string, string | null>();
+    let since: string | undefined;
+    const follow = async () => {
+      const changes = await crm.customers.changes(since);
+      for (const { id, city } of changes.rows) copy.set(id, city);
+      since = changes.since;
+    };
+    const made = await Promise.all(Array.from({ length: 130 }, () => customer(agency)));
+    await follow();
+    expect(copy.size).toBe(130);
+    await agency.patch(`/v1/customers/${made[7]?.id}`, { city: 'Lima' });
+    const { id } = await customer(agency, { city: 'Quito' });
+    await follow();
+    expect([copy.size, copy.get(made[7]?.id ?? ''), copy.get(id)]).toEqual([131, 'Lima', 'Quito']);
+  });
+
+  test('of conversations go on from when the service answered', async () => {
+    const { agency, crm } = await start();
+    const { id } = await conversation(agency);
+    const { rows, since = '' } = await crm.conversations.changes();
+    expect(idsOf(rows)).toEqual([id]);
+    expect(since).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/);
+    expect(idsOf((await crm.conversations.changes(since)).rows)).toEqual([id]);
+  });
+
+  test('give up when the list changes during each of the walks', async () => {
+    let write: () => Promise<unknown> = async () => undefined;
+    const { agency, crm, asked } = await start(() => write());
+    await Promise.all(Array.from({ length: 101 }, () => customer(agency)));
+    write = () => customer(agency);
+    await expect(crm.customers.changes(undefined, { passes: 2 })).rejects.toThrow(UnsettledListError);
+    expect(asked).toHaveLength(4);
+  });
+});
+
+describe('the messages of a conversation', () => {
+  test.each([0, 3, 200, 401])('come the newest first, all of %i', async (count) => {
+    const { agency, crm, asked } = await start();
+    const { id } = await conversation(agency);
+    const sent: string[] = [];
+    for (let at = 0; at < count; at += 1) {
+      const createdAt = new Date(Date.UTC(2026, 0, 1) + at * 1_000).toISOString();
+      sent.push((await message(agency, id, { content: `message ${at}`, createdAt })).id);
+    }
+    const seen: string[] = [];
+    for await (const one of crm.conversations.messages(id)) seen.push(one.id);
+    expect(seen).toEqual(sent.toReversed());
+    expect(asked).toHaveLength(Math.floor(count / 200) + 1);
+  });
+
+  test('are asked for as far as they are taken', async () => {
+    const { agency, crm, asked } = await start();
+    const { id } = await conversation(agency);
+    for (const content of ['One', 'Two']) await message(agency, id, { content });
+    for await (const { content } of crm.conversations.messages(id)) {
+      expect(content).toBe('Two');
+      break;
+    }
+    expect(asked).toHaveLength(1);
+  });
+});

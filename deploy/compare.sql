@@ -1,0 +1,61 @@
+-- Counts, search rows and contact keys that do not follow from their records; no row where all is well. It reads all
+-- records, and may run beside the service. docs/operating.md says when to run it, and what to do with what it finds.
+select organization_id, 'live_counts' as kept_in, resource as what, coalesce(there, 0) - coalesce(counted, 0) as missing
+from (select organization_id, resource, sum(live) as counted from live_counts group by 1, 2) as kept
+full join (
+  select organization_id, 'products' as resource, count(*) as there from products where archived_at is null group by 1
+  union all
+  select organization_id, 'customers', count(*) from customers where archived_at is null group by 1
+  union all
+  select organization_id, 'opportunities', count(*) from opportunities where archived_at is null group by 1
+  union all
+  select organization_id, 'conversations', count(*) from conversations where continued_by is null group by 1
+  union all
+  select organization_id, 'quotes', count(*) from quotes where archived_at is null group by 1
+) as records using (organization_id, resource)
+where coalesce(there, 0) <> coalesce(counted, 0)
+union all
+select organization_id, 'searchable_products', id::text, null
+from (
+  select organization_id, id, fold_text(concat_ws(chr(31), title, short_description, description)) as search,
+    type, status, budget_tier, external_reference_code
+  from products where archived_at is null
+) as record full join searchable_products as kept using (organization_id, id)
+where record is distinct from kept
+union all
+select organization_id, 'searchable_customers', id::text, null
+from (
+  select organization_id, id, fold_text(concat_ws(chr(31), concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')),
+    summary, contact_search)) as search, tags
+  from customers where archived_at is null
+) as record full join searchable_customers as kept using (organization_id, id)
+where record is distinct from kept
+union all
+select organization_id, 'searchable_opportunities', id::text, null
+from (
+  select organization_id, id, fold_text(concat_ws(chr(31), title, short_ref, destination)) as search
+  from opportunities where archived_at is null
+) as record full join searchable_opportunities as kept using (organization_id, id)
+where record is distinct from kept
+union all
+select organization_id, 'searchable_conversations', id::text, null
+from (
+  select organization_id, id, fold_text(concat_ws(chr(31), contact_name, contact)) as search, chain_id from conversations
+) as record full join searchable_conversations as kept using (organization_id, id)
+where record is distinct from kept
+union all
+select organization_id, 'searchable_quotes', id::text, null
+from (
+  select organization_id, id, fold_text(concat_ws(chr(31), title, destination)) as search
+  from quotes where archived_at is null
+) as record full join searchable_quotes as kept using (organization_id, id)
+where record is distinct from kept
+union all
+select organization_id, 'customer_contact_keys', id::text, contacts - coalesce(keys, 0)
+from (
+  select organization_id, id, case when archived_at is null then json_array_length(contacts) else 0 end as contacts from customers
+) as record left join (
+  select organization_id, customer_id as id, count(*) as keys from customer_contact_keys group by 1, 2
+) as kept using (organization_id, id)
+where contacts <> coalesce(keys, 0)
+order by 1, 2, 3;
