@@ -93,7 +93,7 @@ function typeOf(schema: Schema, indent = ''): string {
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum) return schema.enum.map(literal).join(' | ');
   const union = schema.anyOf ?? schema.oneOf;
-  if (union) return union.map((part) => grouped(typeOf(part, indent))).join(' | ');
+  if (union) return union.map((part) => typeOf(part, indent)).join(' | ');
   const types = [schema.type ?? []].flat().map((type) => {
     if (type === 'array') return `${grouped(typeOf(schema.items ?? {}, indent))}[]`;
     if (type === 'object') return objectType(schema, indent);

@@ -28,9 +28,12 @@ const resolve = (schema: Schema): Schema =>
   typeof schema.$ref === 'string' ? (schemas[schema.$ref.replace(/.*\//, '')] ?? {}) : schema;
 const kindOf = ({ type }: Schema): unknown => [type].flat()[0];
 const isNullable = ({ type }: Schema): boolean => [type].flat().includes('null');
-const fieldsOf = (name: string): [string, Schema][] => Object.entries(schemas[name]?.properties ?? {});
-const valuesOf = (schema: Schema): unknown[] | undefined =>
-  (schema.enum as unknown[] | undefined)?.filter((value) => value !== null);
+/** A closed list of values or null, as other nullable fields are written. */
+const plain = ({ anyOf: [values, none] = [], ...field }: Schema & { anyOf?: Schema[] }): Schema =>
+  none ? { ...field, ...values, type: ['string', 'null'] } : field;
+const fieldsOf = (name: string): [string, Schema][] =>
+  Object.entries(schemas[name]?.properties ?? {}).map(([field, schema]) => [field, plain(schema)]);
+const valuesOf = (schema: Schema): unknown[] | undefined => schema.enum as unknown[] | undefined;
 
 const characters = (count: number): string => `${count} character${count === 1 ? '' : 's'}`;
 const entries = (count: number): string => `${count} entr${count === 1 ? 'y' : 'ies'}`;

@@ -108,8 +108,9 @@ describe('the document', () => {
       if (Array.isArray(object.type)) {
         expect(object.type, path).toHaveLength(2);
         expect(object.type[1], path).toBe('null');
-        if (Array.isArray(object.enum)) expect(object.enum, path).toContain(null);
       }
+      // Where null is one value of an enum, swagger-typescript-api and openapi-typescript-codegen type it as never null.
+      if (Array.isArray(object.enum)) expect(object.enum, path).not.toContain(null);
     }
   });
 
@@ -141,7 +142,9 @@ describe('the document', () => {
   test('closes only the lists that the contract closes', () => {
     const values = new Set(
       objectsIn(whole.components.schemas).flatMap(([path, object]) =>
-        Array.isArray(object.enum) ? [`${path.split('/').at(-1)}: ${object.enum.join(' ')}`.trim()] : [],
+        Array.isArray(object.enum)
+          ? [`${path.replace('/anyOf/0', '').split('/').at(-1)}: ${object.enum.join(' ')}`.trim()]
+          : [],
       ),
     );
     expect([...values].sort()).toEqual([

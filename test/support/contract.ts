@@ -59,7 +59,7 @@ export function exampleOf(schema: Schema, schemas: Record<string, Schema>): unkn
     return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, schemas)]));
   }
   if (Array.isArray(schema.enum)) return schema.enum[0];
-  if (Array.isArray(schema.type)) return null;
+  if (Array.isArray(schema.type) || schema.anyOf) return null;
   const { items, minimum = 1 } = schema as { items?: Schema; minimum?: number };
   if (schema.type === 'array') return items?.$ref ? [exampleOf(items, schemas)] : [];
   if (schema.type === 'integer') return minimum;
@@ -69,10 +69,12 @@ export function exampleOf(schema: Schema, schemas: Record<string, Schema>): unkn
 /** What a record shows where nothing was written: null, or an empty list. */
 export function emptyOf(name: string): Record<string, unknown> {
   const { properties = {} } = readDocument('openapi/openapi.json').components.schemas[name] ?? {};
-  const kinds = Object.entries(properties).map(([field, { type }]) => [field, [type].flat()] as const);
-  const empty = kinds.map(([field, types]) => [field, types.includes('null') ? null : []] as const);
+  const isNullable = ({ type, anyOf }: Schema): boolean =>
+    anyOf !== undefined || [type].flat().includes('null');
   return Object.fromEntries(
-    empty.filter((_, index) => kinds[index]?.[1].some((type) => type === 'null' || type === 'array')),
+    Object.entries(properties)
+      .filter(([, field]) => isNullable(field) || field.type === 'array')
+      .map(([name, field]) => [name, isNullable(field) ? null : []]),
   );
 }
 

@@ -99,7 +99,8 @@ export function referredHeaders(part: unknown): { headers: object; parameters: o
   });
   const parameters = Object.entries(OF_REQUESTS).map(
     ([key, [name, description, limits]]): [string, object] => {
-      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES, ...limits };
+      // What fits beside the others and the longest request line.
+      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 4, ...limits };
       return [key, { name, in: 'header', required: false, schema, description }];
     },
   );

@@ -16,13 +16,12 @@ function rewritten<Value>(value: Value, change: (object: Schema) => Schema): Val
   return inner(value) as Value;
 }
 
-/** `anyOf: [X, null]` becomes X with null among its types. An enum must list null too, or null is not valid. */
+/** `anyOf: [X, null]` becomes X with null among its types, but for an enum: generators forget the null that it would list. */
 function nullable(schema: Schema): Schema {
   const { anyOf, ...rest } = schema;
   const [inner, other] = Array.isArray(anyOf) ? anyOf : [];
   if (!isObject(inner) || typeof inner.type !== 'string' || other?.type !== 'null') return schema;
-  const values = Array.isArray(inner.enum) && { enum: [...inner.enum, null] };
-  return { ...inner, ...rest, type: [inner.type, 'null'], ...values };
+  return inner.enum ? schema : { ...inner, ...rest, type: [inner.type, 'null'] };
 }
 
 const WIDEST: readonly unknown[] = [Number.MIN_SAFE_INTEGER, -(2 ** 31), Number.MAX_SAFE_INTEGER];
