@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // They take minutes: npm run test:faults, npm run test:recipes.
-    exclude: ['test/faults/**', 'test/recipes/**'],
+    // They take minutes, or packages of the system: npm run test:topologies, npm run test:recipes.
+    exclude: ['test/topologies/**', 'test/recipes/**'],
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     // Node reads TypeScript itself, as when the service runs: nothing is transformed before.

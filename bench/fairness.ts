@@ -14,6 +14,7 @@ import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import { get, openConnection, toolCall } from '../test/support/connection.ts';
 import { loadDataSet, organizationId, recordId, TERMS } from '../test/support/dataset.ts';
+import { startServer } from './servers.ts';
 import {
   type Answers,
   beside,
@@ -23,8 +24,7 @@ import {
   outcomeOf,
   summed,
   timed,
-} from '../test/support/traffic.ts';
-import { startServer } from './servers.ts';
+} from './traffic.ts';
 
 /**
  * What one organization's trouble does to another, and what overload does to all: `npm run bench:fairness`. The load

@@ -1,5 +1,4 @@
 import { LARGE, organizationId, SMALL, TERMS } from '../test/support/dataset.ts';
-import { median } from '../test/support/statistics.ts';
 import { residentMemory } from './machine.ts';
 import {
   alternate,
@@ -12,6 +11,7 @@ import {
   sqlJob,
 } from './measure.ts';
 import type { Server } from './servers.ts';
+import { median } from './statistics.ts';
 import {
   firstPage,
   gets,

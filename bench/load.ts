@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
-import { percentile } from '../test/support/statistics.ts';
+import { percentile } from './statistics.ts';
 
 /**
  * The process that makes the load, apart from everything it measures: so many connections, each sending its next request

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import type { Asked } from '../test/support/statements.ts';
-import { median } from '../test/support/statistics.ts';
 import type { Job, Result } from './load.ts';
 import { cpuSeconds, cpuSecondsOfTree, ownMemory, residentMemory } from './machine.ts';
 import { APPLICATIONS, type LoadProcess, type Server } from './servers.ts';
+import { median } from './statistics.ts';
 import type { BySide, Pair, Request, Side, Workload } from './workloads.ts';
 
 /** Everything that runs, and how to reach it. */

@@ -188,11 +188,9 @@ const momentFilter = (description: string) =>
   z.preprocess(withPlus, moment()).optional().describe(description);
 
 const MAX_IDS = 100;
-/** Of one id and its comma. */
-const ID_LENGTH = 37;
 
 const ids = () =>
-  text({ min: 1, max: ID_LENGTH * MAX_IDS })
+  text({ min: 1, max: 40 * MAX_IDS })
     .refine((list) => list.split(',').length <= MAX_IDS, `must have at most ${MAX_IDS} ids`)
     .optional()
     .describe(`The records with these ids, up to ${MAX_IDS}, with commas between them.`);

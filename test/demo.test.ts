@@ -11,18 +11,15 @@ import { demoProducts } from '../demo/products.ts';
 import { demoOpportunities, demoQuotes } from '../demo/sales.ts';
 import { demoStages, demoTeam } from '../demo/team.ts';
 import { hashKey } from '../src/api-keys/api-key.ts';
-import { issueApiKey, revokeApiKey } from '../src/api-keys/repository.ts';
 import { CatalogProductMediaUpdate } from '../src/catalog/schema.ts';
 import { ConversationMessagesImport, ConversationPut } from '../src/conversations/schema.ts';
-import { scopeTo } from '../src/db/run/scope.ts';
-import { parseJson } from '../src/db/sql/json.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
 import { clearOrganization } from '../src/organizations/repository.ts';
 import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
 import { QuotePut } from '../src/quotes/schema.ts';
 import { TeamMemberPut } from '../src/team/schema.ts';
-import { readDocument } from './support/contract.ts';
+import { readDocument, type Schema } from './support/contract.ts';
 import { populate } from './support/operations.ts';
 import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
@@ -178,40 +175,41 @@ test('an agent answers five questions of the owner in 15 calls and 8,000 tokens 
 });
 
 describe('the agency', () => {
-  test('has 60 products of every type, status, pricing mode and tier, with variants and media', async () => {
-    const products = await all(client, '/v1/catalog/products');
-    expect(products).toHaveLength(60);
-    expect(valuesOf(products, 'type')).toEqual(['custom', 'expedition', 'experience', 'package']);
-    expect(valuesOf(products, 'status')).toEqual(['active', 'draft', 'paused']);
-    expect(valuesOf(products, 'pricingMode')).toEqual(['per_group', 'per_person', 'total']);
-    expect(valuesOf(products, 'budgetTier')).toEqual(['economic', 'mid', null, 'premium']);
-    const variants = products.flatMap(({ variants }) => variants as Row[]);
-    expect(variants.length).toBeGreaterThan(100);
-    expect(valuesOf(variants, 'status')).toEqual(['active', 'draft', 'paused']);
-    for (const { coverImage, destinations, gallery } of products) {
-      expect(coverImage).toMatch(/^https:\/\//);
-      expect(gallery).toHaveLength((destinations as string[]).length);
-    }
-    expect(new Set(products.map(({ externalReferenceCode }) => externalReferenceCode)).size).toBe(60);
-  });
+  /** Lists of /v1, with how many records they show. */
+  const LISTS = {
+    '/v1/catalog/products': ['CatalogProduct', 60],
+    '/v1/customers': ['Customer', 400],
+    '/v1/team': ['TeamMember', 8],
+    '/v1/opportunities': ['Opportunity', 180],
+    '/v1/quotes': ['Quote', 150],
+  } as const;
 
-  test('has 400 customers in three languages, with every type of contact and leads without a name', async () => {
-    const customers = await all(client, '/v1/customers');
-    expect(customers).toHaveLength(400);
-    expect(valuesOf(customers, 'preferredLanguage')).toEqual(['en', 'es', null, 'pt']);
-    expect(customers.filter(({ displayName }) => displayName === null)).toHaveLength(44);
-    const contacts = customers.flatMap(({ contacts }) => contacts as Row[]);
-    expect(valuesOf(contacts, 'identifierType')).toEqual([
-      'email',
-      'instagram',
-      'messenger',
-      'telefono',
-      'web',
-      'whatsapp',
-    ]);
-    // As people wrote them; answers have telephone numbers in E.164.
+  test.each(Object.entries(LISTS))(
+    '%s has every value of every closed field, and blanks',
+    async (path, [name, count]) => {
+      const { schemas } = readDocument('openapi/openapi.json').components;
+      const rows = await all(client, path);
+      expect(rows).toHaveLength(count);
+      const hold = (rows: Row[], { properties = {} }: Schema) => {
+        for (const [field, of] of Object.entries(properties)) {
+          const { $ref } = (of.items ?? {}) as Schema;
+          if (Array.isArray(of.enum)) expect(valuesOf(rows, field), field).toEqual([...of.enum].sort());
+          if ([of.type].flat().includes('boolean'))
+            expect(valuesOf(rows, field), field).toEqual([false, true]);
+          if ($ref)
+            hold(
+              rows.flatMap((row) => row[field] as Row[]),
+              schemas[String($ref).replace(/.*\//, '')] ?? {},
+            );
+        }
+      };
+      hold(rows, schemas[name] ?? {});
+    },
+  );
+
+  test('writes telephone numbers as people do', () => {
     const written = demoCustomers().flatMap(({ input }) =>
-      input.contacts.map(({ identifierValue }) => identifierValue),
+      input.contacts.map((contact) => contact.identifierValue),
     );
     const ways = [
       /^\+52 1 /,
@@ -222,43 +220,9 @@ describe('the agency', () => {
       /^\+55 \d\d \d{4}-/,
       /^\+54 9 /,
       /^549/,
-      /^\+57/,
     ];
-    for (const way of ways)
+    for (const way of [...ways, /^[A-Z]{2}\.\d/])
       expect(written.filter((value) => way.test(value)).length, String(way)).toBeGreaterThan(1);
-    expect(written.filter((value) => /^[A-Z]{2}\.\d/.test(value)).length).toBeGreaterThan(5);
-  });
-
-  test('has a team of eight and a pipeline of six stages', async () => {
-    const team = await all(client, '/v1/team');
-    expect(team).toHaveLength(8);
-    expect(valuesOf(team, 'isAssignable')).toEqual([false, true]);
-    expect(new Set(team.map(({ roles }) => (roles as string[])[0]))).toEqual(
-      new Set(['owner', 'admin', 'manager', 'agent']),
-    );
-    const opportunities = await all(client, '/v1/opportunities');
-    expect(valuesOf(opportunities, 'stage')).toEqual([
-      'contacted',
-      'lost',
-      'negotiation',
-      'new',
-      null,
-      'quoted',
-      'won',
-    ]);
-  });
-
-  test('has opportunities of every temperature, set by the agent and by the team', async () => {
-    const opportunities = await all(client, '/v1/opportunities');
-    expect(opportunities).toHaveLength(180);
-    const every = ['cold', 'discarded', 'hot', 'unknown', 'warm'];
-    expect(valuesOf(opportunities, 'temperature')).toEqual(expect.arrayContaining(every));
-    const overrides = await first.query('select distinct temperature_override as t from opportunities');
-    expect(overrides.map(({ t }) => t)).toEqual(expect.arrayContaining(every));
-    const outside = opportunities.filter(({ stageId }) => stageId === null);
-    expect(outside.length).toBeGreaterThan(0);
-    for (const { qualifiedAt, salesStage } of outside)
-      expect([qualifiedAt, salesStage]).toEqual([null, 'lead']);
   });
 
   test('has conversations on four channels, in both stores, and chains of two and three that read as one', async () => {
@@ -290,21 +254,6 @@ describe('the agency', () => {
       expect(total).toBe(messages);
       expect(data).toHaveLength(messages);
       expect([...new Set(data.map((message: Row) => message.conversationId))]).toEqual(ids);
-    }
-  });
-
-  test('has quotes of every status, opened and unseen', async () => {
-    const quotes = await all(client, '/v1/quotes');
-    expect(quotes).toHaveLength(150);
-    expect(valuesOf(quotes, 'status')).toEqual(['disabled', 'draft', 'published']);
-    expect(quotes.some(({ openCount }) => openCount === 0)).toBe(true);
-    for (const { status, openCount, publishedAt, firstOpenedAt, lastOpenedAt } of quotes) {
-      expect(publishedAt === null).toBe(status === 'draft');
-      expect(firstOpenedAt === null).toBe(openCount === 0);
-      if (openCount)
-        expect(
-          String(publishedAt) < String(firstOpenedAt) && String(firstOpenedAt) <= String(lastOpenedAt),
-        ).toBe(true);
     }
   });
 
@@ -394,12 +343,6 @@ describe('the agency', () => {
     expect(outside).toEqual([]);
   });
 
-  test('has names for the contacts that people write with', async () => {
-    const customers = await all(client, '/v1/customers');
-    const contacts = customers.flatMap((customer) => customer.contacts as Row[]);
-    expect(contacts.filter(({ displayName }) => displayName !== null).length).toBeGreaterThan(140);
-  });
-
   test('has what the examples of the document name: a request with their id finds a record of each kind', async () => {
     const { paths } = readDocument('openapi/openapi.json');
     const withIds = Object.entries(paths).filter(([path, { get }]) => get && path.includes('{'));
@@ -427,35 +370,6 @@ describe('the agency', () => {
       const rows = (await all(client, path)).filter((row) => row[field] && String(row[field]) > since);
       expect(rows.length, field).toBeGreaterThan(1);
     }
-  });
-});
-
-describe('the neighbour', () => {
-  test('sees its own records and nothing of the agency, not even of a customer whom both have', async () => {
-    const [{ id = '' } = {}] = await first.query(
-      "select id::text from organizations where name = 'Aurora Turismo'",
-    );
-    const issued = parseJson(await issueApiKey(scopeTo(first.db, id), { name: 'test' }));
-    const neighbour = first.client(issued.key);
-    const lists = {
-      '/v1/catalog/products': 3,
-      '/v1/customers': 5,
-      '/v1/opportunities': 1,
-      '/v1/conversations': 1,
-      '/v1/quotes': 1,
-      '/v1/team': 1,
-    };
-    for (const [path, count] of Object.entries(lists)) {
-      const own = await all(neighbour, path);
-      expect(own, path).toHaveLength(count);
-      const ids = (await all(client, path)).map((row) => row.id);
-      expect(ids.filter((other) => own.some((row) => row.id === other))).toEqual([]);
-    }
-    const [customer] = await all(client, '/v1/customers?query=Rodrigo.Fernandez0');
-    expect((await neighbour.get(`/v1/customers/${customer?.id}`)).status).toBe(404);
-    const [same] = await all(neighbour, '/v1/customers?query=Rodrigo.Fernandez0');
-    expect(same?.id).not.toBe(customer?.id);
-    await revokeApiKey(scopeTo(first.db, id), issued.id);
   });
 });
 

@@ -5,7 +5,7 @@ import { expect, inject, test } from 'vitest';
 import { newId } from '../src/db/sql/ids.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { purgeProducts } from '../src/jobs/purge.ts';
-import { useDashboard } from './dashboard/dashboard.ts';
+import { useDashboard } from './support/dashboard.ts';
 import { administer } from './support/databases.ts';
 import { copyRecord, findDrift, hidden } from './support/drift.ts';
 import { LISTS, pathOf } from './support/operations.ts';

@@ -163,31 +163,21 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
     },
   );
 
-  test.each(Object.keys(sinces))(
-    '%s takes any offset, also with a + that was not encoded, and nothing but a date-time',
-    async (since) => {
-      const agency = await service.agency();
-      const { id } = await list.make(agency);
-      const totalOf = async (moment: string) =>
-        (await agency.get(`${path}?${since}=${moment}`)).body.pagination.total;
-      for (const [column, moment] of Object.entries(sinces))
-        if (column === since) await setMoment(moment, id, at(0));
-      for (const moment of [
-        '2026-03-01T11:00:00.500+01:00',
-        '2026-03-01T11:00:00.500%2B01:00',
-        '2026-03-01T04:00:00.500-06:00',
-      ])
-        expect(await totalOf(moment), moment).toBe(1);
-      expect(await totalOf('2026-03-01T11:00:00.501+01:00')).toBe(0);
-      for (const moment of ['2026-03-01', '2026-03-01T10:00:00', 'yesterday', '', '1772359200']) {
-        const { status, body } = await agency.get(`${path}?${since}=${moment}`);
-        expect([status, body.error.details], moment).toEqual([
-          400,
-          [{ path: `query.${since}`, message: expect.stringContaining('such as 2026-11-21T08:25:00Z') }],
-        ]);
-      }
-    },
-  );
+  test.each(Object.keys(sinces))('%s takes any offset, also with a + that was not encoded', async (since) => {
+    const agency = await service.agency();
+    const { id } = await list.make(agency);
+    const totalOf = async (moment: string) =>
+      (await agency.get(`${path}?${since}=${moment}`)).body.pagination.total;
+    for (const [column, moment] of Object.entries(sinces))
+      if (column === since) await setMoment(moment, id, at(0));
+    for (const moment of [
+      '2026-03-01T11:00:00.500+01:00',
+      '2026-03-01T11:00:00.500%2B01:00',
+      '2026-03-01T04:00:00.500-06:00',
+    ])
+      expect(await totalOf(moment), moment).toBe(1);
+    expect(await totalOf('2026-03-01T11:00:00.501+01:00')).toBe(0);
+  });
 
   test("ids finds these records and counts them; other organizations' ids, and text that is no id, find nothing", async () => {
     const [agency, neighbour] = [await service.agency(), await service.agency()];

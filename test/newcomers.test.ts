@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useDashboard } from './dashboard/dashboard.ts';
+import { useDashboard } from './support/dashboard.ts';
 import { conversation, customer, opportunity, product, stage } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
@@ -24,6 +24,12 @@ describe('a request that leads to no operation', () => {
     ['GET', '/Customers', 'Near it: GET, POST /v1/customers; GET, PATCH, DELETE /v1/customers/{customerId}.'],
     ['GET', `/v1/quotes/${UNKNOWN}`, 'Near it: GET /v1/quotes; GET /v1/quotes/{quoteId}/attachments.'],
     ['POST', '/v1/conversation/x/messages', 'Near it: GET /v1/conversations/{conversationId}/messages.'],
+    [
+      'GET',
+      `/v1/customers/${UNKNOWN}/opportunities?limit=5`,
+      `Near it: GET /v1/opportunities?customerId=${UNKNOWN}.`,
+    ],
+    ['GET', '/v1/opportunities/x/quote', 'Near it: GET /v1/quotes?opportunityId=x.'],
   ])('%s %s is told of those near it', async (method, path, hint) => {
     const { status, body, headers } = await (await service.agency()).request(method, path);
     expect([status, body.error]).toEqual([

@@ -1,20 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { makeToken } from '../src/files/links.ts';
 import { deleteAttachment } from '../src/quotes/attachments.ts';
-import { openQuote, quoteRecord } from '../src/quotes/repository.ts';
-import { attachment, quote } from './support/records.ts';
-import { type Agency, useService } from './support/service.ts';
+import { quoteRecord } from '../src/quotes/repository.ts';
+import { useDashboard } from './support/dashboard.ts';
+import { populate } from './support/operations.ts';
+import { attachment, quote as makeQuote, quote } from './support/records.ts';
+import type { Agency } from './support/service.ts';
 
 const TTL_MS = 300_000;
 const NOW = Date.parse('2026-11-21T08:25:00Z');
 
 /** The clock of signed links, set by each test that needs it to move. */
 const clock = { now: NOW };
-const service = useService({ now: () => clock.now });
+const { service, dashboard } = useDashboard(() => ({ now: () => clock.now }), { now: () => clock.now });
 
 const QUOTES = '/v1/quotes';
 
-const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 const attachmentsOf = (agency: Agency, quoteId: string) => agency.get(`${QUOTES}/${quoteId}/attachments`);
 
 const INVALID_LINK = {
@@ -37,15 +38,6 @@ async function linked(fields: Parameters<typeof attachment>[3] = {}) {
   const path = new URL(url).pathname;
   return { agency, quoteId, id: stored.id, content, url, path, token: path.slice('/files/'.length) };
 }
-
-describe('listQuotes', () => {
-  test('a quote that its customer opens comes first: what the list shows of it has changed', async () => {
-    const agency = await service.agency();
-    const [one, two] = [await quote(agency, { status: 'published' }), await quote(agency)];
-    await openQuote(agency.scope, one.id, '2099-01-01T00:00:00.000Z');
-    expect(idsOf((await agency.get(QUOTES)).body)).toEqual([one.id, two.id]);
-  });
-});
 
 describe('listQuoteAttachments', () => {
   test('shows every attachment, oldest first, each with a link of its own', async () => {
@@ -93,13 +85,6 @@ describe('listQuoteAttachments', () => {
     const { id } = await quote(agency, { status });
     await attachment(agency, service.storage, id);
     expect((await attachmentsOf(agency, id)).body.data).toHaveLength(1);
-  });
-
-  test('of a quote without attachments is empty, and takes none from another quote', async () => {
-    const agency = await service.agency();
-    const [one, two] = [await quote(agency), await quote(agency)];
-    await attachment(agency, service.storage, two.id);
-    expect((await attachmentsOf(agency, one.id)).body).toEqual({ data: [] });
   });
 });
 
@@ -189,17 +174,6 @@ describe('a signed link', () => {
     }
   });
 
-  test('that the previous secret signed stays good; one of another secret never was', async () => {
-    const { agency, id, content } = await linked();
-    const file = { organizationId: agency.id, attachmentId: id };
-    const previous = makeToken({ current: service.secrets.previous ?? '' }, file, NOW + 1_000);
-    const { statusCode, rawPayload } = await download(`/files/${previous}`);
-    expect(statusCode).toBe(200);
-    expect(rawPayload.equals(content)).toBe(true);
-    const foreign = makeToken({ current: 'another-secret-of-thirty-two-characters' }, file, NOW + 1_000);
-    expect((await download(`/files/${foreign}`)).statusCode).toBe(403);
-  });
-
   test('is dead when its quote is archived or its attachment deleted', async () => {
     const [archived, deleted] = [await linked(), await linked()];
     await quoteRecord.archive(archived.agency.scope, archived.quoteId);
@@ -217,14 +191,6 @@ describe('a signed link', () => {
     for (const headers of [{ authorization: 'Bearer nonsense' }, { 'x-api-key': 'nonsense' }]) {
       expect((await download(path, headers)).statusCode).toBe(200);
     }
-  });
-
-  test('answers a HEAD with the headers alone', async () => {
-    const { path } = await linked();
-    const { statusCode, headers, body } = await download(path, {}, 'HEAD');
-    expect(statusCode).toBe(200);
-    expect(headers['content-length']).toBe('2000');
-    expect(body).toBe('');
   });
 });
 
@@ -340,4 +306,144 @@ describe('the name and type of a file, whatever they are, make an answer', () =>
       expect(rawPayload.equals(content)).toBe(true);
     },
   );
+});
+
+async function furnished() {
+  clock.now = NOW;
+  const agency = await service.agency();
+  return { agency, has: await populate({ service, agency }), call: dashboard.of(agency) };
+}
+
+test('the token of a quote is made once, however often it is replaced, archived and brought back', async () => {
+  const { has, call } = await furnished();
+  const id = randomUUID();
+  const put = (title: string) =>
+    call.put(`/quotes/${id}`, { opportunityId: has.opportunityId, title, status: 'draft' });
+  const { token } = (await put('one')).body;
+  expect(token).toMatch(/^[0-9A-Za-z]{43}$/);
+  expect((await put('two')).body.token).toBe(token);
+  await call.delete(`/quotes/${id}`);
+  expect((await put('three')).body.token).toBe(token);
+  const other = await call.put(`/quotes/${randomUUID()}`, {
+    opportunityId: has.opportunityId,
+    title: 'four',
+    status: 'draft',
+  });
+  expect(other.body.token).not.toBe(token);
+});
+
+describe('publishedAt is when the quote was first published', () => {
+  const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  async function draft() {
+    const { has, call, agency } = await furnished();
+    const path = `/quotes/${randomUUID()}`;
+    const body = { opportunityId: has.opportunityId, title: 'Oaxaca' };
+    const put = async (fields: object) => (await call.put(path, { ...body, ...fields })).body;
+    const patch = async (fields: object) => (await call.patch(path, fields)).body;
+    expect((await put({ status: 'draft' })).publishedAt).toBe(null);
+    const shown = async () =>
+      (await agency.get('/v1/quotes')).body.data.find(({ title }: { title: string }) => title === 'Oaxaca');
+    return { put, patch, shown };
+  }
+
+  test('by a PATCH or a PUT that does not send it', async () => {
+    for (const verb of ['patch', 'put'] as const) {
+      const quote = await draft();
+      const published = await quote[verb]({ status: 'published' });
+      expect(published.publishedAt).toEqual(MOMENT);
+      expect((await quote.shown()).publishedAt).toBe(published.publishedAt);
+    }
+  });
+
+  test('and stays, whatever becomes of the quote later', async () => {
+    const { put, patch } = await draft();
+    const { publishedAt } = await patch({ status: 'published' });
+    for (const answer of [
+      await put({ status: 'published' }),
+      await patch({ status: 'disabled' }),
+      await put({ status: 'draft' }),
+      await patch({ status: 'published', publishedAt: null }),
+      await patch({ title: 'Puebla' }),
+    ])
+      expect(answer.publishedAt).toBe(publishedAt);
+  });
+
+  test('a moment that is sent is kept; a draft can be cleared of it', async () => {
+    const { put, patch } = await draft();
+    const sent = { status: 'published', publishedAt: '2026-10-01T08:00:00.000Z' };
+    expect((await put(sent)).publishedAt).toBe(sent.publishedAt);
+    expect((await patch({ publishedAt: '2026-10-02T08:00:00Z' })).publishedAt).toBe(
+      '2026-10-02T08:00:00.000Z',
+    );
+    expect((await patch({ status: 'draft', publishedAt: null })).publishedAt).toBe(null);
+  });
+});
+
+describe('openQuote', () => {
+  test('counts, keeps the earliest and the latest opening, and moves the quote to the first place', async () => {
+    const { agency, has, call } = await furnished();
+    const neighbour = await furnished();
+    const before = await dashboard.stored(neighbour.agency);
+    const quote = (await agency.get('/v1/quotes')).body.data[0];
+    const newer = await makeQuote(agency);
+    const open = (body?: object) => call.post(`/quotes/${has.quoteId}/opens`, body);
+
+    const first = await open({ openedAt: '2026-11-20T10:00:00-05:00' });
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({
+      ...quote,
+      openCount: 1,
+      firstOpenedAt: '2026-11-20T15:00:00.000Z',
+      lastOpenedAt: '2026-11-20T15:00:00.000Z',
+      updatedAt: expect.any(String),
+    });
+    expect(first.body.updatedAt > newer.updatedAt).toBe(true);
+    await open({ openedAt: '2026-11-19T00:00:00Z' });
+    const third = await open();
+    expect(third.body).toEqual({
+      ...quote,
+      openCount: 3,
+      firstOpenedAt: '2026-11-19T00:00:00.000Z',
+      lastOpenedAt: new Date(NOW).toISOString(),
+      updatedAt: expect.any(String),
+    });
+    expect(third.body.updatedAt > first.body.updatedAt).toBe(true);
+    expect((await agency.get('/v1/quotes')).body.data).toEqual([third.body, newer]);
+    expect(await dashboard.stored(neighbour.agency)).toEqual(before);
+  });
+
+  test('takes an empty object, and no body with a JSON content type', async () => {
+    const { has, call } = await furnished();
+    expect((await call.post(`/quotes/${has.quoteId}/opens`, {})).body.openCount).toBe(1);
+    const bare = await call.post(`/quotes/${has.quoteId}/opens`, undefined, {
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(bare.body.openCount).toBe(2);
+  });
+
+  test('counts each of 50 simultaneous openings', async () => {
+    const { has, call } = await furnished();
+    await Promise.all(
+      Array.from({ length: 50 }, (_, second) =>
+        call.post(`/quotes/${has.quoteId}/opens`, {
+          openedAt: new Date(NOW + ((second * 7) % 50) * 1_000).toISOString(),
+        }),
+      ),
+    );
+    const { body } = await call.post(`/quotes/${has.quoteId}/opens`);
+    expect(body).toMatchObject({
+      openCount: 51,
+      firstOpenedAt: new Date(NOW).toISOString(),
+      lastOpenedAt: new Date(NOW + 49_000).toISOString(),
+    });
+  });
+
+  test.each(['draft', 'disabled'])('of a quote that is %s is refused, and counts nothing', async (status) => {
+    const { has, call, agency } = await furnished();
+    await call.patch(`/quotes/${has.quoteId}`, { status });
+    const before = await dashboard.stored(agency);
+    const refused = await call.post(`/quotes/${has.quoteId}/opens`);
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'QUOTE_NOT_PUBLISHED']);
+    expect(await dashboard.stored(agency)).toEqual(before);
+  });
 });

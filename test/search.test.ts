@@ -1,13 +1,7 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { conversation, opportunity, quote } from './support/records.ts';
-import { type Agency, useService } from './support/service.ts';
+import { describe, expect, test } from 'vitest';
+import { useService } from './support/service.ts';
 
 const service = useService();
-
-let agency: Agency;
-beforeAll(async () => {
-  agency = await service.agency();
-});
 
 /** Whether a query finds a product with this title, and that it finds nothing else. */
 async function finds(title: string, query: string): Promise<boolean> {
@@ -116,28 +110,6 @@ test.each([1, 2, 3, 4, 50, 200])('a query of %d characters finds', async (length
   ).toBe(true);
 });
 
-test('the same letter is found however its accent was written', async () => {
-  const own = await service.agency();
-  for (const title of ['café', 'cafe\u0301', 'CAFÉ', 'cafe'])
-    await own.post('/v1/catalog/products', { title });
-  for (const query of ['café', 'cafe\u0301', 'CAFE', 'fé']) {
-    const { body } = await own.get(`/v1/catalog/products?query=${encodeURIComponent(query)}`);
-    expect(body.pagination.total, query).toBe(4);
-  }
-});
-
-test('a write is found by the very next search, and its old text no more', async () => {
-  const own = await service.agency();
-  const { body } = await own.post('/v1/catalog/products', { title: 'Primero' });
-  const totalOf = async (query: string) =>
-    (await own.get(`/v1/catalog/products?query=${query}`)).body.pagination.total;
-  expect(await totalOf('primero')).toBe(1);
-  await own.patch(`/v1/catalog/products/${body.id}`, { title: 'Segundo' });
-  expect([await totalOf('primero'), await totalOf('segundo')]).toEqual([0, 1]);
-  await own.delete(`/v1/catalog/products/${body.id}`);
-  expect(await totalOf('segundo')).toBe(0);
-});
-
 describe('query on customers', () => {
   const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
   let names = 0;
@@ -197,25 +169,5 @@ describe('query on customers', () => {
   test('does not match across two contacts', async () => {
     expect(await found({ contacts: [contact('web', 'abc'), contact('web', 'def')] }, 'abcdef')).toBe(0);
     expect(await found({ contacts: [contact('web', 'abc'), contact('web', 'def')] }, 'cd')).toBe(0);
-  });
-});
-
-describe('query folds the same way in every list', () => {
-  test('of opportunities, conversations and quotes', async () => {
-    await opportunity(agency, { title: 'Bogotá 100%_\\' });
-    await conversation(agency, { contactName: 'Bogotá 100%_\\' });
-    await quote(agency, { title: 'Bogotá 100%_\\' });
-    for (const list of ['opportunities', 'conversations', 'quotes']) {
-      for (const [query, total] of [
-        ['bogota', 1],
-        ['BOGOTA\u0301 100', 1],
-        ['100%_\\', 1],
-        ['%0', 0],
-        ['bogot_', 0],
-      ] as const) {
-        const { body } = await agency.get(`/v1/${list}?query=${encodeURIComponent(query)}`);
-        expect(body.pagination.total, `${list} ${query}`).toBe(total);
-      }
-    }
   });
 });

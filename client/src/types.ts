@@ -576,7 +576,7 @@ export type ListCatalogProductsQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. */
   createdSince?: string;
-  /** The records with these ids, up to 100, with commas between them. At most 3700 characters. */
+  /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. */
   updatedSince?: string;
@@ -600,11 +600,11 @@ export type ListCustomersQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. */
   createdSince?: string;
-  /** The records with these ids, up to 100, with commas between them. At most 3700 characters. */
+  /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. */
   updatedSince?: string;
-  /** The customer that has exactly this contact, however it is written: a telephone number, address or handle. At most 320 characters. */
+  /** The customer that has exactly this contact, however it is written: a telephone number with its country code, an address or a handle. At most 320 characters. */
   contact?: string;
   /** Text in the name, the summary or any contact, whatever its case and accents. At most 200 characters. */
   query?: string;
@@ -622,7 +622,7 @@ export type ListOpportunitiesQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. */
   createdSince?: string;
-  /** The records with these ids, up to 100, with commas between them. At most 3700 characters. */
+  /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. */
   updatedSince?: string;
@@ -648,7 +648,7 @@ export type ListConversationsQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. */
   createdSince?: string;
-  /** The records with these ids, up to 100, with commas between them. At most 3700 characters. */
+  /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. */
   updatedSince?: string;
@@ -678,7 +678,7 @@ export type ListQuotesQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. */
   createdSince?: string;
-  /** The records with these ids, up to 100, with commas between them. At most 3700 characters. */
+  /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. */
   updatedSince?: string;
@@ -700,6 +700,6 @@ export type ListTeamMembersQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. */
   createdSince?: string;
-  /** The records with these ids, up to 100, with commas between them. At most 3700 characters. */
+  /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
 };

@@ -175,7 +175,7 @@ export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 export const CustomerFilters = z.object({
   ...changeQuery(),
   contact: textFilter(
-    'The customer that has exactly this contact, however it is written: a telephone number, address or handle.',
+    'The customer that has exactly this contact, however it is written: a telephone number with its country code, an address or a handle.',
     320,
   ).meta({ examples: ['+52 1 55 1234 5678'] }),
   query: textFilter('Text in the name, the summary or any contact, whatever its case and accents.'),

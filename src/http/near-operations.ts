@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts';
 /** What a request for no operation may mean: the operations of its path, or of one with words like those. */
 
 /** A path with the methods that it takes. */
-type Place = { segments: string[]; methods: Set<string> };
+type Place = { segments: string[]; methods: Set<string>; filters: ReadonlySet<string> };
 
 /** Longer ones are no mistake of typing, and each costs comparisons. */
 const MAX_SEGMENTS = 8;
@@ -48,12 +48,25 @@ function nearPlaces(segments: readonly string[], places: readonly Place[]): Plac
   return near.sort((one, other) => one.segments.length - other.segments.length).slice(0, MAX_SHOWN);
 }
 
+/** `/v1/customers/{customerId}/quotes` means the list of quotes with the filter of that name, where it has one. */
+function filteredList(segments: readonly string[], places: readonly Place[]): string | undefined {
+  const [id = '', word = ''] = segments.slice(-2);
+  const parent = places.find((place) => isAt(segments.slice(0, -1), place));
+  const name = parent?.segments.at(-1)?.replace(/^:/, '') ?? '';
+  const list = places.find(
+    ({ segments, filters }) => filters.has(name) && isNear(word.toLowerCase(), segments.at(-1) ?? ''),
+  );
+  return list && `GET ${shown(list)}?${name}=${id.slice(0, MAX_WORD)}`;
+}
+
 /** Makes the function that answers such a request. It must come before the routes. */
 export function rememberOperations(app: FastifyInstance): (request: FastifyRequest) => ApiError {
   const known = new Map<string, Place>();
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema === undefined || schema.hide) return;
-    const place = known.get(url) ?? { segments: segmentsOf(url), methods: new Set() };
+    const { shape = {} } = (schema.querystring ?? {}) as { shape?: object };
+    const filters = new Set(Object.keys(shape));
+    const place = known.get(url) ?? { segments: segmentsOf(url), methods: new Set(), filters };
     known.set(url, place);
     for (const one of [method].flat()) place.methods.add(one);
   });
@@ -66,7 +79,10 @@ export function rememberOperations(app: FastifyInstance): (request: FastifyReque
       const message = `There is no such operation: ${shown(here)} takes ${methodsOf(here)}.`;
       return new ApiError('ROUTE_NOT_FOUND', message, { headers: { allow: [...here.methods].join(', ') } });
     }
-    const near = nearPlaces(segments, places).map((place) => `${methodsOf(place)} ${shown(place)}`);
+    const meant = filteredList(segments, places);
+    const near = meant
+      ? [meant]
+      : nearPlaces(segments, places).map((place) => `${methodsOf(place)} ${shown(place)}`);
     const lists = places.filter((place) => !place.segments.some(isParameter)).map(shown);
     const hint = near.length > 0 ? `Near it: ${near.join('; ')}.` : `There are ${lists.join(', ')}.`;
     return new ApiError('ROUTE_NOT_FOUND', `There is no such operation. ${hint} See /docs.`);

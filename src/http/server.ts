@@ -19,7 +19,7 @@ import {
 import { readJsonBodies } from './load/json-bodies.ts';
 import { answerInOrder, answerTunnels } from './load/pipelining.ts';
 import { boundUnsent } from './load/unsent.ts';
-import { logRequests } from './logging.ts';
+import { everySecond, logRequests } from './logging.ts';
 import { type Metrics, observeRequests } from './metrics.ts';
 import { validatorCompiler } from './validation.ts';
 
@@ -96,7 +96,10 @@ export function createHttpServer(options: HttpServerOptions) {
   answerConditionally(app);
   answerHalfClosed(app, requests);
   const open = openConnections(app);
-  boundConnections(app, requests, open, maxConnections);
+  const closed = everySecond<'closed'>((counts) =>
+    logger.warn(counts, 'more connections than fit: those that waited longest were closed'),
+  );
+  boundConnections(app, requests, open, () => closed.count('closed'), maxConnections);
   endConnections(app, requests, open, leaving);
   boundUnsent(app);
   logRequests(app);

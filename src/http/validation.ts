@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 const KINDS: Record<string, string> = {
   string: 'a string',
-  number: 'a finite number',
+  number: 'a number',
   int: 'an integer',
   boolean: 'true or false',
   array: 'an array',
@@ -21,6 +21,8 @@ const inWords: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === null && issue.code !== 'custom') return 'must not be null';
   switch (issue.code) {
     case 'invalid_type':
+      // JSON has numbers that nothing holds: 1e400.
+      if (typeof issue.input === 'number' && issue.expected === 'number') return 'must be a finite number';
       return `must be ${KINDS[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
       return `must be one of ${issue.values.join(', ')}`;

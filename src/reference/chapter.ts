@@ -40,8 +40,8 @@ export async function chapterPage(
 <a class="name" href="start">${escaped(name)}</a>
 <nav aria-label="Documents">
 <a href="../">Reference</a>
-<a href="../../openapi.json">OpenAPI document</a>
-<a href="../guide.md">Guide as one text</a>
+<a href="../../openapi.json">OpenAPI</a>
+<a href="../guide.md">As one text</a>
 </nav>
 </header>
 <nav class="chapters" aria-label="Chapters">

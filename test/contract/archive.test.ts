@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { opportunityRecord } from '../../src/opportunities/repository.ts';
 import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
 import { teamMemberRecord } from '../../src/team/repository.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { findDrift } from '../support/drift.ts';
 import {
   archiveOf,

@@ -6,7 +6,6 @@ import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
-import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
 import {
   contractOf,
   declaredCodes,
@@ -15,6 +14,7 @@ import {
   operationsOf,
   readDocument,
 } from '../support/contract.ts';
+import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { appOf } from '../support/instance.ts';
 import { populate } from '../support/operations.ts';
 import { customer, quote, stage } from '../support/records.ts';

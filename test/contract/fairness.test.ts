@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
 import type { DatabaseOptions } from '../../src/db/run/client.ts';
@@ -165,25 +165,12 @@ describe('a flood of one organization', () => {
   );
 });
 
-/** Its list of 75 products is 15 MB. */
-let large: Agency;
-beforeAll(async () => {
-  large = await service.agency();
-  const includes = Array.from({ length: 200 }, () => 'x'.repeat(1_000));
-  for (let count = 0; count < 75; count += 1)
-    expect((await large.post('/v1/catalog/products', { title: 'x', includes })).status).toBe(201);
-});
-
-describe.each(['/v1', '/mcp'])('memory that requests over %s hold', (where) => {
-  const asked = (over: Asked, tool: string, given: object): Asked =>
-    where === '/mcp' ? toolCall(tool, given) : over;
-
+describe('memory that requests over /mcp hold, with the requests that they make inside', () => {
   test('has room for 33 bodies of a megabyte of one organization at once, each counted once', async () => {
     const agency = await service.agency();
     const { ask } = await instance();
     // Longer than a description may be.
-    const body = { title: 'x', description: 'x'.repeat(1_000_000) };
-    const create = asked({ method: 'POST', url: '/v1/catalog/products', body }, 'createCatalogProduct', body);
+    const create = toolCall('createCatalogProduct', { title: 'x', description: 'x'.repeat(1_000_000) });
     const codes = await Promise.all(
       Array.from({ length: 40 }, async () => codeOf((await ask(agency, create)).body)),
     );
@@ -192,9 +179,16 @@ describe.each(['/v1', '/mcp'])('memory that requests over %s hold', (where) => {
   });
 
   test('has room for two answers of 15 MB that one organization does not take', async () => {
+    const large = await service.agency();
+    const includes = Array.from({ length: 200 }, () => 'x'.repeat(1_000));
+    const { body } = await large.post('/v1/catalog/products', { title: 'x', includes });
+    await service.query(
+      `insert into products select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid()))).*
+        from products p, generate_series(2, 75) where id = $1`,
+      [body.id],
+    );
     const { port } = await instance();
-    const url = '/v1/catalog/products?limit=75';
-    const list = bytesOf(large, asked({ method: 'GET', url }, 'listCatalogProducts', { limit: 75 }));
+    const list = bytesOf(large, toolCall('listCatalogProducts', { limit: 75 }));
     const lengths: number[] = [];
     for (let count = 0; count < 4; count += 1) {
       const socket = connect(port, '127.0.0.1');
@@ -209,8 +203,7 @@ describe.each(['/v1', '/mcp'])('memory that requests over %s hold', (where) => {
     expect(lengths.map((length) => length > 15_000_000)).toEqual([true, true, false, false]);
     const other = await openConnection(port);
     onTestFinished(other.close);
-    const small = asked({ method: 'GET', url: '/v1/team' }, 'listTeamMembers', {});
-    expect(await other.send(bytesOf(await service.agency(), small))).toBe(200);
+    expect(await other.send(bytesOf(await service.agency(), toolCall('listTeamMembers')))).toBe(200);
   });
 });
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/sql/ids.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
 import { readDocument, type Schema } from '../support/contract.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
 import { BELOW, type Has, populate, requestOf, send, type World } from '../support/operations.ts';
 import { customer, type Fields, product } from '../support/records.ts';
@@ -28,6 +28,8 @@ const resolve = (schema: Schema): Schema =>
   typeof schema.$ref === 'string' ? (schemas[schema.$ref.replace(/.*\//, '')] ?? {}) : schema;
 const kindOf = ({ type }: Schema): unknown => [type].flat()[0];
 const isNullable = ({ type }: Schema): boolean => [type].flat().includes('null');
+/** What a record shows of null. */
+const cleared = (field: Schema) => (kindOf(field) === 'array' ? [] : null);
 /** A closed list of values or null, as other nullable fields are written. */
 const plain = ({ anyOf: [values, none] = [], ...field }: Schema & { anyOf?: Schema[] }): Schema =>
   none ? { ...field, ...values, type: ['string', 'null'] } : field;
@@ -65,7 +67,7 @@ function refusalsOfText({ format, minLength = 0, maxLength }: Schema): Refusal[]
 function refusalsOfNumber(schema: Schema): Refusal[] {
   const { minimum, exclusiveMinimum, maximum } = schema as Record<string, number>;
   const isInteger = kindOf(schema) === 'integer';
-  const says = isInteger ? 'must be an integer' : 'must be a finite number';
+  const says = isInteger ? 'must be an integer' : 'must be a number';
   const least = minimum === 0 ? 'must be at least 0' : 'must be greater than 0';
   return [
     ...['5', true, [], {}, [5]].map((value) => at('', value, says)),
@@ -169,7 +171,13 @@ function edgesOf(schema: Schema): unknown[] {
     }
     default: {
       const full = ASTRAL.repeat(Number(maxLength));
-      return minLength === 3 ? ['€UR', '   ', full] : [ASTRAL.repeat(minLength), full, ' \t a\r\n ', 'null'];
+      const hostile = `'; -- "$1" \\u0041 %s {"a":1} Bogota\u0301 👩‍👩‍👧 עברית \u2028\u001f\u007f`.slice(
+        0,
+        maxLength,
+      );
+      return minLength === 3
+        ? ['€UR', '   ', full]
+        : [ASTRAL.repeat(minLength), full, ' \t a\r\n ', 'null', hostile];
     }
   }
 }
@@ -269,9 +277,6 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make, parts }) => {
   const samplesOf = (which: 0 | 1) =>
     Object.fromEntries(written.map(([name, field]) => [name, samples(field)[which]]));
 
-  /** What a record shows of null. */
-  const cleared = (field: Schema) => (kindOf(field) === 'array' ? [] : null);
-
   /** The record with this value, and with what follows from it. */
   const withValue = (record: Fields, name: string, value: unknown): Fields => {
     const changed = { ...record, [name]: value };
@@ -329,9 +334,9 @@ test.each(fieldsOf('CatalogProductVariantCreate'))(
   '%s of a variant is stored and read back',
   async (name, field) => {
     const agency = await service.agency();
-    for (const value of edgesOf(field)) {
+    for (const value of [...edgesOf(field), ...(isNullable(field) ? [null] : [])]) {
       const made = await product(agency, { variants: [{ label: 'Base' }, { label: 'Base', [name]: value }] });
-      expect(made.variants[1][name]).toEqual(value);
+      expect(made.variants[1][name]).toEqual(value ?? cleared(field));
       expect((await agency.get(`/v1/catalog/products/${made.id}`)).body).toEqual(made);
     }
   },

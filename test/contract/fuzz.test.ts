@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { buildDashboard } from '../dashboard/dashboard.ts';
 import { type Operation, operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { buildDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
 import { populate } from '../support/operations.ts';
 import { type Agency, useService } from '../support/service.ts';
@@ -13,7 +13,7 @@ const service = useService();
 const document = readDocument('openapi/openapi.json');
 const internal = readDocument('openapi/dashboard.json');
 const operations = operationsOf(document);
-/** An upload is no JSON: test/dashboard/attachments.test.ts. */
+/** An upload is no JSON: test/attachments.test.ts. */
 const internalOperations = operationsOf(internal).filter(({ path }) => !path.endsWith('/attachments'));
 const schemas: Record<string, Schema> = { ...document.components.schemas, ...internal.components.schemas };
 
@@ -188,7 +188,7 @@ const requestTo = (chosen: typeof operations) =>
   );
 const request = requestTo(operations);
 
-/** `npm run test:faults` has 20,000 of them. */
+/** Every night there are 20,000 of them. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 240);
 /** The same requests every time, and others with another seed. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_122);

@@ -7,7 +7,7 @@ import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
-import { buildDashboard, TOKEN } from '../dashboard/dashboard.ts';
+import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';

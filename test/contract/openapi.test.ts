@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import formatsPlugin from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { statusOf } from '../../src/errors.ts';
 import { describedApp, generatedDocuments } from '../../tools/generated-documents.ts';
 import { jsonText } from '../../tools/json-text.ts';
 import {
   declaredCodes,
-  exampleOf,
   type Operation,
   operationsOf,
   readDocument,
@@ -112,15 +109,6 @@ describe('the document', () => {
       // Where null is one value of an enum, swagger-typescript-api and openapi-typescript-codegen type it as never null.
       if (Array.isArray(object.enum)) expect(object.enum, path).not.toContain(null);
     }
-  });
-
-  test('has no component that nothing refers to, and refers to none that it has not', () => {
-    const references = objectsIn(whole).flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [$ref] : []));
-    const { securitySchemes: _, ...components } = whole.components;
-    const present = Object.entries(components).flatMap(([kind, named]) =>
-      Object.keys(named as object).map((name) => `#/components/${kind}/${name}`),
-    );
-    expect([...new Set(references)].sort()).toEqual(present.sort());
   });
 
   test('has every field of an answer required', () => {
@@ -247,21 +235,6 @@ test.each(['openapi/openapi.json', 'openapi/dashboard.json'])(
 describe.each(named)(
   '$name',
   ({ path, method, operation }: { path: string; method: string; operation: Operation }) => {
-    const ajv = new Ajv2020({ strict: false, allErrors: true });
-    formatsPlugin.default(ajv);
-    ajv.addSchema({ ...document, $id: 'document' } as object);
-    const validator = (schema: Schema) =>
-      ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
-
-    test('has a name, a summary, a description and one of the tags', () => {
-      const { tags } = JSON.parse(read('openapi/openapi.json'));
-      expect(operation.operationId).toMatch(/^[a-z]+[A-Za-z]+$/);
-      expect(operation.summary.length).toBeGreaterThan(5);
-      expect(operation.description.length).toBeGreaterThan(operation.summary.length);
-      expect(operation.tags).toHaveLength(1);
-      expect(tags.map(({ name }: { name: string }) => name)).toContain(operation.tags[0]);
-    });
-
     const errors = Object.keys(operation.responses).filter((status) => Number(status) >= 400);
 
     test('declares the statuses of the contract, those of the service, and none without a code beside these', () => {
@@ -312,21 +285,6 @@ describe.each(named)(
       if (hasBody) expect(operation.requestBody).toMatchObject({ required: true });
     });
 
-    test('has examples that make valid bodies, and shows errors that are valid', () => {
-      const bodies = [operation.requestBody, ...Object.values(operation.responses)].flatMap((body) =>
-        Object.values(body?.content ?? {}),
-      );
-      expect(bodies.length).toBeGreaterThan(7);
-      for (const { schema, examples } of bodies) {
-        const shown = examples
-          ? Object.values(examples).map(({ value }) => value)
-          : [exampleOf(schema, document.components.schemas)];
-        const validate = validator(schema);
-        for (const each of shown)
-          expect(validate(each), `${ajv.errorsText(validate.errors)} in ${JSON.stringify(each)}`).toBe(true);
-      }
-    });
-
     test('describes its answers, each with a schema of its own name', () => {
       for (const [status, { description, content }] of Object.entries(operation.responses)) {
         if (status === '304') continue;
@@ -338,20 +296,12 @@ describe.each(named)(
   },
 );
 
-test('every example inside a schema is valid', () => {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  formatsPlugin.default(ajv);
-  ajv.addSchema({ ...document, $id: 'document' } as object);
-  const withExamples = objectsIn(document.components.schemas).filter(([, { examples }]) =>
-    Array.isArray(examples),
+test('no parameter that may be left out has an example: the reference page would send it', () => {
+  const optional = operations.flatMap(({ operation }) =>
+    (operation.parameters ?? []).filter(({ name, required }) => name !== undefined && !required),
   );
-  expect(withExamples.length).toBeGreaterThan(30);
-  for (const [path, schema] of withExamples) {
-    const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
-    for (const example of schema.examples as unknown[]) {
-      expect(validate(example), `${path}: ${ajv.errorsText(validate.errors)}`).toBe(true);
-    }
-  }
+  expect(optional.length).toBeGreaterThan(50);
+  expect(JSON.stringify(optional)).not.toContain('"example');
 });
 
 test('the document says where the service is, whom to ask and what its licence is', async () => {

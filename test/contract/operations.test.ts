@@ -3,8 +3,8 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import * as schema from '../../src/db/schema/index.ts';
 import type { Resource } from '../../src/db/schema/resource.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
 import { type Document, operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import {
   DASHBOARD_LISTS,
   FILE,

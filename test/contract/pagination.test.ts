@@ -1,7 +1,5 @@
 import { getTableName } from 'drizzle-orm';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { listCustomers } from '../../src/customers/repository.ts';
-import { MAX_LIMIT } from '../../src/db/define/list.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import { filterValues, LISTS, pathOf } from '../support/operations.ts';
 import { message } from '../support/records.ts';
@@ -96,9 +94,4 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
       expect(body).toEqual({ data: [], pagination: { limit: 25, offset: 500, total: even } });
     },
   );
-});
-
-test('no code of ours can ask for a larger page and get a shorter one unsaid', async () => {
-  const { scope } = await service.agency();
-  await expect(listCustomers(scope, { limit: MAX_LIMIT + 1, offset: 0 })).rejects.toThrow(RangeError);
 });

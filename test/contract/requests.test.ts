@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { useDashboard } from '../dashboard/dashboard.ts';
 import { operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
 import { invalid } from '../support/faults.ts';
 import { type Has, populate, requestOf, send, type World } from '../support/operations.ts';

@@ -3,11 +3,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
 import { declaredCodes, operationsOf, readDocument } from '../support/contract.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import {
-  CONTACT,
-  filterValues,
   type Has,
   LISTS,
   OPERATIONS,
@@ -160,33 +158,6 @@ describe("another organization's record is a record that does not exist", () => 
   });
 });
 
-describe('a list shows nothing of another organization', () => {
-  test.each(Object.entries(LISTS))('%s', async (name, list) => {
-    const own = await service.agency();
-    const [, path] = name.split(' ');
-    const empty = (limit: number) => ({ data: [], pagination: { limit, offset: 0, total: 0 } });
-    expect((await own.get(`${path}?limit=100`)).body).toEqual(empty(100));
-    expect((await own.get(`${path}?query=oaxaca`)).body).toEqual(empty(25));
-    for (const filter of await filterValues(theirs, list)) {
-      await list.make(theirs, { [filter.field]: filter.written[0] });
-      const query = new URLSearchParams({ [filter.name]: filter.sent });
-      expect((await theirs.get(`${path}?${query}`)).body.pagination.total).toBeGreaterThan(0);
-      expect((await own.get(`${path}?${query}`)).body).toEqual(empty(25));
-    }
-    const ids = await furnish(own);
-    const before = (await own.get(`${path}?limit=100`)).body;
-    expect(before.data.length).toBeGreaterThan(0);
-    expect(before.pagination.total).toBe(before.data.length);
-    await furnish(await service.agency());
-    expect((await own.get(`${path}?limit=100`)).body).toEqual(before);
-    const stored = await dashboard.stored(theirs);
-    const text = JSON.stringify(before);
-    for (const [idName, id] of Object.entries(theirIds))
-      if (idName !== 'word') expect(text).not.toContain(id);
-    expect(JSON.stringify(stored)).not.toContain(ids.productId);
-  });
-});
-
 describe('no request names the organization', () => {
   test('not by a parameter, a field or a header: what is written is the key’s', async () => {
     const own = await service.agency();
@@ -208,14 +179,5 @@ describe('no request names the organization', () => {
         expect(JSON.stringify(body)).not.toContain(theirIds.customerId);
       }
     });
-  });
-});
-
-test('a contact of another organization is no conflict, and no answer tells of it', async () => {
-  const own = await service.agency();
-  await leavingTheirsAlone(async () => {
-    const { status, text } = await own.post('/v1/customers', { contacts: [CONTACT] });
-    expect(status).toBe(201);
-    expect(text).not.toContain(theirIds.customerId);
   });
 });

@@ -7,7 +7,7 @@ import { hashKey, makeKey } from '../../src/api-keys/api-key.ts';
 import { scopeTo } from '../../src/db/run/scope.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { makeToken } from '../../src/files/links.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import {
   CONTACT,

@@ -1,16 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { listCustomers } from '../../src/customers/repository.ts';
-import {
-  contains,
-  defineList,
-  equals,
-  hasEntry,
-  newestFirst,
-  oldestFirst,
-} from '../../src/db/define/list.ts';
+import { contains, defineList, equals, hasEntry, newestFirst } from '../../src/db/define/list.ts';
 import type { Queries } from '../../src/db/run/scope.ts';
-import { activeMembers, customers, liveCustomers, teamMembers } from '../../src/db/schema/index.ts';
+import { customers, liveCustomers } from '../../src/db/schema/index.ts';
 import { fieldsOf } from '../../src/db/sql/field-columns.ts';
 import { bind, type Statement } from '../../src/db/sql/statement.ts';
 import { useService } from '../support/service.ts';
@@ -98,20 +91,6 @@ test('the same filters have the same statement, whatever their values', async ()
   expect(second?.values).toContain('Quito');
 });
 
-test('the page and the total have the conditions that were sent, and no other', async () => {
-  const conditions = async (query: object) =>
-    (await ranFor(query)).map(({ text }) =>
-      ['"city" =', '"tags" @>', '"contact_search" like', '"archived_at" is null'].map(
-        (part) => text.split(part).length - 1,
-      ),
-    );
-  // An unfiltered total is read from the live counts.
-  expect((await ranFor({}))[0]?.text).toContain('"live_counts"');
-  expect(await conditions({})).toEqual([[0, 0, 0, 1]]);
-  expect(await conditions({ city: 'Lima' })).toEqual([[2, 0, 0, 2]]);
-  expect((await conditions({ city: 'Lima', tag: 'vip', query: 'a' }))[0]).toEqual([1, 1, 1, 1]);
-});
-
 test('a search looks into search rows: the page by the ids that it finds there, the total there alone', async () => {
   const { ran, scope } = recorder();
   await listCustomers(scope, { limit: 1, offset: 0, query: 'a', tag: 'vip' });
@@ -174,30 +153,6 @@ test('a filter whose field no table has is refused at the start', () => {
   expect(list).toThrow('A list needs town in customers.');
 });
 
-test('a resource without live counts is counted', async () => {
-  const list = defineList(
-    { ...activeMembers, fields: fieldsOf(z.object({ id: z.string() }), teamMembers) },
-    {
-      name: 'list_test.members',
-      query: Query.pick({ limit: true, offset: true }),
-      order: oldestFirst('createdAt'),
-      filters: {},
-    },
-  );
-  const [page] = await ranFor({}, list as never);
-  expect(page?.text).toContain('order by "team_members"."created_at" asc, "team_members"."id" asc');
-  expect(page?.text).toMatch(
-    /, \(select count\(\*\) as total from "team_members" where [^)]*\) as total from/,
-  );
-});
-
-test('rows come in the order of the list', async () => {
-  const [page] = await ranFor({ city: 'Lima' });
-  expect(page?.text).toContain(
-    'order by "customers"."updated_at" desc nulls last, "customers"."id" desc nulls last',
-  );
-});
-
 test('the limit stands there twice: as a constant, which the planner trusts, and as what was sent', async () => {
   const [[first], [later]] = [await ranFor({}), await ranFor({ offset: 50, limit: 10 })];
   expect(first?.text).toMatch(/limit 100\s+\) page limit \$\d/);
@@ -220,31 +175,4 @@ test('text that is no id is compared as an id that nobody has', async () => {
   const agency = await service.agency();
   const page = JSON.parse(await listPeople(agency.scope, { limit: 1, offset: 0, id: 'x' }));
   expect(page).toEqual({ data: [], pagination: { limit: 1, offset: 0, total: 0 } });
-});
-
-test('the bodies are passed on as PostgreSQL made them', async () => {
-  expect(await listPeople(recorder().scope, { limit: 1, offset: 0 })).toBe(
-    '{"data":[{"id":1}],"pagination":{"limit":1,"offset":0,"total":7}}',
-  );
-});
-
-test('a page of a real list has the rows past the offset, and the total of all', async () => {
-  const agency = await service.agency();
-  const ids: string[] = [];
-  for (const city of ['Lima', 'Quito', 'Lima', 'Lima']) {
-    const contacts = [{ identifierType: 'web', identifierValue: `visitor ${ids.length}` }];
-    ids.push((await agency.post('/v1/customers', { city, contacts })).body.id);
-  }
-  const page = async (query: object) =>
-    JSON.parse(await listPeople(agency.scope, { limit: 2, offset: 0, ...query }));
-  const limas = [ids[3], ids[2], ids[0]].map((id) => ({ id, city: 'Lima' }));
-  expect(await page({ city: 'Lima' })).toEqual({
-    data: limas.slice(0, 2),
-    pagination: { limit: 2, offset: 0, total: 3 },
-  });
-  expect(await page({ city: 'Lima', offset: 2 })).toEqual({
-    data: limas.slice(2),
-    pagination: { limit: 2, offset: 2, total: 3 },
-  });
-  expect(await page({ offset: 9 })).toEqual({ data: [], pagination: { limit: 2, offset: 9, total: 4 } });
 });

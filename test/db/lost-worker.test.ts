@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { distributeDatabase } from '../../src/db/server/distribute.ts';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
-import { openAgency, openClient, openInstance, type Send, TOKEN } from '../faults/instance.ts';
 import { administer, createClusterDatabase } from '../support/databases.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
+import { openAgency, openClient, openInstance, type Send, TOKEN } from '../topologies/instance.ts';
 
 /**
  * One worker of a cluster is lost, under a service that runs as a process. The coordinator knows that worker by a proxy of

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as schema from '../../src/db/schema/index.ts';
 import { newId } from '../../src/db/sql/ids.ts';
-import { type Caller, useDashboard } from '../dashboard/dashboard.ts';
+import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { administer, withoutTriggers } from '../support/databases.ts';
 import { copyRecord, findDrift, hidden, mendCount } from '../support/drift.ts';
 import { archiveOf, LISTS, populate, readList } from '../support/operations.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { type PressureLimits, pressureLimits } from '../../src/http/load/pressure.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import { buildDashboard } from '../dashboard/dashboard.ts';
+import { buildDashboard } from '../support/dashboard.ts';
 import { ownApp } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 

@@ -122,9 +122,6 @@ test('npm run keys refuses a bad option in the words of the API', async () => {
     );
   for (const [options, words] of [
     [['--per-minute', 'x'], '--per-minute must be an integer.'],
-    [['--per-minute', ''], '--per-minute must be an integer.'],
-    [['--per-minute', '0x10'], '--per-minute must be an integer.'],
-    [['--per-minute=-1'], '--per-minute must be at least 0.'],
     [
       ['--resources', 'files'],
       '--resources must be one of catalog, customers, opportunities, conversations, quotes, team.',
@@ -137,8 +134,6 @@ test('npm run keys refuses a bad option in the words of the API', async () => {
     const refused = keys('--name', 'sync', ...options);
     await expect(refused).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${words}\n` });
   }
-  const long = keys('--name', 'n'.repeat(256));
-  await expect(long).rejects.toMatchObject({ stderr: '--name must have at most 255 characters.\n' });
 });
 
 test('npm run purge removes what is due, unless another process is at it', async () => {

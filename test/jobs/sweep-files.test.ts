@@ -5,7 +5,7 @@ import { newId } from '../../src/db/sql/ids.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../../src/jobs/sweep-files.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import * as records from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';

@@ -1,13 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { hashKey, makeKey } from '../../src/api-keys/api-key.ts';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
-import {
-  findKeys,
-  issueApiKey,
-  revokeApiKey,
-  rotateApiKey,
-  saveKeyUsage,
-} from '../../src/api-keys/repository.ts';
+import { findKeys, issueApiKey, revokeApiKey, saveKeyUsage } from '../../src/api-keys/repository.ts';
 import type { Queries } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
@@ -249,32 +243,6 @@ describe('a key that expires', () => {
       expect(await statusAt(await instance(), key)).toBe(200);
       vi.useRealTimers();
     }
-  });
-});
-
-describe('a rotated key', () => {
-  test('is good for the overlap and refused after it; the new one is good at once', async () => {
-    const agency = await service.agency();
-    const old = await anotherKey(agency);
-    const other = await instance();
-    await remembered(other, old.key);
-
-    const { key } = parseJson(await rotateApiKey(agency.scope, old.id, 3_600));
-    expect(await statusAt(other, key)).toBe(200);
-    await remembered(other, old.key);
-    await expire(old.id);
-    await refused(other, old.key);
-    expect(await statusAt(other, key)).toBe(200);
-  });
-
-  test('is refused on every instance when there is no overlap', async () => {
-    const agency = await service.agency();
-    const old = await anotherKey(agency);
-    const other = await instance();
-    await remembered(other, old.key);
-    const { key } = parseJson(await rotateApiKey(agency.scope, old.id, 0));
-    await refused(other, old.key);
-    await remembered(other, key);
   });
 });
 

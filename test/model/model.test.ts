@@ -5,7 +5,7 @@ import { expect, inject, test } from 'vitest';
 import { entityTag } from '../../rules/entity-tag.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { purgeProducts } from '../../src/jobs/purge.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { administer } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import type { Agency, Reply } from '../support/service.ts';

@@ -115,7 +115,7 @@ async function check(copy: string, commands: readonly string[]): Promise<Outcome
   return { isGood: true, output: '' };
 }
 
-const WALKS = 'test/contract test/plans test/dashboard/records test/mcp test/model test/db/distribute.test';
+const WALKS = 'test/contract test/plans test/drift test/mcp test/model';
 const PACKAGES = 'vitest run --config vitest.packages.config.ts';
 
 describe.each(RECIPES)('$name', ({ name, places }) => {

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { buildDashboard, type Dashboard, useDashboard } from '../dashboard/dashboard.ts';
+import { buildDashboard, type Dashboard, useDashboard } from '../support/dashboard.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { freePort, startProcess } from '../support/process.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -89,17 +88,6 @@ describe('the same POST with the same key', () => {
     expect(await countOf('products', agency)).toBe(1);
   });
 
-  test('never ends in a conflict over contacts, also when they are free again', async () => {
-    const agency = await service.agency();
-    const create = () => agency.post(CUSTOMERS, visitor('ana'), keyed('k'));
-    const first = await create();
-    expectFirst(first);
-    expectReplay(await create(), first);
-    await agency.delete(`${CUSTOMERS}/${first.body.id}`);
-    expectReplay(await create(), first);
-    expect(await countOf('customers', agency)).toBe(1);
-  });
-
   test('sent a hundred times at once to two instances makes one record, and tells every sender of it or to wait', async () => {
     const agency = await service.agency();
     const clients = [agency, other.client(agency.key)];
@@ -115,24 +103,6 @@ describe('the same POST with the same key', () => {
     for (const answer of refused ?? []) expectInProgress(answer);
     expect(await countOf('customers', agency)).toBe(1);
     for (const index of [0, 1]) expectReplay(await create(index), created?.[0] as Reply);
-  });
-
-  test('sent many times at once after the first answer is a replay each time', async () => {
-    const agency = await service.agency();
-    const create = () => agency.post(PRODUCTS, { title: 'Oaxaca' }, keyed('k'));
-    const first = await create();
-    for (const answer of await Promise.all(Array.from({ length: 30 }, create))) expectReplay(answer, first);
-  });
-
-  test('counts once, where a POST counts', async () => {
-    const agency = await service.agency();
-    const { id } = await quote(agency, { status: 'published' });
-    const open = () => dashboard.of(agency).post(`/quotes/${id}/opens`, {}, keyed('k'));
-    const first = await open();
-    expectFirst(first, 200);
-    for (const answer of await Promise.all([open(), open(), open()])) expectReplay(answer, first);
-    const { body } = await agency.get('/v1/quotes');
-    expect(body.data[0].openCount).toBe(1);
   });
 });
 
@@ -207,27 +177,6 @@ describe('a key is not used up by', () => {
     const first = await create();
     expectFirst(first);
     expectReplay(await create(), first);
-  });
-
-  test('a record that is not there', async () => {
-    const agency = await service.agency();
-    const id = randomUUID();
-    const open = () => dashboard.of(agency).post(`/quotes/${id}/opens`, {}, keyed('k'));
-    expect((await open()).status).toBe(404);
-    await quote(agency, { status: 'published' }, id);
-    expectFirst(await open(), 200);
-  });
-
-  test('a missing key or a used up allowance', async () => {
-    const agency = await service.agency();
-    const call = dashboard.of(agency);
-    const { key } = (await call.post('/api-keys', { name: 'slow', requestsPerMinute: 1 })).body;
-    const create = (using: string | null) =>
-      agency.post(PRODUCTS, { title: 'Oaxaca' }, { ...keyed('k'), key: using });
-    await agency.get('/v1/team', { key });
-    expect((await create(key)).status).toBe(429);
-    expect((await create(null)).status).toBe(401);
-    expectFirst(await create(agency.key));
   });
 
   test('a database that is out of reach', async () => {

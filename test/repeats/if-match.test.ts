@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { type Has, operationsBy, populate, requestOf, send } from '../support/operations.ts';
-import { attachment, customer, opportunity, product, quote } from '../support/records.ts';
+import { customer, opportunity, product } from '../support/records.ts';
 import { type Agency, type Reply, type Service, startService } from '../support/service.ts';
 
 /** If-Match: a change that happens only while the record is the one that its sender has seen. And a PUT that only creates. */
@@ -47,33 +47,6 @@ const RESOURCES: [string, (agency: Agency) => Promise<string>, object, string][]
 ];
 
 describe.each(RESOURCES)('a PATCH of %s', (_name, make, change, field) => {
-  test('with the tag that was read is applied, and answers with the tag that the next one needs', async () => {
-    const agency = await service.agency();
-    const url = await make(agency);
-    const read = await agency.get(url);
-    const tag = String(read.headers.etag);
-    const patched = await agency.patch(url, change, matching(tag));
-    expect(patched.status).toBe(200);
-    expect(patched.body).toMatchObject({ [field]: 'Mérida' });
-    const next = String(patched.headers.etag);
-    expect(next).not.toBe(tag);
-    expect((await agency.get(url)).headers.etag).toBe(next);
-    const again = await agency.patch(url, { [field]: 'Puebla' }, matching(next));
-    expect([again.status, again.body[field]]).toEqual([200, 'Puebla']);
-  });
-
-  test('with another tag is refused, and nothing is written', async () => {
-    const agency = await service.agency();
-    const url = await make(agency);
-    const stale = String((await agency.get(url)).headers.etag);
-    await agency.patch(url, { [field]: 'Puebla' });
-    const before = await dashboard.stored(agency);
-    for (const tag of [stale, FOREIGN, '', `W/${stale}`]) {
-      expectFailed(await agency.patch(url, change, matching(tag)));
-    }
-    expect(await dashboard.stored(agency)).toEqual(before);
-  });
-
   test('is applied once when ten are sent at the same moment with one tag, over two instances', async () => {
     const agency = await service.agency();
     const clients = [agency, other.client(agency.key)];
@@ -126,55 +99,9 @@ describe('If-Match', () => {
     );
     expect(await messageFor(FOREIGN)).toBe('The record is no longer the one that If-Match names.');
   });
-
-  test.each(['*', FOREIGN])('%s of a record that is not there is 404', async (tag) => {
-    const agency = await service.agency();
-    const neighbour = await service.agency();
-    const archived = `/v1/catalog/products/${await productId(agency)}`;
-    await agency.delete(archived);
-    const urls = [
-      archived,
-      `/v1/catalog/products/${await productId(neighbour)}`,
-      `/v1/customers/${(await customer(neighbour)).id}`,
-      `/v1/customers/${randomUUID()}`,
-      '/v1/customers/x',
-    ];
-    const before = await dashboard.stored(neighbour);
-    for (const url of urls) {
-      expect((await agency.patch(url, {}, matching(tag))).status).toBe(404);
-      expect((await agency.delete(url, matching(tag))).status).toBe(404);
-    }
-    expect(await dashboard.stored(neighbour)).toEqual(before);
-  });
-
-  test('comes after what is not valid, and before a conflict', async () => {
-    const agency = await service.agency();
-    const contacts = [{ identifierType: 'web', identifierValue: 'ana' }];
-    await customer(agency, { contacts });
-    const { id } = await customer(agency);
-    const url = `/v1/customers/${id}`;
-    expect((await agency.patch(url, { tags: null }, matching(FOREIGN))).status).toBe(400);
-    expectFailed(await agency.patch(url, { contacts }, matching(FOREIGN)));
-    expect((await agency.patch(url, { contacts }, matching('*'))).status).toBe(409);
-  });
 });
 
 describe('a DELETE', () => {
-  test.each(RESOURCES.slice(0, 2))(
-    'of %s with another tag is refused, with its own it is done',
-    async (_name, make) => {
-      const agency = await service.agency();
-      const url = await make(agency);
-      const before = await dashboard.stored(agency);
-      expectFailed(await agency.delete(url, matching(FOREIGN)));
-      expect(await dashboard.stored(agency)).toEqual(before);
-      const tag = String((await agency.get(url)).headers.etag);
-      expect((await agency.delete(url, matching(tag))).status).toBe(200);
-      expect((await agency.get(url)).status).toBe(404);
-      expect((await agency.delete(url, matching(tag))).status).toBe(404);
-    },
-  );
-
   test('and PATCHes at the same moment with one tag: one of them is done', async () => {
     const agency = await service.agency();
     for (let round = 0; round < 10; round += 1) {
@@ -188,18 +115,6 @@ describe('a DELETE', () => {
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       for (const { status } of answers) expect([200, 404, 412]).toContain(status);
     }
-  });
-
-  test('of an attachment takes `*` and no tag: no answer gives one', async () => {
-    const agency = await service.agency();
-    const { id } = await quote(agency);
-    const { stored } = await attachment(agency, service.storage, id);
-    const call = dashboard.of(agency);
-    const path = `/quotes/${id}/attachments/${stored.id}`;
-    expectFailed(await call.delete(path, matching(FOREIGN)));
-    expect((await agency.get(`/v1/quotes/${id}/attachments`)).body.data).toHaveLength(1);
-    expect((await call.delete(path, matching('*'))).status).toBe(200);
-    expect((await call.delete(path, matching('*'))).status).toBe(404);
   });
 });
 
@@ -246,14 +161,6 @@ describe('a PUT', () => {
       expectFailed(await call.put(`/opportunities/${id}`, { salesStage: 'new' }, { headers }));
     expect(await dashboard.stored(agency)).toEqual(before);
     expect((await call.put(`/opportunities/${id}`, { salesStage: 'new' })).status).toBe(200);
-  });
-
-  test('of a message of a conversation that is not there is 404 first', async () => {
-    const call = dashboard.of(await service.agency());
-    const path = `/conversations/${randomUUID()}/messages/${randomUUID()}`;
-    const body = { content: 'Hola', direction: 'inbound', messageType: 'text' };
-    for (const headers of [only.headers, matching('*').headers])
-      expect((await call.put(path, body, { headers })).status).toBe(404);
   });
 
   test('sent ten times at the same moment is done once: as a creation, and with one tag', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
 import { newId } from '../../src/db/sql/ids.ts';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 
 describe('all text of a product', () => {
   const title = 'x'.repeat(10);

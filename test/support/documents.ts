@@ -6,13 +6,14 @@ export type MarkdownDocument = { path: string; text: string };
 
 const read = (path: string): MarkdownDocument => ({ path, text: readFileSync(new URL(path, root), 'utf8') });
 
-/** README.md, that of src/db/, and everything below docs/. */
+/** README.md, those of src/db/ and test/, and everything below docs/. */
 export const documents: readonly MarkdownDocument[] = [
   'README.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
   'src/db/README.md',
+  'test/README.md',
   ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => `docs/${path}`)

@@ -18,7 +18,7 @@ import { listOpportunities, opportunityRecord } from '../../src/opportunities/re
 import { eraseCustomer } from '../../src/people/erasure.ts';
 import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';
-import type { Dashboard } from '../dashboard/dashboard.ts';
+import type { Dashboard } from '../support/dashboard.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,

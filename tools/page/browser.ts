@@ -5,7 +5,7 @@ import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { loadDemo } from '../../demo/load.ts';
-import { buildDashboard } from '../../test/dashboard/dashboard.ts';
+import { buildDashboard } from '../../test/support/dashboard.ts';
 import { type Service, startService } from '../../test/support/service.ts';
 
 /** The service with the demo agency, and Debian's Chromium in front of it. */

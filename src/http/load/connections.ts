@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import type { FastifyInstance } from 'fastify';
-import { everySecond } from '../logging.ts';
 import type { Requests } from './pipelining.ts';
 
 /** The life of connections: the queue of new ones, clients that are slow or send no more, and the end of the service. */
@@ -71,15 +70,9 @@ export function boundConnections(
   app: FastifyInstance,
   requests: Requests,
   open: Set<Socket>,
+  onClosed: () => void,
   limit = connectionsThatFit(),
 ): void {
-  const closed = everySecond<'closed'>((counts) =>
-    app.log.warn(
-      counts,
-      'as many connections as fit are open: those that waited longest were closed for new ones',
-    ),
-  );
-
   function first(isWaiting: (socket: Socket) => boolean): Socket | undefined {
     for (const socket of open) if (isWaiting(socket)) return socket;
     return undefined;
@@ -93,7 +86,7 @@ export function boundConnections(
       newest;
     open.delete(socket);
     socket.destroy();
-    closed.count('closed');
+    onClosed();
   });
 }
 

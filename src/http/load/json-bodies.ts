@@ -100,7 +100,7 @@ export function readJsonBodies(app: FastifyInstance): void {
  * One piece of work after another, each followed by a rest as long as it took: whatever arrives, half of the event loop's
  * time is left to everything else.
  * Measured before refusals waited, beside fifty clients with the two worst bodies: another one's get took 9 to 17 ms more
- * with turns, 31 to 45 ms more without (`npm run bench:hostile`).
+ * with turns, 31 to 45 ms more without.
  */
 function createTurns(): (work: () => void) => void {
   const due: (() => void)[] = [];

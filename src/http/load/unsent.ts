@@ -32,7 +32,7 @@ const IDLE_LIMIT = 30_000;
  * is made; the answer of a write is counted and never refused. Streams do not count: they are read as they are taken.
  *
  * Each owner has a count of its own: while 200 clients of one read nothing of 25 MB, another gets ten of ten pages of 5 MB.
- * With one count for all it got none (`npm run bench:hostile -- --only 'do not read'`).
+ * With one count for all it got none.
  */
 export function boundUnsent(app: FastifyInstance, size = SIZE): void {
   /** How large the last answer was that was made while others of its owner waited, by owner and route. */

@@ -22,7 +22,7 @@ export type ApiDescription = {
 };
 
 type Operation = {
-  parameters?: { name?: string }[];
+  parameters?: { name?: string; in?: string; required?: boolean; example?: unknown }[];
   responses: Record<string, object>;
   /** What the schemas do not say, from the first step of the plugin to the second. */
   'x-declared'?: { codes: [number, ErrorCode[]][]; isTagged: boolean };
@@ -33,9 +33,8 @@ type Document = {
   components: { schemas: Record<string, Schema> };
 };
 
-const { version, license } = JSON.parse(
-  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
-) as { version: string; license: string };
+const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+const { version, license } = JSON.parse(manifest) as { version: string; license: string };
 
 const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 const withSchemas = createJsonSchemaTransformObject({});
@@ -58,6 +57,8 @@ function complete(document: Document, otherCodes: readonly ErrorCode[]): void {
         isList: isLimited && (operation.parameters ?? []).some(({ name }) => name === 'offset'),
       };
       const headers = requestHeadersOf(method, isTagged);
+      // The reference page would send it, and find the records of that example alone.
+      for (const parameter of operation.parameters ?? []) if (!parameter.required) delete parameter.example;
       if (headers.length > 0) operation.parameters = [...(operation.parameters ?? []), ...headers];
       for (const [status, response] of Object.entries(operation.responses))
         Object.assign(response, { headers: answerHeadersOf(Number(status), kind) });
@@ -84,17 +85,12 @@ function complete(document: Document, otherCodes: readonly ErrorCode[]): void {
 export function describeApi(app: FastifyInstance, api: ApiDescription): () => object {
   const { title, description, tags, securitySchemes } = api;
   const contact = { name: 'The operator of this service' };
+  // `identifier` is of 3.1, in the place of a URL; the types of the plugin know 3.0 only.
+  const named = { name: license, identifier: license } as object;
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      // `identifier` is of 3.1, in the place of a URL; the types of the plugin know 3.0 only.
-      info: {
-        title,
-        version,
-        description,
-        contact,
-        license: { name: license, identifier: license } as object,
-      },
+      info: { title, version, description, contact, license: named },
       servers: [
         { url: '/', description: 'This service.' },
         { url: 'https://api.agency.example', description: 'What its address may look like.' },

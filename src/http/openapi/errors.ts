@@ -63,15 +63,9 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
   ],
   IDEMPOTENCY_KEY_REUSED: ['This idempotency key came with another body before.'],
   IDEMPOTENCY_IN_PROGRESS: ['The first request with this idempotency key is still running; retry in 1 s.'],
-  API_KEY_INACTIVE: [
-    'The key is revoked, has expired, or was rotated already.',
-    'The key is revoked; issue a new one.',
-  ],
+  API_KEY_INACTIVE: ['Revoked, expired or rotated already.', 'The key is revoked; issue a new one.'],
   CATALOG_PRODUCT_NOT_ARCHIVED: ['The catalog product is not archived.'],
-  PIPELINE_STAGE_KEY_TAKEN: [
-    'Another stage of the pipeline has the key.',
-    'Another stage has the key "negotiation".',
-  ],
+  PIPELINE_STAGE_KEY_TAKEN: ['Another stage has the key.', 'Another stage has the key "negotiation".'],
   QUOTE_NOT_PUBLISHED: ['The quote is not published: its customer cannot open it.'],
   PRECONDITION_FAILED: ['The record is no longer the one that If-Match names.'],
   PAYLOAD_TOO_LARGE: ['The body is larger than this operation takes.'],
@@ -120,33 +114,24 @@ export function errorResponse(status: number, codes: readonly ErrorCode[]): Name
 
 const text = (description: string) => ({ type: 'string', description });
 
-const object = (description: string, properties: object, required: readonly string[]) => ({
-  type: 'object',
-  description,
-  properties,
-  required,
-});
+const object = (description: string, properties: object, ...required: string[]) => {
+  return { type: 'object', description, properties, required };
+};
 
 /** The schemas of every error body. In a generated client, a closed list of codes would break at the next one. */
 export function errorSchemas(codes: readonly ErrorCode[]) {
   const code = text(`Stable: branch on this. One of these, and others later: ${codes.join(', ')}.`);
-  const details = {
-    type: 'array',
-    description: 'Every fault of the request, at most 20.',
-    items: { $ref: '#/components/schemas/ErrorAnswerDetail' },
-  };
+  const items = { $ref: '#/components/schemas/ErrorAnswerDetail' };
+  const details = { type: 'array', description: 'Every fault of the request, at most 20.', items };
   const error = { code: { ...code, examples: codes }, message: text('For people; may change.'), details };
   const fault = {
     path: text('Where it is: `body.contacts[0].identifierValue`, `query.limit`.'),
     message: text('What is wrong there (VALIDATION_FAILED).'),
     customerId: text('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
   };
+  const whole = { error: object('What went wrong.', error, 'code', 'message') };
   return {
-    ErrorAnswer: object(
-      'The body of every answer other than success.',
-      { error: object('What went wrong.', error, ['code', 'message']) },
-      ['error'],
-    ),
-    ErrorAnswerDetail: object('One fault of the request, or one contact that is taken.', fault, ['path']),
+    ErrorAnswer: object('The body of every answer other than success.', whole, 'error'),
+    ErrorAnswerDetail: object('One fault of the request, or one contact that is taken.', fault, 'path'),
   };
 }

@@ -59,16 +59,7 @@ export function requestHeadersOf(method: string, isTagged: boolean): object[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-const OF_LIMIT = [
-  'RateLimit-Policy',
-  'RateLimit',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-];
-
-/** Refused before the names of the request are looked at. */
-const BEFORE_NAMES = [401, 403, 413, 429];
+const OF_LIMIT = Object.keys(OF_ANSWERS).filter((name) => name.includes('RateLimit'));
 
 /** References to the headers that answers of a status carry. Only the keys of /v1 have a limit. */
 export function answerHeadersOf(
@@ -81,7 +72,8 @@ export function answerHeadersOf(
     ...(isOnce && status < 300 ? ['Idempotency-Replayed'] : []),
     ...(status === 401 ? ['WWW-Authenticate'] : []),
     ...(isLimited && status !== 401 ? OF_LIMIT : []),
-    ...(BEFORE_NAMES.includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
+    // Those are refused before the names of the request are looked at.
+    ...([401, 403, 413, 429].includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
     ...(isList && status === 200 ? ['X-Known-Values'] : []),
     ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
   ];
@@ -100,7 +92,7 @@ export function referredHeaders(part: unknown): { headers: object; parameters: o
   const parameters = Object.entries(OF_REQUESTS).map(
     ([key, [name, description, limits]]): [string, object] => {
       // What fits beside the others and the longest request line.
-      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 4, ...limits };
+      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 8, ...limits };
       return [key, { name, in: 'header', required: false, schema, description }];
     },
   );

@@ -7,22 +7,13 @@ type Success = { status: 200 | 201; schema: z.ZodType; description: string };
 type OwnErrors = { codes: ErrorCode[] };
 
 /** The responses of an operation: its successes, and its own error codes. The document adds the codes of its class. */
-export const responses = (success: Success | readonly Success[], ...codes: ErrorCode[]) => ({
-  ...Object.fromEntries(
-    [success]
-      .flat()
-      .map(({ status, schema, description }) => [
-        status,
-        { description, content: { 'application/json': { schema } } },
-      ]),
-  ),
-  ...Object.fromEntries(
-    [...Map.groupBy(new Set(codes), statusOf)].map(([status, codes]): [number, OwnErrors] => [
-      status,
-      { codes },
-    ]),
-  ),
-});
+export function responses(success: Success | readonly Success[], ...codes: ErrorCode[]) {
+  const answers = [success].flat().map(({ status, schema, description }) => {
+    return [status, { description, content: { 'application/json': { schema } } }];
+  });
+  const errors = [...Map.groupBy(new Set(codes), statusOf)].map(([status, codes]) => [status, { codes }]);
+  return Object.fromEntries([...answers, ...errors]);
+}
 
 /** What `responses` made, taken apart again: the successes by their status, and the codes. */
 export function declared(response: unknown): { successes: Record<string, object>; codes: ErrorCode[] } {

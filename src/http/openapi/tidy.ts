@@ -7,14 +7,8 @@ const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Every value below, with objects rewritten from the inside out. */
-function rewritten<Value>(value: Value, change: (object: Schema) => Schema): Value {
-  const inner = (part: unknown): unknown => {
-    if (Array.isArray(part)) return part.map(inner);
-    if (!isObject(part)) return part;
-    return change(Object.fromEntries(Object.entries(part).map(([key, below]) => [key, inner(below)])));
-  };
-  return inner(value) as Value;
-}
+const rewritten = <Value>(value: Value, change: (object: Schema) => Schema): Value =>
+  JSON.parse(JSON.stringify(value), (_key, part) => (isObject(part) ? change(part) : part));
 
 /** `anyOf: [X, null]` becomes X with null among its types, but for an enum: generators forget the null that it would list. */
 function nullable(schema: Schema): Schema {
@@ -37,10 +31,7 @@ function open(schema: Schema): Schema {
   return Object.fromEntries(dropped);
 }
 
-/**
- * The default of a body's field in words. As `default`, generators take it for a field that is always there, and ask for
- * it in requests too.
- */
+/** The default of a body's field in words. As `default`, generators take it for a field that requests must have. */
 function defaultInWords({ default: preset, ...schema }: Schema): Schema {
   if (preset === undefined) return schema;
   const said = `Default: \`${JSON.stringify(preset).replaceAll('"', '')}\`.`;

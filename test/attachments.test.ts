@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FileStorage } from '../../src/files/storage.ts';
-import { quote } from '../support/records.ts';
-import { listen } from '../support/socket.ts';
-import { buildDashboard, TOKEN, useDashboard } from './dashboard.ts';
+import type { FileStorage } from '../src/files/storage.ts';
+import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
+import { quote } from './support/records.ts';
+import { listen } from './support/socket.ts';
 
 const { service, dashboard } = useDashboard();
 

@@ -3,8 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** Real processes, killed on purpose under load: one after another, for they need the machine. */
 export default defineConfig({
   test: {
-    include: ['test/faults/**/*.test.ts', 'test/contract/fuzz.test.ts'],
-    env: { FUZZ_RUNS: '20000' },
+    include: ['test/topologies/**/*.test.ts'],
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     fileParallelism: false,

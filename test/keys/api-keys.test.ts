@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useDashboard } from './dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 
 const NOW = Date.now();
 const HOUR = 3_600_000;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { type Has, populate } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
-import { type Caller, useDashboard } from './dashboard.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -80,15 +80,20 @@ describe.each(REFERENCES)('$field of $record', ({ record, field, body, target, a
 
   test('refuses an archived record as new, and keeps one that is archived later', async () => {
     const { agency, has, call } = await furnished();
+    const others = await populate({ service, agency }, 'Lima', 1);
     const id = randomUUID();
     const referring = { ...body(has), [field]: has[target] };
     expect((await call.put(`${record}/${id}`, referring)).status).toBe(201);
     expect((await archive(agency, call, has[target])).status).toBe(200);
 
-    const kept = await call.put(`${record}/${id}`, { ...referring, destination: 'Lima', contactName: 'Ana' });
-    expect(kept.status).toBe(200);
-    expect(kept.body[field]).toBe(has[target]);
-    refused(await call.put(`${record}/${randomUUID()}`, referring));
+    for (const change of [call.put, call.patch]) {
+      const kept = await change(`${record}/${id}`, { ...referring, destination: 'Lima', contactName: 'Ana' });
+      expect([kept.status, kept.body[field]]).toEqual([200, has[target]]);
+    }
+    const other = randomUUID();
+    refused(await call.put(`${record}/${other}`, referring));
+    await call.put(`${record}/${other}`, { ...body(others), [field]: others[target] });
+    refused(await call.patch(`${record}/${other}`, { [field]: has[target] }));
   });
 });
 

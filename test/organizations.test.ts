@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createLogger } from '../../src/http/logging.ts';
-import { BELOW, OPERATIONS, populate, run } from '../support/operations.ts';
-import { buildDashboard, TOKEN, useDashboard } from './dashboard.ts';
+import { createLogger } from '../src/http/logging.ts';
+import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
+import { BELOW, OPERATIONS, populate, run } from './support/operations.ts';
 
 const { service, dashboard } = useDashboard();
 

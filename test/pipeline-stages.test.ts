@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { opportunity } from '../support/records.ts';
-import { useDashboard } from './dashboard.ts';
+import { useDashboard } from './support/dashboard.ts';
+import { opportunity } from './support/records.ts';
 
 const { service, dashboard } = useDashboard();
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { attachment, conversation, customer, message, opportunity, quote } from '../support/records.ts';
-import { listen } from '../support/socket.ts';
-import { TOKEN, useDashboard } from './dashboard.ts';
+import { TOKEN, useDashboard } from './support/dashboard.ts';
+import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
+import { listen } from './support/socket.ts';
 
 const { service, dashboard } = useDashboard();
 

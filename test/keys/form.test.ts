@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hashKey, isWellFormedKey, makeKey, randomBase62, recognisable } from '../src/api-keys/api-key.ts';
+import { hashKey, isWellFormedKey, makeKey, randomBase62, recognisable } from '../../src/api-keys/api-key.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

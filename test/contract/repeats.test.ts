@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { useDashboard } from '../dashboard/dashboard.ts';
+import { entityTag } from '../../rules/entity-tag.ts';
 import { readDocument } from '../support/contract.ts';
-import { operationsBy, populate, requestOf, send } from '../support/operations.ts';
+import { useDashboard } from '../support/dashboard.ts';
+import { OPERATIONS, operationsBy, pathOf, populate, requestOf, run, send } from '../support/operations.ts';
 import type { Agency, Reply } from '../support/service.ts';
 
 /** Every POST of both routers replays; every PATCH, PUT and DELETE holds to If-Match. */
@@ -37,17 +38,31 @@ describe('sent again with its Idempotency-Key is answered with its first answer,
   });
 });
 
-describe('with a tag that the record does not have is refused, with `*` it is done', () => {
+describe('is refused with a tag that the record does not have, and done with its own, which its answer then replaces', () => {
   test.each(CHANGES)('%s', async (name) => {
     const agency = await service.agency();
     const world = { service, dashboard, agency };
-    const sent = await requestOf(name, await populate(world));
+    const has = await populate(world);
+    const sent = await requestOf(name, has);
     const before = await everything(agency);
-    const refused = await send(world, sent, { 'if-match': '"another"' });
-    expect([refused.status, refused.body.error?.code]).toEqual([412, 'PRECONDITION_FAILED']);
+    for (const tag of ['"another"', '', 'W/"another"']) {
+      const refused = await send(world, sent, { 'if-match': tag });
+      expect([refused.status, refused.body.error?.code]).toEqual([412, 'PRECONDITION_FAILED']);
+    }
     expect(await everything(agency)).toEqual(before);
-    expect((await send(world, sent, { 'if-match': '*' })).status).toBe(200);
+
+    const read = `GET ${pathOf(name)}`;
+    const tagNow = async () => String((await run(world, read, has)).headers.etag);
+    const own = read in OPERATIONS ? await tagNow() : '*';
+    const done = await send(world, sent, { 'if-match': own });
+    expect(done.status).toBe(200);
     expect(await everything(agency)).not.toEqual(before);
+    if (name.startsWith('DELETE')) return expect(done.headers).not.toHaveProperty('etag');
+    const tag = String(done.headers.etag);
+    expect([tag, tag === own]).toEqual([entityTag(done.text), false]);
+    if (own !== '*')
+      expect([await tagNow(), (await send(world, sent, { 'if-match': own })).status]).toEqual([tag, 412]);
+    expect((await send(world, sent)).headers.etag, 'the same again').toBe(tag);
   });
 });
 

@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard-app.ts';
 import { ownLinks } from '../../src/files/links.ts';
-import { keepCauses } from '../support/causes.ts';
-import { contractOf, readDocument } from '../support/contract.ts';
-import { type Reply, type Service, useService } from '../support/service.ts';
+import { keepCauses } from './causes.ts';
+import { contractOf, readDocument } from './contract.ts';
+import { type Reply, type Service, type ServiceOptions, useService } from './service.ts';
 
 export const TOKEN = 'dashboard-token-of-the-test-service-0001';
 
@@ -100,11 +100,14 @@ export async function buildDashboard(
 }
 
 /** The service of the tests of one file, with its dashboard API. */
-export function useDashboard(options: () => Partial<DashboardOptions> = () => ({})): {
+export function useDashboard(
+  options: () => Partial<DashboardOptions> = () => ({}),
+  ofService: ServiceOptions = {},
+): {
   service: Service;
   dashboard: Dashboard;
 } {
-  const service = useService();
+  const service = useService(ofService);
   const holder: { dashboard?: Dashboard } = {};
   beforeAll(async () => {
     holder.dashboard = await buildDashboard(service, options());
