@@ -11,6 +11,10 @@ import {
 const TYPES: IdentifierType[] = ['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web'];
 const TELEPHONES: IdentifierType[] = ['whatsapp', 'telefono'];
 
+test.each(TYPES)('no text is no contact of %s', (type) => {
+  expect(contactKey(type, '')).toBeNull();
+});
+
 describe.each(TELEPHONES)('%s numbers', (type) => {
   test.each([
     ['+5215512345678', '+525512345678', '+5215512345678'],
