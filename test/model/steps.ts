@@ -103,7 +103,11 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
 const resolved = (schema: Schema): Schema =>
   typeof schema.$ref === 'string'
     ? (schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {})
-    : schema;
+    : plain(schema);
+
+/** A closed list of values or null, as other nullable fields are written. */
+const plain = ({ anyOf: [values, none] = [], ...field }: Schema & { anyOf?: Schema[] }): Schema =>
+  none ? { ...field, ...values, type: ['string', 'null'] } : field;
 
 const some = <T>(value: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) });

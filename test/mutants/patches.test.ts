@@ -13,6 +13,6 @@ test('there are mistakes of every kind', () => {
 
 test.each(patches)('%s says what it does wrong, and applies', (file) => {
   const path = join(import.meta.dirname, file);
-  expect(readFileSync(path, 'utf8')).toMatch(/^[A-Z][^\n]+\.\n--- a\//);
+  expect(readFileSync(path, 'utf8')).toMatch(/^[^\n]+\.\n--- a\//);
   execFileSync('git', ['apply', '--check', path], { stdio: 'pipe' });
 });
