@@ -230,29 +230,27 @@ function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep) {
       };
     }
     case 'archive':
-      if (kind === 'conversations' || !isLive) return;
+      if (!isLive) return;
       return {
         text: `update ${table} set archived_at = now() ${where}`,
         values: [agency.id, id],
         after: changed({ archivedAt: NOW }),
       };
-    // A customer would come back without its contacts, a stage beside another of its key.
     case 'bringBack':
-      if (['conversations', 'customers', 'stages'].includes(kind) || isLive) return;
+      if (isLive) return;
       return {
         text: `update ${table} set archived_at = null ${where}`,
         values: [agency.id, id],
         after: changed({ archivedAt: null }),
       };
     case 'age':
-      if (kind !== 'products' || isLive) return;
+      if (isLive) return;
       return {
         text: `update ${table} set archived_at = '2026-01-01T00:00:00Z' ${where}`,
         values: [agency.id, id],
         after: changed({ archivedAt: '2026-01-01T00:00:00.000Z' }),
       };
     case 'delete': {
-      if (kind !== 'products') return;
       const { [id]: _, ...products } = own.products;
       return {
         text: `delete from ${table} ${where}`,
@@ -263,7 +261,7 @@ function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep) {
     case 'copy': {
       const to = otherOf(index);
       const other = world.organizations[to];
-      if (!['products', 'customers'].includes(kind) || other[kind][id]) return;
+      if (other[kind][id]) return;
       const copy = kind === 'customers' ? { ...row, contacts: [] } : row;
       return {
         text: `insert into ${table} select (jsonb_populate_record(t, jsonb_build_object('organization_id', $3::text) || $4)).*

@@ -15,7 +15,7 @@ import {
 /** Steps of any kind, drawn from the documents: a field or a filter that is new there is drawn too. */
 
 /** A record, a moment or a message that stands in a request, chosen when the step is taken. */
-type Chosen = { choose: Kind | 'archived' | 'contact' | 'message' | 'moment' | 'ids'; n: number };
+type Chosen = { choose: Kind | 'contact' | 'message' | 'moment' | 'ids'; n: number; isArchived?: true };
 
 export type Step = { agency: 0 | 1 } & (
   | {
@@ -39,6 +39,8 @@ const choose = (choose: Chosen['choose']): fc.Arbitrary<Chosen> =>
 /** Ids that both agencies use for records of their own, so that each has records with ids of the other. */
 const SHARED = [1, 2, 3, 4].map((n) => `01936f5e-0000-7000-8000-00000000000${n}`);
 export const UNKNOWN = '01936f5e-0000-7000-8000-000000000009';
+
+const archived = (kind: Kind) => choose(kind).map((chosen): Chosen => ({ ...chosen, isArchived: true }));
 
 const WORDS = ['Oaxaca', 'Oaxaca sur', 'Bogotá', 'Ñandú 100%', 'a_b\\c', 'Ana'];
 const PARTS = [
@@ -183,7 +185,7 @@ const requestOf = (name: string): fc.Arbitrary<Step> => {
   const { kinds, current, write } = OPERATIONS[name] ?? { kinds: [] };
   const [, second] = [...path.matchAll(/\{(?!organizationId)(\w+)\}/g)];
   const inPath = [
-    ...kinds.map((kind) => choose(name.endsWith('/restore') ? 'archived' : kind)),
+    ...kinds.map((kind) => (name.endsWith('/restore') ? archived(kind) : choose(kind))),
     ...(second ? [choose(second[1] === 'contactId' ? 'contact' : 'message')] : []),
   ];
   const schema = documented.requestBody?.content['application/json']?.schema;
@@ -211,15 +213,31 @@ const requestOf = (name: string): fc.Arbitrary<Step> => {
 const weightOf = (name: string): number => {
   if (/^(POST \/v1|GET \/v1\/\w+$|GET \/v1\/catalog\/products$|PATCH \/v1)/.test(name)) return 6;
   if (/^(PUT|PATCH|GET .*(messages|products|conversations)$)/.test(name)) return 4;
-  return name.includes('erase') ? 1 : 2;
+  return 2;
 };
 
-const sql = fc.record({
-  agency: fc.constantFrom(0 as const, 1 as const),
-  sql: fc.constantFrom('change', 'change', 'archive', 'bringBack', 'copy', 'age', 'delete'),
-  of: fc.constantFrom(...KINDS).chain(choose),
-  text: fc.constantFrom(...WORDS),
-}) as fc.Arbitrary<Step>;
+const ARCHIVABLE = KINDS.filter((kind) => kind !== 'conversations');
+/** A customer would come back without its contacts, a stage beside another of its key. */
+const RETURNING = ['products', 'members', 'opportunities', 'quotes'] as const;
+
+const sql = fc
+  .constantFrom(
+    ...KINDS.map((kind) => ['change', choose(kind)] as const),
+    ...ARCHIVABLE.map((kind) => ['archive', choose(kind)] as const),
+    ...RETURNING.map((kind) => ['bringBack', archived(kind)] as const),
+    ...(['products', 'customers'] as const).map((kind) => ['copy', choose(kind)] as const),
+    ['age', archived('products')] as const,
+    ['age', archived('products')] as const,
+    ['delete', choose('products')] as const,
+  )
+  .chain(([sql, of]) =>
+    fc.record({
+      agency: fc.constantFrom(0 as const, 1 as const),
+      sql: fc.constant(sql),
+      of,
+      text: fc.constantFrom(...WORDS),
+    }),
+  ) as fc.Arbitrary<Step>;
 
 const job = fc.record({
   agency: fc.constantFrom(0 as const, 1 as const),
@@ -245,18 +263,18 @@ export function resolve<T>(
 ): T {
   if (Array.isArray(value)) return value.map((entry) => resolve(entry, own, other, path)) as T;
   if (typeof value !== 'object' || value === null) return value;
-  const { choose, n } = value as unknown as Chosen;
+  const { choose, n, isArchived } = value as unknown as Chosen;
   if (choose === undefined)
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [name, resolve(inner, own, other, path)]),
     ) as T;
-  const pool = poolOf(choose, own, other, path);
+  const pool = poolOf({ choose, isArchived }, own, other, path);
   return pool[n % pool.length] as T;
 }
 
 /** Mostly live records of its own; now and then one that is archived, of the other organization, or of nobody. */
 function poolOf(
-  choose: Chosen['choose'],
+  { choose, isArchived }: Pick<Chosen, 'choose'> & { isArchived: true | undefined },
   own: Organization,
   other: Organization,
   path: readonly string[],
@@ -277,9 +295,9 @@ function poolOf(
     const all = KINDS.flatMap((kind) => idsOf(Object.values(own[kind])));
     return all.map((id, index) => [id, ...all.slice(index + 1, index + 4), UNKNOWN].join(','));
   }
-  if (choose === 'archived') {
-    const archived = Object.values(own.products).filter((row) => row.archivedAt !== null);
-    return [...idsOf(archived), ...idsOf(archived), ...Object.keys(own.products), UNKNOWN];
+  if (isArchived) {
+    const gone = Object.values(own[choose]).filter((row) => row.archivedAt !== null);
+    return [...idsOf(gone), ...idsOf(gone), ...Object.keys(own[choose]), UNKNOWN];
   }
   const lively = idsOf(live(own[choose]));
   const others = [...Object.keys(own[choose]), ...Object.keys(other[choose]), UNKNOWN];
@@ -301,13 +319,14 @@ export const furniture = (agency: 0 | 1): Step[] => {
   });
   const [one, two, three] = SHARED as [string, string, string];
   const first = (choose: Kind) => ({ choose, n: 0 });
-  const thread = { channel: 'whatsapp', contact: '+525512345678' };
+  const thread = { channel: 'whatsapp', contact: '+525512345678', contactName: 'Ana' };
   const message = { choose: 'message', n: 0 };
   const said = { direction: 'inbound', messageType: 'text', createdAt: MOMENTS[1] };
   return [
     ...[one, two].flatMap((id, n) => [
       step('POST /v1/customers', [], {
-        firstName: WORDS[n],
+        firstName: 'Ana',
+        lastName: WORDS[n],
         contacts: [{ identifierType: 'web', identifierValue: `first ${n}` }],
       }),
       step('POST /v1/catalog/products', [], { title: WORDS[n] }),
@@ -319,8 +338,12 @@ export const furniture = (agency: 0 | 1): Step[] => {
       }),
       step('PUT ~/quotes/{quoteId}', [id], { title: WORDS[n], status: 'published', opportunityId: id }),
     ]),
-    step('PUT ~/conversations/{conversationId}', [one], thread),
-    step('PUT ~/conversations/{conversationId}', [two], { ...thread, rotatedFrom: one }),
+    step('PUT ~/conversations/{conversationId}', [one], { ...thread, customerId: first('customers') }),
+    step('PUT ~/conversations/{conversationId}', [two], {
+      ...thread,
+      contactName: 'Ana Peña',
+      rotatedFrom: one,
+    }),
     step('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
     step('PUT ~/conversations/{conversationId}/messages/{messageId}', [one, message], {
       ...said,
@@ -353,7 +376,7 @@ export const look = (agency: 0 | 1): Step[] => {
     ...lists.map((name) => step(name, { limit: 100 })),
     ...lists
       .filter((name) => name.startsWith('GET /v1') && hasQuery(name))
-      .flatMap((name) => ['ana', 'sur', 'BOGOTA', '5512'].map((query) => step(name, { query }))),
+      .flatMap((name) => ['ana oax', 'sur', 'BOGOTA', '5512'].map((query) => step(name, { query }))),
     ...SHARED.map((id) => step(transcript, {}, [id])),
     step(`GET ${BELOW}/catalog/products`, { archived: 'true' }),
   ];
