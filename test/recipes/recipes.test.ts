@@ -151,34 +151,27 @@ describe.each(RECIPES)('$name', ({ name, places }) => {
     }
   });
 
-  /** One file, or one command. */
-  const left = [
-    ...paths.map((path) => ({
-      what: path,
-      others: places.filter((place) => place.path !== path),
-    })),
-    ...places
-      .filter(({ path }) => path === '')
-      .flatMap((place) =>
-        commandsOf(place).map((command) => ({
-          what: command.replace(/ -- .*/, ''),
-          others: places.map((each) =>
-            each === place
-              ? {
-                  ...each,
-                  code:
-                    commandsOf(each)
-                      .filter((one) => one !== command)
-                      .join('\n') || 'true',
-                }
-              : each,
-          ),
-        })),
-      ),
-  ];
+  /** A file or a command that is left out, what it would have written, and what is done without it. */
+  const files = paths.map((path) => ({
+    what: path,
+    code: places.map((place) => (place.path === path ? place.code : '')).join(''),
+    others: places.filter((place) => place.path !== path),
+  }));
+  const commands = places
+    .filter(({ path }) => path === '')
+    .flatMap((place) =>
+      commandsOf(place).map((command) => {
+        const left = commandsOf(place).filter((one) => one !== command);
+        const others = places.map((each) =>
+          each === place ? { ...each, code: left.join('\n') || 'true' } : each,
+        );
+        return { what: command.replace(/ -- .*/, ''), code: '', others };
+      }),
+    );
 
-  // A recipe of one place does nothing without it.
-  test.runIf(paths.length > 1).each(left)('without $what something is red', async ({ others }) => {
+  // A recipe of one file does nothing without it.
+  const left = paths.length > 1 ? [...files, ...commands] : commands;
+  test.each(left)('without $what something is red, and names it', async ({ what, code, others }) => {
     const copy = copyOfTheTree();
     try {
       let outcome: Outcome;
@@ -191,6 +184,8 @@ describe.each(RECIPES)('$name', ({ name, places }) => {
       if (outcome.isGood)
         outcome = await check(copy, ['tsc --noEmit', `vitest run --bail 1 ${WALKS}`, PACKAGES]);
       expect(outcome.isGood).toBe(false);
+      const names = [what, ...(code.match(/\w{6,}/g) ?? [])];
+      expect(names.filter((name) => outcome.output.includes(name))).not.toEqual([]);
     } finally {
       rmSync(copy, { recursive: true, force: true });
     }
