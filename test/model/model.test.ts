@@ -145,7 +145,10 @@ async function takeRequest(world: World, step: RequestStep): Promise<Pair> {
 
   let reply: Reply = (await Promise.all([send(), step.isKilled && kill()]))[0];
   let isSentAgain = false;
-  for (; reply.status === 503; isSentAgain = true) reply = await send();
+  for (let attempt = 0; reply.status === 503 && attempt < 10; attempt += 1) {
+    reply = await send();
+    isSentAgain = true;
+  }
 
   const replayed = `${name} ${path} ${step.key}`;
   const first = step.key === null ? undefined : before.replays[replayed];
