@@ -167,11 +167,10 @@ export function nameContact(
   { displayName }: Fields,
 ): Written {
   const customer = organization.customers[id];
-  if (!customer || (displayName !== undefined && customer.archivedAt !== null))
-    return refused(404, MISSING.customers);
-  if (displayName === undefined) return organization;
+  if (customer?.archivedAt !== null) return refused(404, MISSING.customers);
   if (!customer.contacts.some((contact: Fields) => contact.id === contactId))
     return refused(404, 'CUSTOMER_CONTACT_NOT_FOUND');
+  if (displayName === undefined) return organization;
   return named(organization, customer, (contact) => contact.id === contactId, displayName);
 }
 

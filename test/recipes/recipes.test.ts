@@ -118,7 +118,7 @@ async function check(copy: string, commands: readonly string[]): Promise<Outcome
 const WALKS = 'test/contract test/plans test/drift test/mcp test/model';
 const PACKAGES = 'vitest run --config vitest.packages.config.ts';
 
-describe.each(RECIPES)('$name', ({ name, places }) => {
+describe.each(RECIPES.map(({ name, places }) => [name, places] as const))('%s', (name, places) => {
   const paths = [...new Set(places.map(({ path }) => path).filter(Boolean))];
 
   test('is as short as it was', () => {
@@ -171,25 +171,28 @@ describe.each(RECIPES)('$name', ({ name, places }) => {
 
   // A recipe of one file does nothing without it.
   const left = paths.length > 1 ? [...files, ...commands] : commands;
-  test.each(left)('without $what something is red, and names it', async ({ what, code, others }) => {
-    const copy = copyOfTheTree();
-    try {
-      let outcome: Outcome;
+  test.each(left.map((each) => [each.what, each] as const))(
+    'without %s something is red, and names it',
+    async (what, { code, others }) => {
+      const copy = copyOfTheTree();
       try {
-        outcome = await follow(copy, others);
-      } catch (error) {
-        // A place that stands on the one that was left out.
-        outcome = { isGood: false, output: String(error) };
+        let outcome: Outcome;
+        try {
+          outcome = await follow(copy, others);
+        } catch (error) {
+          // A place that stands on the one that was left out.
+          outcome = { isGood: false, output: String(error) };
+        }
+        if (outcome.isGood)
+          outcome = await check(copy, ['tsc --noEmit', `vitest run --bail 1 ${WALKS}`, PACKAGES]);
+        expect(outcome.isGood).toBe(false);
+        const names = [what, ...(code.match(/\w{6,}/g) ?? [])];
+        expect(names.filter((name) => outcome.output.includes(name))).not.toEqual([]);
+      } finally {
+        rmSync(copy, { recursive: true, force: true });
       }
-      if (outcome.isGood)
-        outcome = await check(copy, ['tsc --noEmit', `vitest run --bail 1 ${WALKS}`, PACKAGES]);
-      expect(outcome.isGood).toBe(false);
-      const names = [what, ...(code.match(/\w{6,}/g) ?? [])];
-      expect(names.filter((name) => outcome.output.includes(name))).not.toEqual([]);
-    } finally {
-      rmSync(copy, { recursive: true, force: true });
-    }
-  });
+    },
+  );
 });
 
 test('there is a recipe for each of them', () => {
