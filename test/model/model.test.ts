@@ -29,7 +29,7 @@ import { furniture, look, type RequestStep, resolve, type SqlStep, type Step, st
  * answer is what the model says. MODEL_SEED repeats a run, MODEL_RUNS makes more of them.
  */
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 12);
+const RUNS = Number(process.env.MODEL_RUNS ?? 10);
 const SEED = Number(process.env.MODEL_SEED ?? 20_261_123);
 const LENGTH = 150;
 

@@ -353,6 +353,11 @@ export const furniture = (agency: 0 | 1): Step[] => {
       ...said,
       content: 'Hola',
     }),
+    step('POST ~/conversations/{conversationId}/messages', [two], {
+      data: [{ ...said, id: message, content: 'Buenas' }],
+    }),
+    step('DELETE /v1/catalog/products/{productId}', [first('products')], {}),
+    step('POST ~/catalog/products/{productId}/restore', [{ ...first('products'), isArchived: true }], {}),
   ];
 };
 
@@ -378,6 +383,7 @@ export const look = (agency: 0 | 1): Step[] => {
       .filter((name) => name.startsWith('GET /v1') && hasQuery(name))
       .flatMap((name) => ['ana oax', 'sur', 'BOGOTA', '5512'].map((query) => step(name, { query }))),
     ...SHARED.map((id) => step(transcript, {}, [id])),
+    ...[0, 1].map((n) => step('GET /v1/conversations', { customerId: { choose: 'customers', n } })),
     step(`GET ${BELOW}/catalog/products`, { archived: 'true' }),
   ];
 };
