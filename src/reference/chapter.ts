@@ -41,7 +41,7 @@ export async function chapterPage(
 <nav aria-label="Documents">
 <a href="../">Reference</a>
 <a href="../../openapi.json">OpenAPI</a>
-<a href="../guide.md">As one text</a>
+<a href="../guide.md">Markdown</a>
 </nav>
 </header>
 <nav class="chapters" aria-label="Chapters">

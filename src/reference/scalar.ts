@@ -29,7 +29,7 @@ const HIDDEN_CLIENTS: Configuration['hiddenClients'] = {
  */
 const CSS = `
 #app:empty::before { content: 'The reference is loading.'; display: block; padding: 2rem; font-family: sans-serif; }
-a[href*="scalar.com"], .ascii-art-animate { display: none; }
+a[href*="scalar.com"], .ascii-art { display: none !important; }
 body.light-mode {
   --scalar-color-2: #5c5c5c; --scalar-color-3: #626262;
   --scalar-color-blue: #0063a8; --scalar-color-green: #00703f; --scalar-color-orange: #b23c00;

@@ -22,7 +22,7 @@ export type ApiDescription = {
 };
 
 type Operation = {
-  parameters?: { name?: string; in?: string; required?: boolean; example?: unknown }[];
+  parameters?: { name?: string; required?: boolean; example?: unknown }[];
   responses: Record<string, object>;
   /** What the schemas do not say, from the first step of the plugin to the second. */
   'x-declared'?: { codes: [number, ErrorCode[]][]; isTagged: boolean };
@@ -37,7 +37,6 @@ const manifest = readFileSync(new URL('../../../package.json', import.meta.url),
 const { version, license } = JSON.parse(manifest) as { version: string; license: string };
 
 const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
-const withSchemas = createJsonSchemaTransformObject({});
 
 const NOT_MODIFIED = { description: 'Unchanged: the answer is the one that If-None-Match names.' };
 
@@ -57,8 +56,12 @@ function complete(document: Document, otherCodes: readonly ErrorCode[]): void {
         isList: isLimited && (operation.parameters ?? []).some(({ name }) => name === 'offset'),
       };
       const headers = requestHeadersOf(method, isTagged);
-      // The reference page would send it, and find the records of that example alone.
-      for (const parameter of operation.parameters ?? []) if (!parameter.required) delete parameter.example;
+      for (const parameter of operation.parameters ?? []) {
+        const { required, example: value } = parameter;
+        // The reference page would send it, and find the records of that example alone.
+        const examples = { default: { value, 'x-disabled': true } };
+        if (!required && value !== undefined) Object.assign(parameter, { example: undefined, examples });
+      }
       if (headers.length > 0) operation.parameters = [...(operation.parameters ?? []), ...headers];
       for (const [status, response] of Object.entries(operation.responses))
         Object.assign(response, { headers: answerHeadersOf(Number(status), kind) });
@@ -110,7 +113,7 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
       return toJsonSchema({ ...rest, url, route, schema: schema && described });
     },
     transformObject: (made) => {
-      const document = tidied(withSchemas(made) as unknown as Document);
+      const document = tidied(createJsonSchemaTransformObject({})(made) as unknown as Document);
       complete(document, api.otherCodes);
       return untwinned(document) as never;
     },

@@ -95,7 +95,6 @@ function exampleOf(code: ErrorCode) {
 const nameOf = (code: ErrorCode): string =>
   code.toLowerCase().replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 
-/** A response that operations refer to by its name. */
 export type NamedResponse = { name: string; response: object };
 
 export function errorResponse(status: number, codes: readonly ErrorCode[]): NamedResponse {
