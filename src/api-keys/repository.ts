@@ -4,7 +4,7 @@ import { defineList, newestFirst } from '../db/define/list.ts';
 import { bodyOf, type RecordKey, rowOf } from '../db/define/view.ts';
 import { defineUpdate } from '../db/define/write.ts';
 import { inTransaction, type OrganizationId, type OrganizationScope, type Queries } from '../db/run/scope.ts';
-import { apiKeys, issuedKeys } from '../db/schema/index.ts';
+import { apiKeys, issuedKeys, organizations } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { newId } from '../db/sql/ids.ts';
 import { type Json, parseJson, selectList } from '../db/sql/json.ts';
@@ -40,10 +40,11 @@ const findStatement = prepared(
       resources: apiKeys.resources,
       requestsPerMinute: apiKeys.requestsPerMinute,
       lifetime: sql`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
-    })} from ${apiKeys} where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive}`,
+    })} from ${apiKeys} join ${organizations} on ${organizations.id} = ${apiKeys.organizationId}
+    where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive} and ${organizations.closedAt} is null`,
 );
 
-/** The live keys with these hashes, by hash, each with the milliseconds that it has left by the clock of the database. */
+/** The live keys with these hashes, of open organizations, by hash, each with the milliseconds that it has left by the clock of the database. */
 export async function findKeys(
   db: Queries,
   hashes: readonly string[],

@@ -226,10 +226,10 @@ export const OPERATIONS: Record<string, Operation> = {
 
   [`GET ${DASHBOARD}/organizations`]: { change: `POST ${DASHBOARD}/organizations` },
   [`POST ${DASHBOARD}/organizations`]: { body: ({ word }) => ({ name: `Agencia ${word}` }) },
-  [`GET ${BELOW}`]: {
-    change: ({ service, agency }) =>
-      service.query(`update organizations set name = name || ' y Cía' where id = $1`, [agency.id]),
-  },
+  [`GET ${BELOW}`]: { change: `PATCH ${BELOW}` },
+  [`PATCH ${BELOW}`]: { body: ({ word }) => ({ name: `${word} y Cía` }) },
+  [`DELETE ${BELOW}`]: {},
+  [`POST ${BELOW}/reopen`]: {},
   [`GET ${BELOW}/api-keys`]: { change: `POST ${BELOW}/api-keys` },
   [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
   [`POST ${BELOW}/api-keys/{apiKeyId}/rotate`]: { body: () => ({ overlapSeconds: 60 }) },
