@@ -102,11 +102,28 @@ const contactNamesStatement = prepared(
       order by ${conversations.createdAt} desc nulls last, ${conversations.id} desc nulls last limit 1) found`,
 );
 
+/**
+ * Until the transaction ends, nobody else gives a contact to a customer or a name to the contact: of a customer and a conversation that
+ * are written at the same moment, the second reads what the first has written.
+ */
+const lockNamesStatement = prepared(
+  'customers.lock_contact_names',
+  ($: Params<{ organizationId: string; contacts: string }>) => sql`
+    select pg_advisory_xact_lock(hashtextextended(concat('contact ', ${$.organizationId}::text, ' ', type, ' ', key), 0))
+    from json_to_recordset(${$.contacts}::json) as sent(type text, key text)`,
+);
+
 /** The names that conversations give to contacts; none for a contact without a conversation that says one. */
-const namesOf = async ({ db, organizationId }: OrganizationScope, contacts: readonly Contact[]) =>
-  contacts.length > 0
-    ? db.read(contactNamesStatement, { organizationId, contacts: JSON.stringify(contacts) })
-    : [];
+async function namesOf({ db, organizationId }: OrganizationScope, contacts: readonly Contact[]) {
+  if (contacts.length === 0) return [];
+  const values = { organizationId, contacts: JSON.stringify(inOrder(contacts)) };
+  // Two statements: one that waits for a lock sees what was there before.
+  const [, names] = await Promise.all([
+    db.write(lockNamesStatement, values),
+    db.read(contactNamesStatement, values),
+  ]);
+  return names;
+}
 
 /** The same of contacts as they were sent. */
 export const contactNames = (

@@ -142,6 +142,7 @@ const OTHERWISE: ReadonlySet<string> = new Set([
   'idempotency_keys.lock',
   'conversations.lock_chains',
   'organizations.record_purge',
+  'customers.lock_contact_names',
   // They look for what is due in all organizations.
   'erased_files.due',
   'idempotency_keys.due_for_sweep',

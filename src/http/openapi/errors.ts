@@ -18,11 +18,7 @@ const OF_CLASSES: [among: (operation: Operation) => boolean, ...codes: ErrorCode
   // A DELETE may have a body, and that is read too.
   [({ method }) => method !== 'GET', 'PAYLOAD_TOO_LARGE'],
   [({ url }) => url.includes('/:organizationId'), 'ORGANIZATION_NOT_FOUND'],
-  [
-    ({ method, url }) =>
-      method !== 'GET' && url.includes('/:organizationId/') && !url.endsWith('/:organizationId/reopen'),
-    'ORGANIZATION_CLOSED',
-  ],
+  [({ method, url }) => method !== 'GET' && /:organizationId\/(?!reopen)/.test(url), 'ORGANIZATION_CLOSED'],
 ];
 
 /** The contract declares these on every operation of /v1. */
