@@ -356,6 +356,10 @@ export const furniture = (agency: 0 | 1): Step[] => {
     step('POST ~/conversations/{conversationId}/messages', [two], {
       data: [{ ...said, id: message, content: 'Buenas' }],
     }),
+    // The type of a contact alone.
+    step('PATCH /v1/customers/{customerId}', [first('customers')], {
+      contacts: [{ identifierType: 'messenger', identifierValue: 'first 0' }],
+    }),
     step('DELETE /v1/catalog/products/{productId}', [first('products')], {}),
     step('POST ~/catalog/products/{productId}/restore', [{ ...first('products'), isArchived: true }], {}),
   ];
