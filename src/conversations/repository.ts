@@ -145,13 +145,13 @@ const momentOf = (store: MessageStore, $: Params<RecordKey & { messageId: string
   where ${store.organizationId} = ${$.organizationId} and ${store.id} = ${$.messageId}
     and ${store.conversationId} in (select threads.id from threads)`;
 
-/** No row: there is no such conversation. Null: the message is none of its transcript. */
+/** No row: there is no such conversation. Null: the message is none of its transcript. Two threads can have messages of one id. */
 const placeStatement = prepared(
   'conversations.place_of_message',
   ($: Params<RecordKey & { messageId: string }>): SQL<{ createdAt: string | null }> => sql`
     with threads as materialized (${chainOf($)}),
       message as (${momentOf(whatsappMessages, $)} union all ${momentOf(channelMessages, $)})
-    select (select ${isoTime(sql`message.created_at`)} from message) as "createdAt" from threads limit 1`,
+    select (select ${isoTime(sql`max(message.created_at)`)} from message) as "createdAt" from threads limit 1`,
 );
 
 /** Before every message of the moment. */

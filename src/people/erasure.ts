@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.ts';
+import { customerColumns } from '../customers/repository.ts';
 import type { CustomerContact, ErasedCounts, ErasedCustomer } from '../customers/schema.ts';
 import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
@@ -131,11 +132,13 @@ const eraseReplaysStatement = unprepared(
     returning ${idempotencyKeys.status}`,
 );
 
+/** Whatever clients write of a customer. A column's default is null, or empty. */
+const cleared = Object.values(customerColumns).map(({ name }) => sql`${sql.identifier(name)} = default`);
+
 const eraseCustomerStatement = unprepared(
   'customers.erase',
   ($: Params<RecordKey>) => sql`
-    update ${customers} set archived_at = coalesce(${customers.archivedAt}, now()), first_name = null, last_name = null,
-      city = null, country = null, preferred_language = null, summary = null, tags = '{}', contacts = '[]', contact_search = ''
+    update ${customers} set archived_at = coalesce(${customers.archivedAt}, now()), ${sql.join(cleared, sql`, `)}
     where ${rowOf(liveCustomers, $)}`,
 );
 

@@ -259,7 +259,8 @@ test('any request of the dashboard backend gets an answer that its document has,
     }),
     SETTINGS,
   );
-  for (const status of [200, 201, 400, 404]) expect(seen).toContain(status);
+  // Which operations the seed leads to changes with each new one: whether a creation is among the good ones is chance.
+  for (const status of [200, 400, 404]) expect(seen).toContain(status);
 });
 
 test('any path, of any method, outside of the document too, gets an answer that is no 5xx', async () => {

@@ -17,8 +17,8 @@ export async function statementOf(
   const ask = async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     asked.push(bind(statement, values));
     // Only who asks for a total gets one.
-    const asksTotal = statement.text.includes(' as total');
-    return (asksTotal ? answer : answer.map((row) => ({ ...row, total: undefined }))) as Row[];
+    const hasTotal = statement.text.includes(' as total');
+    return answer.map((row) => (hasTotal ? row : { ...row, total: undefined })) as Row[];
   };
   const recorder: Queries = {
     read: ask,
