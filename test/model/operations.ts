@@ -238,7 +238,7 @@ export const OPERATIONS: Record<string, Operation> = {
 };
 
 /** The kinds whose records the dashboard makes under ids of its own. */
-export const OWN_IDS: readonly string[] = [...Object.keys(OWNED), 'conversations'];
+const OWN_IDS: readonly string[] = [...Object.keys(OWNED), 'conversations'];
 
 export type Outcome = { organization: Organization; status: number; refusal?: Refusal };
 

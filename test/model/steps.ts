@@ -38,7 +38,7 @@ const choose = (choose: Chosen['choose']): fc.Arbitrary<Chosen> =>
 
 /** Ids that both agencies use for records of their own, so that each has records with ids of the other. */
 const SHARED = [1, 2, 3, 4].map((n) => `01936f5e-0000-7000-8000-00000000000${n}`);
-export const UNKNOWN = '01936f5e-0000-7000-8000-000000000009';
+const UNKNOWN = '01936f5e-0000-7000-8000-000000000009';
 
 const archived = (kind: Kind) => choose(kind).map((chosen): Chosen => ({ ...chosen, isArchived: true }));
 
