@@ -237,9 +237,6 @@ export const OPERATIONS: Record<string, Operation> = {
   },
 };
 
-/** The kinds whose records the dashboard makes under ids of its own. */
-const OWN_IDS: readonly string[] = [...Object.keys(OWNED), 'conversations'];
-
 export type Outcome = { organization: Organization; status: number; refusal?: Refusal };
 
 const NOT_MATCHED: Refusal = { status: 412, code: 'PRECONDITION_FAILED' };
