@@ -8,7 +8,6 @@ import {
   isRefusal,
   MISSING,
   nameContact,
-  OWNED,
   open,
   patch,
   patchCustomer,
