@@ -319,10 +319,15 @@ export const furniture = (agency: 0 | 1): Step[] => {
   });
   const [one, two, three] = SHARED as [string, string, string];
   const first = (choose: Kind) => ({ choose, n: 0 });
+  const gone = { identifierType: 'web', identifierValue: 'gone' };
   const thread = { channel: 'whatsapp', contact: '+525512345678', contactName: 'Ana' };
   const message = { choose: 'message', n: 0 };
   const said = { direction: 'inbound', messageType: 'text', createdAt: MOMENTS[1] };
   return [
+    // Somebody who has been forgotten.
+    step('POST /v1/customers', [], { firstName: 'Eva', summary: WORDS[0], contacts: [gone] }),
+    step('POST ~/customers/{customerId}/erase', [first('customers')], {}),
+    step('GET ~/customers/{customerId}', [{ ...first('customers'), isArchived: true }], {}),
     ...[one, two].flatMap((id, n) => [
       step('POST /v1/customers', [], {
         firstName: 'Ana',
