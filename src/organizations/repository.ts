@@ -28,8 +28,8 @@ const fields = fieldsOf(Organization, organizations);
 
 const createStatement = prepared(
   'organizations.create',
-  ($: Params<{ id: string; name: string }>): SQL<{ body: Json<Organization> }> => sql`
-    insert into ${organizations} (id, name) values (${$.id}, ${$.name}) returning ${jsonRow(fields)} as body`,
+  ($: Params<{ id: string; name: string }>) => sql`
+    insert into ${organizations} (id, name) values (${$.id}, ${$.name})`,
 );
 
 const getStatement = prepared(
@@ -38,11 +38,11 @@ const getStatement = prepared(
     select ${jsonRow(fields)} as body from ${organizations} where ${organizations.id} = ${$.id}`,
 );
 
-export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
-  const [row] = await db.write(createStatement, { id, name });
-  if (!row) throw new Error('Creating an organization returned no row.');
-  return parseJson(row.body);
-}
+export const createOrganization = (db: Queries, name: string, id = newId()): Promise<Organization> =>
+  db.transaction(async (within) => {
+    await within.write(createStatement, { id, name });
+    return parseJson(await getOrganization(within, id));
+  });
 
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {

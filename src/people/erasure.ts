@@ -131,10 +131,11 @@ const eraseReplaysStatement = unprepared(
     returning ${idempotencyKeys.status}`,
 );
 
+/** One that is archived keeps its moment. */
 const eraseCustomerStatement = unprepared(
   'customers.erase',
   ($: Params<RecordKey>) => sql`
-    update ${customers} set archived_at = coalesce(${customers.archivedAt}, now()), first_name = null, last_name = null,
+    update ${customers} set archived_at = least(${customers.archivedAt}, now()), first_name = null, last_name = null,
       city = null, country = null, preferred_language = null, summary = null, tags = '{}', contacts = '[]', contact_search = ''
     where ${rowOf(liveCustomers, $)}`,
 );
