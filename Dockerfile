@@ -25,5 +25,4 @@ EXPOSE 3000 3001
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.DASHBOARD_PORT ?? 3001}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
-# As `npm start`: a small young generation saves a third of the memory for 3 to 19 hundredths of the speed of lookups.
-CMD ["node", "--max-semi-space-size=4", "src/main.js"]
+CMD ["node", "src/main.js"]

@@ -197,7 +197,7 @@ async function main(): Promise<void> {
     await db.close();
     const server = await startServer({
       script: pathToFileURL(resolve(values.service)),
-      flags: ['--max-semi-space-size=4'],
+      flags: [],
       environment: { DATABASE_URL: url, DATA_DIR: folder, DASHBOARD_PORT: '0' },
       probe: '/v1/team',
       key: big,

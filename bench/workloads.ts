@@ -69,7 +69,7 @@ async function pageOf<Query extends Record<string, string>>(
   const parameters = new URLSearchParams({ ...filters, limit: String(limit), offset: String(offset) });
   // A search whose page is not full is not counted.
   const rows = filters.query === TERMS.rare ? 1 : limit;
-  const answer = Array.from({ length: rows }, () => ({ id: '', body: '{}', total: '0' }));
+  const answer = Array.from({ length: rows }, () => ({ id: '', body: Buffer.from('{}'), total: '0' }));
   return {
     request: { method: 'GET', path: `${path}?${parameters}` },
     statement: await statementOf(organization, (scope) => list(scope, query), answer),
@@ -262,7 +262,7 @@ export function workloads(liveIds: LiveIds, large: { conversations: number }): W
           statement: await statementOf(
             organizationOfWrites(side),
             (scope) => createCustomer(scope, body),
-            body.contacts.map(() => ({ body: '{}' })),
+            body.contacts.map(() => ({ body: Buffer.from('{}') })),
           ),
         };
       }),

@@ -59,7 +59,16 @@ end $$;
 create table organizations (
   id uuid primary key not null,
   name text not null,
-  created_at timestamptz(3) default now() not null
+  created_at timestamptz(3) default now() not null,
+  closed_at timestamptz(3),
+  purge_began_at timestamptz(3)
+);
+--> statement-breakpoint
+-- Organizations that are gone: what is purged again after a restore.
+create table purged_organizations (
+  id uuid primary key not null,
+  closed_at timestamptz(3) not null,
+  purged_at timestamptz(3) default now() not null
 );
 --> statement-breakpoint
 -- A key is stored only as its SHA-256. The index on the hash is the only lookup that does not know the organization yet.
@@ -390,7 +399,7 @@ create index opportunities_sales_stage_idx on opportunities (organization_id, sa
 --> statement-breakpoint
 create index opportunities_stage_idx on opportunities (organization_id, stage_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint
-create index opportunities_customer_idx on opportunities (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+create index opportunities_customer_idx on opportunities (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where customer_id is not null;
 --> statement-breakpoint
 create index opportunities_temperature_idx on opportunities (organization_id, coalesce(temperature_override, temperature), updated_at desc nulls last, id desc nulls last, temperature_override, temperature, sales_stage, stage_id, seller_member_id) where archived_at is null;
 --> statement-breakpoint
@@ -610,9 +619,9 @@ create index quotes_created_idx on quotes (organization_id, created_at, updated_
 --> statement-breakpoint
 create index quotes_status_idx on quotes (organization_id, status, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint
-create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, updated_at desc nulls last, id desc nulls last);
 --> statement-breakpoint
-create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
+create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where customer_id is not null;
 --> statement-breakpoint
 -- A quote that is published says since when: what was sent, what it has, or now. It fires before quotes_touch, by its name.
 create function public.date_publication() returns trigger language plpgsql as $$

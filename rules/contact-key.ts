@@ -65,7 +65,7 @@ export function contactKey(type: IdentifierType, value: string): string | null {
       return value.trim().replace(/^@/, '').toLowerCase() || null;
     case 'messenger':
     case 'web':
-      return value;
+      return value || null;
   }
 }
 

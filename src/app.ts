@@ -1,4 +1,4 @@
-import { authenticate, refuseOtherResources, refuseWrites } from './api-keys/authentication.ts';
+import { authenticate, refuseBeyondKey } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes } from './catalog/routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
@@ -49,8 +49,7 @@ export async function buildApp(options: AppOptions) {
       setCacheControl(v1, 'data');
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
-      refuseOtherResources(v1);
-      refuseWrites(v1);
+      refuseBeyondKey(v1);
       refuseFloods(v1, db);
       v1.register(catalogRoutes);
       v1.register(customerRoutes);

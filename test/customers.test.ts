@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { createCustomer } from '../src/customers/repository.ts';
+import { inTransaction, type OrganizationScope } from '../src/db/run/scope.ts';
 import { emptyOf } from './support/contract.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findDrift } from './support/drift.ts';
@@ -398,6 +400,8 @@ describe('archiveCustomer', () => {
 
 describe('the displayName of a contact', () => {
   const NUMBER = '+525512345678';
+  const WAITING = `select from pg_locks join pg_database on pg_database.oid = database
+    where datname = current_database() and locktype = 'advisory' and not granted`;
   /** Other ways to write that number. */
   const [SPELLED, MOBILE] = ['+52 55 1234-5678', '+5215512345678'];
   const person = (agency: Agency, ...contacts: Contact[]) => create(agency, { contacts });
@@ -407,6 +411,35 @@ describe('the displayName of a contact', () => {
     );
   const say = (agency: Agency, contactName: string | null, fields: object = {}, id?: string) =>
     conversation(agency, { channel: 'whatsapp', contact: NUMBER, contactName, ...fields }, id);
+
+  test.each(['customer', 'conversation'])(
+    'is that of a conversation that is written at the same moment, the %s first',
+    async (name) => {
+      const agency = await service.agency();
+      const writes: ((scope: OrganizationScope) => Promise<unknown>)[] = [
+        (scope) =>
+          createCustomer(scope, {
+            tags: [],
+            contacts: [{ identifierType: 'whatsapp', identifierValue: NUMBER }],
+          }),
+        (scope) => say({ ...agency, scope }, 'Ana'),
+      ];
+      const [first, second] = name === 'customer' ? writes : writes.toReversed();
+      let isDone = false;
+      const both = inTransaction(agency.scope, async (within) => {
+        await first?.(within);
+        const other = second?.(agency.scope).then(() => {
+          isDone = true;
+        });
+        const isWaiting = async () => (await service.query(WAITING)).length > 0;
+        await expect.poll(async () => isDone || isWaiting()).toBe(true);
+        return { other };
+      });
+      await (await both).other;
+      const { body } = await agency.get(CUSTOMERS);
+      expect(body.data[0].contacts[0].displayName).toBe('Ana');
+    },
+  );
 
   test('is the contactName of a conversation with it, of the same type and however either is written', async () => {
     const agency = await service.agency();

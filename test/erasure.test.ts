@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ import { operationsBy, populate, run } from './support/operations.ts';
 import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
 import { type Agency, useService } from './support/service.ts';
 import { listen } from './support/socket.ts';
+import { hasWord, inDatabase, inFiles, postgresLog } from './support/words.ts';
 
 const lines: string[] = [];
 const service = useService({ logTo: { write: (line) => lines.push(line) }, logLevel: 'trace' });
@@ -97,37 +98,7 @@ async function person(agency: Agency) {
   return { customerId, lead, archivedLead, older, thread, unclaimed, offer };
 }
 
-const SPELLINGS = [
-  WORD,
-  Buffer.from(WORD).toString('hex'),
-  Buffer.from(WORD).toString('base64').slice(0, -4),
-];
-const hasWord = (text: string): boolean =>
-  SPELLINGS.some((each) => text.toLowerCase().includes(each.toLowerCase()));
-
-/** Where the word stands in the whole database: the columns, and the rows that have it. */
-async function inDatabase(): Promise<Set<string>> {
-  const columns = await service.query<{ table: string; column: string }>(
-    `select table_name as table, column_name as column from information_schema.columns where table_schema = 'public'`,
-  );
-  const found = new Set<string>();
-  for (const { table, column } of columns) {
-    const rows = await service.query<{ value: string }>(
-      `select "${column}"::text as value from "${table}" where "${column}" is not null`,
-    );
-    if (rows.some(({ value }) => hasWord(value))) found.add(`${table}.${column}`);
-  }
-  return found;
-}
-
-async function inFiles(): Promise<string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(service.dataDir, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (hasWord(path) || (entry.isFile() && hasWord(await readFile(path, 'utf8')))) found.push(path);
-  }
-  return found;
-}
+const hasText = (text: string): boolean => hasWord(text, WORD);
 
 /** Text columns that hold words of the agency and its systems, and none of a person. */
 const OF_THE_AGENCY: ReadonlySet<string> = new Set([
@@ -159,7 +130,7 @@ test('after an erasure no table, file, log line or answer of any operation has t
   lines.length = 0;
   const { customerId, lead, older, thread, unclaimed, offer } = await person(agency);
 
-  const before = await inDatabase();
+  const before = await inDatabase(service, WORD);
   const tables =
     'customers conversations whatsapp_messages channel_messages opportunities quotes quote_attachments';
   const texts = await service.query<{ name: string }>(
@@ -172,7 +143,27 @@ test('after an erasure no table, file, log line or answer of any operation has t
     .filter((name) => !before.has(name) && !OF_THE_AGENCY.has(name));
   expect(unsaid, 'give the person a word there, in the test').toEqual([]);
   expect([...before]).toContain('idempotency_keys.body');
-  expect(await inFiles()).not.toEqual([]);
+  expect(await inFiles(service.dataDir, WORD)).not.toEqual([]);
+
+  const mine = {
+    ...has,
+    customerId,
+    opportunityId: lead.id,
+    conversationId: thread.id,
+    olderConversationId: older.id,
+    quoteId: offer.id,
+  };
+  const reads = operationsBy('GET');
+  /** The reads whose answers have text of the person. */
+  const telling = async (ids: typeof has): Promise<string[]> => {
+    const found: string[] = [];
+    for (const name of reads) if (hasText((await run(world, name, ids)).text)) found.push(name);
+    return found;
+  };
+  const ofAgency = / \/dashboard\/v1\/organizations(\/\{organizationId\}(\/api-keys)?)?$|team|stage|catalog/;
+  expect(await telling(mine), 'each read shows the person').toEqual(
+    reads.filter((name) => !ofAgency.test(name)),
+  );
 
   const total = async () => (await agency.get('/v1/customers')).body.pagination.total;
   const customers = await total();
@@ -193,24 +184,20 @@ test('after an erasure no table, file, log line or answer of any operation has t
     },
   });
 
-  expect([...(await inDatabase())]).toEqual([]);
-  expect(await inFiles()).toEqual([]);
-  const mine = {
-    ...has,
-    customerId,
-    opportunityId: lead.id,
-    conversationId: thread.id,
-    olderConversationId: older.id,
-    quoteId: offer.id,
-  };
-  for (const name of operationsBy('GET'))
-    for (const ids of [has, mine]) {
-      const answer = await run(world, name, ids);
-      expect(hasWord(answer.text), `${name}: ${answer.text}`).toBe(false);
-    }
+  expect([...(await inDatabase(service, WORD))]).toEqual([]);
+  expect(await inFiles(service.dataDir, WORD)).toEqual([]);
+  for (const ids of [has, mine]) expect(await telling(ids)).toEqual([]);
   for (const list of ['customers', 'opportunities', 'conversations', 'quotes'])
     expect((await agency.get(`/v1/${list}?query=${WORD}`)).body.pagination.total, list).toBe(0);
-  expect(hasWord(lines.join(''))).toBe(false);
+
+  const said = lines.map((line) => JSON.parse(line));
+  for (const route of [
+    '/v1/customers',
+    '/dashboard/v1/organizations/:organizationId/customers/:customerId/erase',
+  ])
+    expect(said).toContainEqual(expect.objectContaining({ method: 'POST', route }));
+  expect(hasText(lines.join(''))).toBe(false);
+  expect(hasText((await postgresLog(service)) ?? '')).toBe(false);
 
   // The numbers stay.
   expect(await total()).toBe(customers - 1);
@@ -370,5 +357,5 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
   );
   await rm(folder, { recursive: true });
   expect(stdout).toMatch(new RegExp(`^200 ${body.id}\\n404 `));
-  expect(hasWord(JSON.stringify(await dashboards().stored(agency)))).toBe(false);
+  expect(hasText(JSON.stringify(await dashboards().stored(agency)))).toBe(false);
 });

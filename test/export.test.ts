@@ -11,7 +11,12 @@ test('has all that is known of the person, archived records and threads that nam
   const agency = await service.agency();
   const call = dashboard.of(agency);
   const ana = await customer(agency, { firstName: 'Ana', contacts: [CONTACT] });
-  const lead = await opportunity(agency, { customerId: ana.id, title: 'Cartagena', temperature: 'hot' });
+  // Its owner makes its id, and may make the least that there is.
+  const lead = await opportunity(
+    agency,
+    { customerId: ana.id, title: 'Cartagena', temperature: 'hot' },
+    '00000000-0000-0000-0000-000000000000',
+  );
   const past = await opportunity(agency, { customerId: ana.id, title: 'Oaxaca' });
   await call.delete(`/opportunities/${past.id}`);
   const offer = await quote(agency, { opportunityId: lead.id, title: 'Seis noches' });

@@ -309,6 +309,14 @@ describe('the messages of a transcript before', () => {
     expect(seen).toEqual(ids);
   });
 
+  test('an id that messages of two threads have: before the later of them', async () => {
+    const agency = await service.agency();
+    const { path, ids } = await transcript(agency);
+    const { id } = await conversation(agency, { rotatedFrom: path.split('/')[3] });
+    await message(agency, id, { createdAt: '2026-01-01T00:06:00.000Z' }, ids[0]);
+    expect(await read(agency, `/v1/conversations/${id}/messages`, `before=${ids[0]}`)).toEqual([ids, 7]);
+  });
+
   test('a moment, which is not among them', async () => {
     const agency = await service.agency();
     const { path, ids } = await transcript(agency);

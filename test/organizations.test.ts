@@ -126,6 +126,8 @@ describe('organizations', () => {
       id: expect.any(String),
       name: 'Viajes Ñandú',
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      closedAt: null,
+      purgeAt: null,
     });
     expect((await dashboard.of(body).get('')).body).toEqual(body);
 

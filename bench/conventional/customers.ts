@@ -20,17 +20,19 @@ type ContactRow = typeof customerContacts.$inferSelect;
 const toContact = ({ id, identifierType, identifierValue, displayName, phoneNumber }: ContactRow) =>
   ({ id, identifierType, identifierValue, displayName, phoneNumber }) as Customer['contacts'][number];
 
+/** The fields that the contract has. */
 const toCustomer = (
   { organizationId, archivedAt, contactSearch, ...customer }: CustomerRow,
   contacts: readonly ContactRow[],
-) => ({
-  ...customer,
-  preferredLanguage: customer.preferredLanguage as Customer['preferredLanguage'],
-  displayName: fullName(customer.firstName, customer.lastName),
-  createdAt: customer.createdAt.toISOString(),
-  updatedAt: customer.updatedAt.toISOString(),
-  contacts: contacts.map(toContact),
-});
+) =>
+  ({
+    ...customer,
+    preferredLanguage: customer.preferredLanguage as Customer['preferredLanguage'],
+    displayName: fullName(customer.firstName, customer.lastName),
+    createdAt: customer.createdAt.toISOString(),
+    updatedAt: customer.updatedAt.toISOString(),
+    contacts: contacts.map(toContact),
+  }) as Customer;
 
 const contactsOf = (db: Database, organizationId: string, ids: string[]): Promise<ContactRow[]> =>
   db

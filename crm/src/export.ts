@@ -12,6 +12,8 @@ export type ExportOptions = {
   delimiter: string;
   output?: string;
   filter: string[];
+  /** What the rows are called while it runs. */
+  unit?: string;
 };
 
 /** In the order that a spreadsheet shows them in. */
@@ -124,13 +126,14 @@ const MAX_WALKS = 10;
 
 /**
  * Writes every row of a list once. Rows that others moved past the walk are fetched by walking again, until nothing moved.
+ * @returns how many rows there are
  * @throws CommandError when the list moved during each of ten walks
  */
 export async function exportList(
   context: Context,
   resource: Exportable,
   options: ExportOptions,
-): Promise<void> {
+): Promise<number> {
   const { crm, errors, stop: signal, onLimit } = context;
   const format = options.format ?? (/\.(ndjson|jsonl)$/i.test(options.output ?? '') ? 'ndjson' : 'csv');
   const output = options.output === undefined ? context.output : createWriteStream(options.output);
@@ -149,7 +152,7 @@ export async function exportList(
   const written = new Set<string>();
   // Excel reads UTF-8 only behind a byte order mark.
   let head = format === 'csv' ? `\ufeff${csvLine(columns, options.delimiter)}` : '';
-  const progress = startProgress(errors, 'rows');
+  const progress = startProgress(errors, options.unit ?? 'rows');
   onLimit.tell = progress.held;
 
   /** Writes what is new; whether the list stood still meanwhile. */
@@ -182,6 +185,8 @@ export async function exportList(
     progress.end('Stopped');
     throw error;
   }
-  if (output !== context.output) await new Promise<void>((done) => output.end(() => done()));
+  if (output !== context.output)
+    await Promise.race([new Promise<void>((done) => output.end(() => done())), failed]);
   progress.end('Done');
+  return written.size;
 }

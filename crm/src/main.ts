@@ -6,6 +6,7 @@ import { DELIMITERS } from './cells.ts';
 import { CommandError, type Context, connect } from './context.ts';
 import type { Importable } from './document.ts';
 import { type Exportable, type ExportOptions, exportable, exportList } from './export.ts';
+import { type ExportAllOptions, exportAll } from './export-all.ts';
 import { FIELDS } from './fields.ts';
 import { type ImportOptions, importFile } from './import.ts';
 import { type SyncOptions, syncProducts } from './sync.ts';
@@ -156,12 +157,18 @@ program
 
 program
   .command('export')
-  .description('write a list as CSV or NDJSON')
-  .argument('<resource>', `one of ${exportable.join(', ')}`)
+  .description('write a list as CSV or NDJSON, or everything into a folder')
+  .argument('[resource]', `one of ${exportable.join(', ')}`)
+  .option('--all', 'every list, all transcripts and the files of quotes, into the folder of --output')
+  .option('--resume', 'with --all: go on with an export that was stopped')
   .addOption(
-    new Option('--format <format>', 'csv unless --output ends in .ndjson').choices(['csv', 'ndjson']),
+    new Option(
+      '--format <format>',
+      'csv unless --output ends in .ndjson; with --all ndjson, which keeps all',
+    ).choices(['csv', 'ndjson']),
   )
   .option('-o, --output <file>', 'where to write; standard output without it')
+  .addOption(concurrency())
   .addOption(
     new Option('--filter <name=value>', 'a filter of the list; more than once')
       .argParser(collect)
@@ -174,13 +181,23 @@ program
       'crm export customers > customers.csv',
       'crm export products --filter status=active --delimiter ";" -o catalog.csv',
       'crm export quotes --format ndjson | jq .price',
+      'crm export --all -o my-agency --resume',
     ),
   )
-  .action(async (resource: string, options: ExportOptions) => {
-    if (!exportable.includes(resource as Exportable))
-      throw new CommandError(`There is no export of "${resource}": one of ${exportable.join(', ')}.`);
-    await exportList(context(), resource as Exportable, options);
-  });
+  .action(
+    async (resource: string | undefined, options: ExportOptions & ExportAllOptions & { all?: boolean }) => {
+      if (options.all && resource !== undefined) throw new CommandError(`Say either ${resource} or --all.`);
+      if (options.all) {
+        if ((await exportAll(context(), options)) > 0) process.exitCode = SOME_REFUSED;
+        return;
+      }
+      if (resource === undefined)
+        throw new CommandError(`Which list? One of ${exportable.join(', ')}; or --all.`);
+      if (!exportable.includes(resource as Exportable))
+        throw new CommandError(`There is no export of "${resource}": one of ${exportable.join(', ')}.`);
+      await exportList(context(), resource as Exportable, options);
+    },
+  );
 
 program
   .command('sync')

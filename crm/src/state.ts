@@ -22,20 +22,26 @@ export type ImportState = {
 /** `leads.csv` → `leads.csv.crm-import` */
 export const statePath = (path: string): string => `${path}.crm-import`;
 
-export async function readState(path: string): Promise<ImportState | undefined> {
+/** The JSON of a file; undefined where there is none. */
+export async function readJson<Value>(path: string): Promise<Value | undefined> {
   try {
-    return JSON.parse(await readFile(statePath(path), 'utf8')) as ImportState;
+    return JSON.parse(await readFile(path, 'utf8')) as Value;
   } catch (error) {
     if ((error as { code?: string }).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/** Replaces the file in one step: a crash leaves the old state or the new one. */
-export async function writeState(path: string, state: ImportState): Promise<void> {
-  const temporary = `${statePath(path)}.new`;
-  await writeFile(temporary, JSON.stringify(state));
-  await rename(temporary, statePath(path));
+/** Replaces the file in one step: a crash leaves the old one or the new one. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.new`;
+  await writeFile(temporary, text);
+  await rename(temporary, path);
 }
+
+export const readState = (path: string): Promise<ImportState | undefined> => readJson(statePath(path));
+
+export const writeState = (path: string, state: ImportState): Promise<void> =>
+  replaceFile(statePath(path), JSON.stringify(state));
 
 export const removeState = (path: string): Promise<void> => rm(statePath(path), { force: true });

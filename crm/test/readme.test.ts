@@ -26,8 +26,9 @@ test('what the README of crm shows works', async () => {
 
   const text = await readFile(README, 'utf8');
   const blocks = [...text.matchAll(/<!-- run -->\n```sh\n([\s\S]+?)```/g)].map(([, block]) => block);
-  expect(blocks).toHaveLength(3);
-  const script = blocks.join('');
+  expect(blocks).toHaveLength(4);
+  // Each begins where the README of a person begins.
+  const script = blocks.map((block) => `(${block})\n`).join('');
   const { stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: file('.'),
     env: {
@@ -40,6 +41,7 @@ test('what the README of crm shows works', async () => {
   expect(stderr).toContain('1 created');
   const customers = (await readFile(file('customers.csv'), 'utf8')).split('\r\n');
   expect(customers[1]).toContain('Ana,,Ana,+525512345678');
+  expect(await readFile(file('my-agency/SHA256SUMS'), 'utf8')).toMatch(/^[0-9a-f]{64} {2}manifest\.json$/m);
   // What was just exported is what is there.
   expect(stderr.match(/1 unchanged/g)).toHaveLength(2);
 });

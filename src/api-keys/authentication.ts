@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Database } from '../db/run/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { ApiError } from '../errors.ts';
@@ -37,14 +37,6 @@ const READ_ONLY = new ApiError(
   'This key can only read; ask for one with the access "write".',
 );
 
-/** Lets a key that only reads pass with GET and HEAD alone. Needs an authenticated request. */
-export function refuseWrites(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ method, apiKey }, _reply, done) => {
-    const isRead = method === 'GET' || method === 'HEAD';
-    done(isRead || apiKey?.access === 'write' ? undefined : READ_ONLY);
-  });
-}
-
 /** The part of /v1 that an operation belongs to: what its path begins with. */
 export const resourceOf = (path: string): string => path.split('/')[2] ?? '';
 
@@ -52,14 +44,23 @@ export const resourceOf = (path: string): string => path.split('/')[2] ?? '';
 export const reaches = (key: KnownKey | undefined, resource: string): boolean =>
   key !== undefined && (key.resources === null || key.resources.includes(resource));
 
-/** Lets a key that was issued for some resources pass to those alone. Needs an authenticated request. */
-export function refuseOtherResources(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ apiKey, routeOptions }, _reply, done) => {
+/** Why the key may not do this, where it may not: it was issued for other resources, or to read. */
+function refusalFor({ apiKey, method, routeOptions }: FastifyRequest): ApiError | undefined {
+  const resources = apiKey?.resources;
+  if (resources) {
     const resource = resourceOf(routeOptions.url ?? '');
-    if (reaches(apiKey, resource)) return done();
-    const message = `This key does not reach ${resource}, only ${apiKey?.resources?.join(', ')}; ask for one that does.`;
-    done(new ApiError('KEY_RESOURCE_NOT_ALLOWED', message));
-  });
+    if (!resources.includes(resource))
+      return new ApiError(
+        'KEY_RESOURCE_NOT_ALLOWED',
+        `This key does not reach ${resource}, only ${resources.join(', ')}; ask for one that does.`,
+      );
+  }
+  return method === 'GET' || method === 'HEAD' || apiKey?.access === 'write' ? undefined : READ_ONLY;
+}
+
+/** Lets a key pass where it was issued for. Needs an authenticated request. */
+export function refuseBeyondKey(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => done(refusalFor(request)));
 }
 
 /** Lets only requests with a live key pass, and gives them the scope of its organization. */

@@ -4,10 +4,10 @@ import { defineList, newestFirst } from '../db/define/list.ts';
 import { type RecordKey, rowOf } from '../db/define/view.ts';
 import { defineCreate, defineUpdate } from '../db/define/write.ts';
 import { inTransaction, type OrganizationId, type OrganizationScope, type Queries } from '../db/run/scope.ts';
-import { apiKeys, issuedKeys } from '../db/schema/index.ts';
+import { apiKeys, issuedKeys, organizations } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { newId } from '../db/sql/ids.ts';
-import { type Json, parseJson, selectList } from '../db/sql/json.ts';
+import { type Json, parseJson, selectList, toJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
@@ -40,10 +40,11 @@ const findStatement = prepared(
       resources: apiKeys.resources,
       requestsPerMinute: apiKeys.requestsPerMinute,
       lifetime: sql`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
-    })} from ${apiKeys} where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive}`,
+    })} from ${apiKeys} join ${organizations} on ${organizations.id} = ${apiKeys.organizationId}
+    where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive} and ${organizations.closedAt} is null`,
 );
 
-/** The live keys with these hashes, by hash, each with the milliseconds that it has left by the clock of the database. */
+/** The live keys with these hashes, of open organizations, by hash, each with the milliseconds that it has left by the clock of the database. */
 export async function findKeys(
   db: Queries,
   hashes: readonly string[],
@@ -85,7 +86,7 @@ function newKey(): NewKey {
 
 /** The answer to issuing a key: the stored record and the key itself. It is shown only this once. */
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
-  `${body.slice(0, -1)},"key":${JSON.stringify(key)}}` as Json<ApiKey & { key: string }>;
+  toJson({ ...parseJson(body), key });
 
 const createKey = defineCreate(
   keyView,

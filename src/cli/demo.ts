@@ -26,7 +26,7 @@ function parse() {
 async function fill({ organization, reset }: ReturnType<typeof parse>, db: Database): Promise<void> {
   // The image does not contain the demo: there this is the fault of the command, in one line.
   const { fillOrganization } = await import('../../demo/fill.ts');
-  const { organizationId } = await scopeOf(db, organization);
+  const { organizationId } = await scopeOf(db, organization, { isWrite: true });
   const { storage, close } = await openFiles(readConfig(), '');
   const outcome = await fillOrganization({ db, storage, organizationId, reset }).finally(close);
   if (outcome === 'used')

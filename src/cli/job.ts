@@ -9,6 +9,7 @@ import { runCommand, stopSignal, UsageError } from './database.ts';
 
 const RUNNING_ALREADY = {
   purge: 'A purge is running already, in another process.',
+  'purge-organizations': 'Closed organizations are being purged already, by another process.',
   'erase-files': 'The files of erased customers are being removed already, by another process.',
   'sweep-files': 'The files are being swept already, by another process.',
   'sweep-idempotency-keys': 'The idempotency keys are being swept already, by another process.',

@@ -13,13 +13,22 @@ import type { Database } from '../db/run/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
 import { type Json, parseJson } from '../db/sql/json.ts';
 import { validate } from '../http/validation.ts';
-import { allOrganizations, createOrganization } from '../organizations/repository.ts';
+import {
+  allOrganizations,
+  closeOrganization,
+  createOrganization,
+  refuseClosed,
+  reopenOrganization,
+} from '../organizations/repository.ts';
+import type { Organization } from '../organizations/schema.ts';
 import { runCommand, UsageError } from './database.ts';
 
 const USAGE = `Usage: npm run keys -- <command>
 
   organizations                                    list the organizations
   create-organization --name NAME                  create an organization
+  close-organization --organization NAME           refuse its keys now, and purge all of it after 30 days
+  reopen-organization --organization NAME          open it again, until then
   list --organization NAME                         list its keys
   issue --organization NAME --name KEYNAME         issue a key; it is shown this once
         [--access read] [--expires 90d]            read: it cannot write; expiry in d, h or m
@@ -63,8 +72,8 @@ function required(options: Options, name: keyof Options): string {
   return value;
 }
 
-/** The organization that the person names. Where several have that name, the person must give the id. */
-async function scopeOf(db: Database, options: Options): Promise<OrganizationScope> {
+/** The organization that the person names, open or closed. Where several have that name, the person must give the id. */
+async function foundOrganization(db: Database, options: Options): Promise<Organization> {
   const wanted = required(options, 'organization');
   const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
   const [organization] = found;
@@ -73,7 +82,17 @@ async function scopeOf(db: Database, options: Options): Promise<OrganizationScop
       `There is no organization ${JSON.stringify(wanted)}; see \`npm run keys -- organizations\`.`,
     );
   if (found.length > 1) throw new UsageError(`${found.length} organizations have that name; use the id.`);
-  return scopeTo(db, organization.id);
+  return organization;
+}
+
+const anyScopeOf = async (db: Database, options: Options): Promise<OrganizationScope> =>
+  scopeTo(db, (await foundOrganization(db, options)).id);
+
+/** For keys that are issued, changed or ended. */
+async function openScopeOf(db: Database, options: Options): Promise<OrganizationScope> {
+  const { id, closedAt } = await foundOrganization(db, options);
+  refuseClosed({ isClosed: closedAt !== null });
+  return scopeTo(db, id);
 }
 
 function printNewKey(issued: Json<ApiKey & { key: string }>): void {
@@ -135,14 +154,23 @@ function newKeyInput(options: Options): ApiKeyCreate {
 
 const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>> = {
   organizations: async (db) => {
-    for (const { id, name } of await allOrganizations(db)) console.log(`${id}  ${name}`);
+    for (const { id, name, purgeAt } of await allOrganizations(db))
+      console.log(`${id}  ${name}${purgeAt === null ? '' : `  closed, purged from ${purgeAt}`}`);
   },
   'create-organization': async (db, options) => {
     const { id, name } = await createOrganization(db, required(options, 'name'));
     console.log(`${id}  ${name}`);
   },
+  'close-organization': async (db, options) => {
+    const { closedAt, purgeAt } = parseJson(await closeOrganization(await anyScopeOf(db, options)));
+    console.log(`Closed at ${closedAt}, purged from ${purgeAt}`);
+  },
+  'reopen-organization': async (db, options) => {
+    const { name } = parseJson(await reopenOrganization(await anyScopeOf(db, options)));
+    console.log(`${name} is open`);
+  },
   list: async (db, options) => {
-    const scope = await scopeOf(db, options);
+    const scope = await anyScopeOf(db, options);
     for (let offset = 0; ; offset += MAX_LIMIT) {
       const { data } = parseJson(await listApiKeys(scope, { limit: MAX_LIMIT, offset }));
       for (const key of data) console.log(lineOf(key));
@@ -151,20 +179,20 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   },
   issue: async (db, options) => {
     const input = newKeyInput(options);
-    printNewKey(await issueApiKey(await scopeOf(db, options), input));
+    printNewKey(await issueApiKey(await openScopeOf(db, options), input));
   },
   change: async (db, options) => {
     const changes = validated(ApiKeyUpdate, settingsOf(options));
     if (Object.keys(changes).length === 0) throw new UsageError(`Name a setting to change.\n\n${USAGE}`);
-    const scope = await scopeOf(db, options);
+    const scope = await openScopeOf(db, options);
     console.log(lineOf(parseJson(await updateApiKey(scope, required(options, 'id'), changes))));
   },
   rotate: async (db, options) => {
     const overlap = seconds('overlap', options.overlap ?? '24h');
-    printNewKey(await rotateApiKey(await scopeOf(db, options), required(options, 'id'), overlap));
+    printNewKey(await rotateApiKey(await openScopeOf(db, options), required(options, 'id'), overlap));
   },
   revoke: async (db, options) => {
-    const revoked = await revokeApiKey(await scopeOf(db, options), required(options, 'id'));
+    const revoked = await revokeApiKey(await openScopeOf(db, options), required(options, 'id'));
     console.log(`Revoked at ${parseJson(revoked).revokedAt}`);
   },
 };

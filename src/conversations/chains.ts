@@ -5,8 +5,8 @@ import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { type Put, putSteps, referenceRefused, type Stored } from '../db/define/put.ts';
 import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
 import { defineUpdate } from '../db/define/write.ts';
-import { isUniqueViolation, LostRace } from '../db/run/faults.ts';
-import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import { isUniqueViolation } from '../db/run/faults.ts';
+import { inTransaction, LostRace, type OrganizationScope } from '../db/run/scope.ts';
 import {
   channelMessages,
   conversations,

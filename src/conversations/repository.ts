@@ -16,7 +16,7 @@ import {
 } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonRow } from '../db/sql/json.ts';
+import { type Fields, isoTime, type Json, jsonOf, jsonRow } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { validationFailed } from '../errors.ts';
 import {
@@ -119,7 +119,7 @@ const chainOf = ($: Params<RecordKey>): SQL => sql`
     select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})`;
 
 const transcript = ($: Params<TranscriptValues>, place?: Params<Place>) =>
-  sql<{ body: Json<ConversationTranscript> }>`with
+  sql<{ text: string }>`with
     threads as materialized (${chainOf($)}),
     newest as (
       select message.* from threads cross join lateral (
@@ -128,8 +128,8 @@ const transcript = ($: Params<TranscriptValues>, place?: Params<Place>) =>
       limit ${$.limit})
     select concat(
       '{"data":[',
-      (select string_agg(${jsonRow(messageFields)}, ',' order by message.created_at, message.id) from newest message),
-      '],"total":', sum(threads.message_count), '}') as body
+      (select string_agg(${jsonRow(messageFields)}::text, ',' order by message.created_at, message.id) from newest message),
+      '],"total":', sum(threads.message_count), '}') as text
     from threads having count(*) > 0`;
 
 const transcriptStatement = prepared('conversations.transcript', ($: Params<TranscriptValues>) =>
@@ -145,13 +145,13 @@ const momentOf = (store: MessageStore, $: Params<RecordKey & { messageId: string
   where ${store.organizationId} = ${$.organizationId} and ${store.id} = ${$.messageId}
     and ${store.conversationId} in (select threads.id from threads)`;
 
-/** No row: there is no such conversation. Null: the message is none of its transcript. */
+/** No row: there is no such conversation. Null: the message is none of its transcript. Two threads can have messages of one id. */
 const placeStatement = prepared(
   'conversations.place_of_message',
   ($: Params<RecordKey & { messageId: string }>): SQL<{ createdAt: string | null }> => sql`
     with threads as materialized (${chainOf($)}),
       message as (${momentOf(whatsappMessages, $)} union all ${momentOf(channelMessages, $)})
-    select (select ${isoTime(sql`message.created_at`)} from message) as "createdAt" from threads limit 1`,
+    select (select ${isoTime(sql`max(message.created_at)`)} from message) as "createdAt" from threads limit 1`,
 );
 
 /** Before every message of the moment. */
@@ -194,6 +194,6 @@ export async function getTranscript(
     before === undefined
       ? await db.read(transcriptStatement, values)
       : await db.read(earlierStatement, { ...values, ...(await placeOf(scope, id, before)) });
-  if (!row?.body) throw missing(threads, id);
-  return row.body;
+  if (!row) throw missing(threads, id);
+  return jsonOf(row.text);
 }

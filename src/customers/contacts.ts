@@ -2,10 +2,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import { contactKey, phoneNumber, searchText } from '../../rules/contact-key.ts';
 import type { Filter } from '../db/define/list.ts';
 import { missing, organizationParam, type RecordKey, recordOf } from '../db/define/view.ts';
-import { LostRace } from '../db/run/faults.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
-import { conversations, customerContactKeys, customers, liveCustomers } from '../db/schema/index.ts';
+import { LostRace, type OrganizationScope } from '../db/run/scope.ts';
+import { conversations } from '../db/schema/conversations.ts';
+import { customerContactKeys, customers, liveCustomers } from '../db/schema/customers.ts';
 import { newId } from '../db/sql/ids.ts';
+import { type Json, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError, notFound } from '../errors.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
@@ -102,11 +103,28 @@ const contactNamesStatement = prepared(
       order by ${conversations.createdAt} desc nulls last, ${conversations.id} desc nulls last limit 1) found`,
 );
 
+/**
+ * Until the transaction ends, nobody else gives a contact to a customer or a name to the contact: of a customer and a conversation that
+ * are written at the same moment, the second reads what the first has written.
+ */
+const lockNamesStatement = prepared(
+  'customers.lock_contact_names',
+  ($: Params<{ organizationId: string; contacts: string }>) => sql`
+    select pg_advisory_xact_lock(hashtextextended(concat('contact ', ${$.organizationId}::text, ' ', type, ' ', key), 0))
+    from json_to_recordset(${$.contacts}::json) as sent(type text, key text)`,
+);
+
 /** The names that conversations give to contacts; none for a contact without a conversation that says one. */
-const namesOf = async ({ db, organizationId }: OrganizationScope, contacts: readonly Contact[]) =>
-  contacts.length > 0
-    ? db.read(contactNamesStatement, { organizationId, contacts: JSON.stringify(contacts) })
-    : [];
+async function namesOf({ db, organizationId }: OrganizationScope, contacts: readonly Contact[]) {
+  if (contacts.length === 0) return [];
+  const values = { organizationId, contacts: JSON.stringify(inOrder(contacts)) };
+  // Two statements: one that waits for a lock sees what was there before.
+  const [, names] = await Promise.all([
+    db.write(lockNamesStatement, values),
+    db.read(contactNamesStatement, values),
+  ]);
+  return names;
+}
 
 /** The same of contacts as they were sent. */
 export const contactNames = (
@@ -179,7 +197,7 @@ export async function claimContacts(
 
 const lockContactsStatement = prepared(
   'customers.lock_contacts',
-  ($: Params<RecordKey>): SQL<{ contacts: CustomerContact[] }> => sql`
+  ($: Params<RecordKey>): SQL<{ contacts: Json<CustomerContact[]> }> => sql`
     select ${customers.contacts} as contacts from ${customers} where ${recordOf(liveCustomers, $)} for update`,
 );
 
@@ -189,7 +207,7 @@ async function lockContacts(
 ): Promise<CustomerContact[]> {
   const [locked] = await db.write(lockContactsStatement, { organizationId, id });
   if (!locked) throw missing(liveCustomers, id);
-  return locked.contacts;
+  return parseJson(locked.contacts);
 }
 
 /**

@@ -52,7 +52,8 @@ const recordView = {
   }),
 };
 
-const customerColumns = {
+/** What requests write of a customer. */
+export const customerColumns = {
   ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
   contacts: customers.contacts,
   contactSearch: customers.contactSearch,

@@ -54,10 +54,10 @@ export async function openS3(
     async remove(key) {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: prefix + key }));
     },
-    async *list() {
+    async *list(organizationId) {
       for await (const { Contents = [] } of paginateListObjectsV2(
         { client },
-        { Bucket: bucket, Prefix: prefix },
+        { Bucket: bucket, Prefix: organizationId === undefined ? prefix : `${prefix}${organizationId}/` },
       )) {
         for (const { Key = '', LastModified = new Date(now()) } of Contents) {
           const entry = storedEntry(Key.slice(prefix.length), LastModified);

@@ -15,8 +15,11 @@ export type FileStorage = {
   put: (key: string, content: Readable) => Promise<void>;
   /** Removes the file. A missing file is no error. */
   remove: (key: string) => Promise<void>;
-  /** All stored files of this service, in no order. A file with another kind of name is not ours, and is left out. */
-  list: () => AsyncIterable<StoredEntry>;
+  /**
+   * All stored files, of one organization or of this service, in no order. A file with another kind of name is not ours, and is
+   * left out.
+   */
+  list: (organizationId?: string) => AsyncIterable<StoredEntry>;
 };
 
 export type StoredEntry = {
@@ -73,8 +76,8 @@ export const diskStorage = (root: string): FileStorage => ({
   async remove(key) {
     await rm(join(root, key), { force: true });
   },
-  async *list() {
-    for await (const folder of namesIn(root)) {
+  async *list(organizationId) {
+    for await (const folder of organizationId === undefined ? namesIn(root) : [organizationId]) {
       if (!FOLDER.test(folder)) continue;
       for await (const name of namesIn(join(root, folder))) {
         const found = await stat(join(root, folder, name)).catch(unlessMissing);

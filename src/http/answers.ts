@@ -12,7 +12,9 @@ export function answerJson<T>(reply: FastifyReply, body: Json<T>, status = 200):
   return body;
 }
 
-const isEmpty = <T>(page: Json<Page<T>>): boolean => page.endsWith('"total":0}}');
+const EMPTY = Buffer.from('"total":0}}');
+
+const isEmpty = <T>(page: Json<Page<T>>): boolean => page.subarray(-EMPTY.length).equals(EMPTY);
 
 /** `value` or `value (name)`, fit for a header: all but plain characters are percent-encoded. */
 const shown = ({ value, name }: KnownValue): string =>

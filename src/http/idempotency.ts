@@ -102,15 +102,14 @@ export async function idempotently<T>(
     if (first) {
       if (!first.bodyHash.equals(hashed)) throw reused('body');
       const body = isSecret ? unseal(request, fingerprint, first.body) : first.body;
-      return { first, answer: String(body) as Json<T> };
+      return { first, answer: body as Json<T> };
     }
     if (!isClaimed) throw inProgress();
     const answer = await work(scope);
-    const body = Buffer.from(answer);
     await keepAnswer(scope, fingerprint, {
       status,
       headers: reply.hasHeader(KEPT_HEADER) ? { [KEPT_HEADER]: String(reply.getHeader(KEPT_HEADER)) } : {},
-      body: isSecret ? seal(request, fingerprint, body) : body,
+      body: isSecret ? seal(request, fingerprint, answer) : answer,
       bodyHash: hashed,
     });
     return { first, answer };

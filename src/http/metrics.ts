@@ -80,6 +80,9 @@ export function createMetrics({ db, keys }: Sources): Metrics {
   const removed: Record<string, Counter> = {
     products: counter('purged_products_total', 'Archived products that the purge removed.'),
     variants: counter('purged_variants_total', 'Their variants.'),
+    organizations: counter('purged_organizations_total', 'Closed organizations that the purge removed.'),
+    records: counter('purged_organization_records_total', 'Their rows, of all tables.'),
+    purgedFiles: counter('purged_organization_files_total', 'Their files.'),
     erasedFiles: counter('erased_files_total', 'Files of erased customers that the job removed.'),
     files: counter('swept_files_total', 'Files without an attachment that the sweep removed.'),
     keys: counter('swept_idempotency_keys_total', 'Idempotency keys that the sweep removed.'),

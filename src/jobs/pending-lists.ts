@@ -18,8 +18,12 @@ export function keepPendingListsShort(options: {
   const pause = () => setTimeout(every, true, { signal: stopping.signal, ref: false }).catch(() => false);
   const loop = async (): Promise<void> => {
     let isFailing = false;
-    for (let seen = db.stats().written; await pause(); seen = db.stats().written) {
-      if (db.stats().written === seen) continue;
+    let seen = db.stats().written;
+    while (await pause()) {
+      const { written } = db.stats();
+      if (written === seen) continue;
+      // To empty them is a write, too.
+      seen = written + 1;
       try {
         await emptyPendingLists(db);
         isFailing = false;

@@ -4,6 +4,7 @@ import type { JobContext } from './context.ts';
 import { eraseFiles } from './erase-files.ts';
 import { withJobLock } from './lock.ts';
 import { purgeProducts } from './purge.ts';
+import { purgeOrganizations } from './purge-organizations.ts';
 import { sweepFiles } from './sweep-files.ts';
 import { sweepIdempotencyKeys } from './sweep-idempotency-keys.ts';
 
@@ -22,6 +23,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 export const JOBS = {
   purge: { lock: 7_210_455_318, every: HOUR_MS, run: purgeProducts },
+  'purge-organizations': { lock: 7_210_455_324, every: HOUR_MS, run: purgeOrganizations },
   'erase-files': { lock: 7_210_455_323, every: MINUTE_MS, run: eraseFiles },
   'sweep-files': { lock: 7_210_455_319, every: 24 * HOUR_MS, run: sweepFiles },
   'sweep-idempotency-keys': { lock: 7_210_455_321, every: HOUR_MS, run: sweepIdempotencyKeys },

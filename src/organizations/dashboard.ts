@@ -1,20 +1,32 @@
 import type { FastifyInstance } from 'fastify';
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginCallbackZod, ZodTypeProvider } from 'fastify-type-provider-zod';
 import { OrganizationParams } from '../dashboard/params.ts';
 import type { Database } from '../db/run/client.ts';
 import { toJson } from '../db/sql/json.ts';
 import { answerJson } from '../http/answers.ts';
 import { callerOf } from '../http/caller.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi/responses.ts';
 import {
+  closeOrganization,
   createOrganization,
   getOrganization,
   listOrganizations,
+  lockOrganization,
+  reopenOrganization,
   scopeOf,
   serviceScope,
+  updateOrganization,
 } from './repository.ts';
-import { Organization, OrganizationCreate, OrganizationList, OrganizationListQuery } from './schema.ts';
+import {
+  ClosedOrganization,
+  Organization,
+  OrganizationCreate,
+  OrganizationList,
+  OrganizationListQuery,
+  OrganizationUpdate,
+} from './schema.ts';
 
 const tags = ['Organizations'];
 
@@ -46,7 +58,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         operationId: 'listOrganizations',
         tags,
         summary: 'List organizations',
-        description: 'All organizations, oldest first.',
+        description: 'All organizations, closed ones too, oldest first.',
         querystring: OrganizationListQuery,
         response: responses({
           status: 200,
@@ -72,13 +84,96 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
     },
     async (request, reply) => answerJson(reply, await getOrganization(db, request.params.organizationId)),
   );
+
+  app.register((itself, _options, done) => {
+    openOrganization(itself, db, () => false);
+    ownRoutes(itself);
+    done();
+  });
   done();
 };
 
-/** Gives each request the scope of the organization in its path. An unknown one is 404 ORGANIZATION_NOT_FOUND. */
-export function openOrganization(app: FastifyInstance, db: Database): void {
+/** Routes that change the organization itself, some of them when it is closed. */
+function ownRoutes(untyped: FastifyInstance): void {
+  const app = untyped.withTypeProvider<ZodTypeProvider>();
+  app.patch(
+    '/organizations/:organizationId',
+    {
+      schema: {
+        operationId: 'updateOrganization',
+        tags,
+        summary: 'Rename an organization',
+        description: 'Changes only the fields in the body.',
+        params: OrganizationParams,
+        body: OrganizationUpdate,
+        response: responses(
+          { status: 200, schema: Organization, description: 'The organization as it is now.' },
+          'ORGANIZATION_CLOSED',
+        ),
+      },
+    },
+    async (request, reply) => {
+      const updated = await ifMatch(request, lockOrganization, request.params.organizationId, (scope) =>
+        updateOrganization(scope, request.body),
+      );
+      return answerJson(reply, updated);
+    },
+  );
+
+  app.delete(
+    '/organizations/:organizationId',
+    {
+      schema: {
+        operationId: 'closeOrganization',
+        tags,
+        summary: 'Close an organization',
+        description:
+          'Its keys are refused within a second on every instance, and every write of this API with 409 ORGANIZATION_CLOSED; reads of this API go on. Until `purgeAt` it can be opened again. Then it is gone, and a job removes all that it has, files too. Of a closed organization: the same answer again.',
+        params: OrganizationParams,
+        response: responses({
+          status: 200,
+          schema: ClosedOrganization,
+          description: 'The organization is closed.',
+        }),
+      },
+    },
+    async (request, reply) =>
+      answerJson(
+        reply,
+        await ifMatch(request, lockOrganization, request.params.organizationId, closeOrganization),
+      ),
+  );
+
+  app.post(
+    '/organizations/:organizationId/reopen',
+    {
+      schema: {
+        operationId: 'reopenOrganization',
+        tags,
+        summary: 'Open a closed organization again',
+        description:
+          'All is as it was, and its keys work again within a second. After `purgeAt` it is too late: 404. An open organization stays as it is.',
+        params: OrganizationParams,
+        response: responses({ status: 200, schema: Organization, description: 'The organization, open.' }),
+      },
+    },
+    async (request, reply) => idempotently(request, reply, 200, reopenOrganization),
+  );
+}
+
+const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
+
+/**
+ * Gives each request the scope of the organization in its path. An unknown one is 404 ORGANIZATION_NOT_FOUND, a write of a
+ * closed one 409 ORGANIZATION_CLOSED.
+ * @param needsOpen whether this method does
+ */
+export function openOrganization(app: FastifyInstance, db: Database, needsOpen = isWrite): void {
   app.addHook('preHandler', async (request, reply) => {
     const { organizationId } = request.params as { organizationId: string };
-    request.scope = await scopeOf(db, organizationId, callerOf(reply));
+    request.scope = await scopeOf(db, organizationId, {
+      caller: callerOf(reply),
+      isWrite: needsOpen(request.method),
+    });
   });
 }

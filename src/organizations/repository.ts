@@ -1,4 +1,5 @@
 import { getTableName, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Page } from '../db/define/list.ts';
 import type { Database } from '../db/run/client.ts';
 import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/run/scope.ts';
@@ -19,12 +20,29 @@ import {
 } from '../db/schema/index.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
-import { type Json, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
+import { isoTime, type Json, jsonOf, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
-import { notFound } from '../errors.ts';
-import { Organization } from './schema.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { ClosedOrganization, Organization } from './schema.ts';
 
-const fields = fieldsOf(Organization, organizations);
+/** A closed organization can be opened again for so long. */
+const RETENTION = sql.raw(`interval '30 days'`);
+
+/** A day of PostgreSQL has 23 or 25 hours where its time zone changes the clock, but none in UTC. */
+const inUtc = (moment: PgColumn | SQL): SQL => sql`((${moment}) at time zone 'UTC')`;
+
+/** It was closed, and cannot be opened again. */
+export const isOver = sql`${inUtc(organizations.closedAt)} <= ${inUtc(sql`now()`)} - ${RETENTION}`;
+
+/** Whoever claims one for the purge, and whoever opens it again, change the row: one of them is first. */
+const isThere = sql`${organizations.purgeBeganAt} is null and (${isOver}) is not true`;
+
+const purgeAt = isoTime(inUtc(sql`${inUtc(organizations.closedAt)} + ${RETENTION}`));
+const fields = fieldsOf(Organization, organizations, { purgeAt });
+const closedFields = fieldsOf(ClosedOrganization, organizations, {
+  closedAt: organizations.closedAt,
+  purgeAt,
+});
 
 const createStatement = prepared(
   'organizations.create',
@@ -35,8 +53,10 @@ const createStatement = prepared(
 const getStatement = prepared(
   'organizations.get',
   ($: Params<{ id: string }>): SQL<{ body: Json<Organization> }> => sql`
-    select ${jsonRow(fields)} as body from ${organizations} where ${organizations.id} = ${$.id}`,
+    select ${jsonRow(fields)} as body from ${organizations} where ${organizations.id} = ${$.id} and ${isThere}`,
 );
+
+const missing = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
 
 export const createOrganization = (db: Queries, name: string, id = newId()): Promise<Organization> =>
   db.transaction(async (within) => {
@@ -47,17 +67,111 @@ export const createOrganization = (db: Queries, name: string, id = newId()): Pro
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
   const [row] = isId(id) ? await db.read(getStatement, { id }) : [];
-  if (!row) throw notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
+  if (!row) throw missing(id);
   return row.body;
 }
 
+const stateStatement = prepared(
+  'organizations.state',
+  ($: Params<{ id: string }>): SQL<{ isClosed: boolean }> => sql`
+    select ${organizations.closedAt} is not null as "isClosed" from ${organizations}
+    where ${organizations.id} = ${$.id} and ${isThere}`,
+  { isShort: true },
+);
+
+const CLOSED = 'The organization is closed; open it again before anything is written.';
+
+/** @throws ORGANIZATION_CLOSED */
+export const refuseClosed = ({ isClosed }: { isClosed: boolean }): void => {
+  if (isClosed) throw new ApiError('ORGANIZATION_CLOSED', CLOSED);
+};
+
 /**
  * Opens the scope of an organization that the dashboard's path or the command line names.
+ * @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED for one that is closed and is to be written
+ */
+export async function scopeOf(
+  db: Database,
+  id: string,
+  { caller, isWrite }: { caller?: Caller; isWrite: boolean },
+): Promise<OrganizationScope> {
+  const [state] = isId(id) ? await db.for(id, caller).read(stateStatement, { id }) : [];
+  if (!state) throw missing(id);
+  if (isWrite) refuseClosed(state);
+  return scopeTo(db, id.toLowerCase(), caller);
+}
+
+const lockStatement = prepared(
+  'organizations.lock',
+  ($: Params<{ id: string }>) =>
+    sql`select from ${organizations} where ${organizations.id} = ${$.id} for update`,
+);
+
+/** Reads the organization, which nobody else changes until the transaction ends. */
+export async function lockOrganization({ db }: OrganizationScope, id: string): Promise<Json<Organization>> {
+  await db.write(lockStatement, { id });
+  return getOrganization(db, id);
+}
+
+const renameStatement = prepared(
+  'organizations.rename',
+  ($: Params<{ id: string; name: string | null }>): SQL<{ body: Json<Organization> }> => sql`
+    update ${organizations} set name = coalesce(${$.name}, ${organizations.name})
+    where ${organizations.id} = ${$.id} and ${isThere} and ${organizations.closedAt} is null
+    returning ${jsonRow(fields)} as body`,
+);
+
+/** @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_CLOSED */
+export async function updateOrganization(
+  { db, organizationId: id }: OrganizationScope,
+  { name = null }: { name?: string | null | undefined },
+): Promise<Json<Organization>> {
+  const [row] = await db.write(renameStatement, { id, name });
+  if (row) return row.body;
+  const [state] = await db.read(stateStatement, { id });
+  if (state) refuseClosed(state);
+  throw missing(id);
+}
+
+const closeStatement = prepared(
+  'organizations.close',
+  ($: Params<{ id: string }>): SQL<{ body: Json<ClosedOrganization> }> => sql`
+    update ${organizations} set closed_at = coalesce(${organizations.closedAt}, now())
+    where ${organizations.id} = ${$.id} and ${isThere} returning ${jsonRow(closedFields)} as body`,
+);
+
+/**
+ * Closes the organization: its keys are refused within a second, and so is every write of the dashboard. One that is closed
+ * stays as it is.
  * @throws ORGANIZATION_NOT_FOUND
  */
-export async function scopeOf(db: Database, id: string, caller?: Caller): Promise<OrganizationScope> {
-  await getOrganization(db.for(id, caller), id);
-  return scopeTo(db, id.toLowerCase(), caller);
+export async function closeOrganization({
+  db,
+  organizationId: id,
+}: OrganizationScope): Promise<Json<ClosedOrganization>> {
+  const [row] = await db.write(closeStatement, { id });
+  if (!row) throw missing(id);
+  return row.body;
+}
+
+const reopenStatement = prepared(
+  'organizations.reopen',
+  ($: Params<{ id: string }>): SQL<{ body: Json<Organization> }> => sql`
+    update ${organizations} set closed_at = null
+    where ${organizations.id} = ${$.id} and ${isThere} returning ${jsonRow(fields)} as body`,
+);
+
+/**
+ * Opens a closed organization again. One that is open stays as it is.
+ * @throws ORGANIZATION_NOT_FOUND, also when its time is over
+ */
+export async function reopenOrganization({
+  db,
+  organizationId: id,
+}: OrganizationScope): Promise<Json<Organization>> {
+  const [row] = await db.write(reopenStatement, { id });
+  if (!row) throw missing(id);
+  return row.body;
 }
 
 /** Answers that belong to no organization, such as its creation, are kept under an id that none has. */
@@ -69,7 +183,8 @@ export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_
 const allStatement = prepared(
   'organizations.all',
   (_: Params<Record<never, never>>): SQL<Organization> => sql`
-    select ${selectList(fields)} from ${organizations} order by ${organizations.createdAt}, ${organizations.id}`,
+    select ${selectList(fields)} from ${organizations} where ${isThere}
+    order by ${organizations.createdAt}, ${organizations.id}`,
 );
 
 /** Oldest first. */
@@ -77,15 +192,14 @@ export const allOrganizations = (db: Queries): Promise<Organization[]> => db.rea
 
 const listStatement = prepared(
   'organizations.list',
-  (
-    $: Params<{ limit: number; offset: number }>,
-  ): SQL<{ body: Json<Page<Organization>> }> => sql`select concat(
+  ($: Params<{ limit: number; offset: number }>): SQL<{ text: string }> => sql`select concat(
     '{"data":[',
     (select string_agg(page.body, ',') from (
-      select ${jsonRow(fields)} as body from ${organizations} order by ${organizations.createdAt}, ${organizations.id}
+      select ${jsonRow(fields)}::text as body from ${organizations} where ${isThere}
+      order by ${organizations.createdAt}, ${organizations.id}
       limit ${$.limit} offset ${$.offset}) page),
     '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,
-    ',"total":', (select count(*) from ${organizations}), '}}') as body`,
+    ',"total":', (select count(*) from ${organizations} where ${isThere}), '}}') as text`,
 );
 
 /** A page of all organizations, oldest first. */
@@ -95,7 +209,7 @@ export async function listOrganizations(
 ): Promise<Json<Page<Organization>>> {
   const [row] = await db.read(listStatement, query);
   if (!row) throw new Error('Listing organizations returned no row.');
-  return row.body;
+  return jsonOf(row.text);
 }
 
 /** The tables of an organization's records, each before those that it refers to. Triggers and keys take what follows from a record. */

@@ -1,8 +1,17 @@
 import { z } from 'zod';
-import { dateTime, id, page, pageQuery, text } from '../fields.ts';
+import { dateTime, id, page, pageQuery, shown, text } from '../fields.ts';
 
 export const Organization = z
-  .object({ id: id(), name: z.string().meta({ examples: ['Viajes Andinos'] }), createdAt: dateTime() })
+  .object({
+    id: id(),
+    name: z.string().meta({ examples: ['Viajes Andinos'] }),
+    createdAt: dateTime(),
+    closedAt: shown(dateTime().nullable(), 'When it was closed; null while it is open.'),
+    purgeAt: shown(
+      dateTime().nullable(),
+      'Until then it can be opened again; after that it is gone, with all that it has. Null while it is open.',
+    ),
+  })
   .meta({ id: 'Organization' });
 export type Organization = z.infer<typeof Organization>;
 
@@ -13,3 +22,17 @@ export const OrganizationListQuery = z.object(pageQuery());
 export const OrganizationCreate = z
   .object({ name: text({ min: 1, max: 255 }) })
   .meta({ id: 'OrganizationCreate', examples: [{ name: 'Viajes Andinos' }] });
+
+export const OrganizationUpdate = OrganizationCreate.partial().meta({
+  id: 'OrganizationUpdate',
+  examples: [{ name: 'Viajes Andinos y Cía' }],
+});
+
+export const ClosedOrganization = z
+  .object({
+    id: id(),
+    closedAt: shown(dateTime(), 'When it was closed.'),
+    purgeAt: shown(dateTime(), 'Until then it can be opened again; after that all of it is purged.'),
+  })
+  .meta({ id: 'ClosedOrganization' });
+export type ClosedOrganization = z.infer<typeof ClosedOrganization>;

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.ts';
+import { customerColumns } from '../customers/repository.ts';
 import type { CustomerContact, ErasedCounts, ErasedCustomer } from '../customers/schema.ts';
 import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
@@ -18,7 +19,7 @@ import {
   whatsappMessages,
 } from '../db/schema/index.ts';
 import { isId } from '../db/sql/ids.ts';
-import { isoTime, type Json, jsonRow } from '../db/sql/json.ts';
+import { isoTime, type Json, jsonRow, parseJson } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
 import { opportunitiesOf, quotesOf, threadsOf } from './ties.ts';
 
@@ -29,7 +30,7 @@ import { opportunitiesOf, quotesOf, threadsOf } from './ties.ts';
 
 const lockStatement = unprepared(
   'customers.lock_to_erase',
-  ($: Params<RecordKey>): SQL<{ contacts: CustomerContact[] }> => sql`
+  ($: Params<RecordKey>): SQL<{ contacts: Json<CustomerContact[]> }> => sql`
     select ${customers.contacts} as contacts from ${customers} where ${rowOf(liveCustomers, $)} for update`,
 );
 
@@ -131,12 +132,13 @@ const eraseReplaysStatement = unprepared(
     returning ${idempotencyKeys.status}`,
 );
 
-/** One that is archived keeps its moment. */
+/** Whatever clients write of a customer. A column's default is null, or empty. */
+const cleared = Object.values(customerColumns).map(({ name }) => sql`${sql.identifier(name)} = default`);
+
 const eraseCustomerStatement = unprepared(
   'customers.erase',
   ($: Params<RecordKey>) => sql`
-    update ${customers} set archived_at = least(${customers.archivedAt}, now()), first_name = null, last_name = null,
-      city = null, country = null, preferred_language = null, summary = null, tags = '{}', contacts = '[]', contact_search = ''
+    update ${customers} set archived_at = least(${customers.archivedAt}, now()), ${sql.join(cleared, sql`, `)}
     where ${rowOf(liveCustomers, $)}`,
 );
 
@@ -165,7 +167,8 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
     const key = { organizationId, id };
     const [locked] = isId(id) ? await db.write(lockStatement, key) : [];
     if (!locked) throw missing(liveCustomers, id);
-    const contacts = arraysOf(locked.contacts.map(keyOfContact));
+    const stored = parseJson(locked.contacts);
+    const contacts = arraysOf(stored.map(keyOfContact));
     const idsOf = (rows: readonly { id: string }[]): Ids => ({
       organizationId,
       ids: rows.map((row) => row.id),
@@ -187,7 +190,7 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
 
     await db.write(eraseCustomerStatement, key);
     const erased: ErasedCounts = {
-      contacts: locked.contacts.length,
+      contacts: stored.length,
       conversations: erasedThreads.length,
       messages,
       opportunities: erasedOpportunities.length,

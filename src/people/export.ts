@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import { conversationRecordView, type MessageStore, messageFields } from '../conversations/repository.ts';
 import { ConversationMessage, ConversationRecord } from '../conversations/schema.ts';
@@ -51,19 +52,21 @@ export const CustomerExport = z
   })
   .meta({ id: 'CustomerExport' });
 
-/** A page goes on after the id of the last one. */
-type Page = RecordKey & { after: string; limit: number };
+/** A page goes on after the id of the last one; null: the first page. */
+type Page = RecordKey & { after: string | null; limit: number };
 type Item = { id: string; body: Json<object> };
 
-const FIRST = '00000000-0000-0000-0000-000000000000';
 const PAGE = 100;
 const MESSAGES = 500;
+
+const behind = (id: PgColumn, $: Params<Page>): SQL =>
+  sql`(${$.after}::uuid is null or ${id} > ${$.after}::uuid)`;
 
 const opportunitiesStatement = unprepared(
   'customers.export_opportunities',
   ($: Params<Page>): SQL<Item> => sql`
     select ${opportunities.id}, ${jsonRow({ ...opportunityRecordView.fields, archivedAt: opportunities.archivedAt })} as body
-    from ${opportunities} where ${opportunitiesOf($)} and ${opportunities.id} > ${$.after}
+    from ${opportunities} where ${opportunitiesOf($)} and ${behind(opportunities.id, $)}
     order by ${opportunities.id} limit ${$.limit}`,
 );
 
@@ -71,7 +74,7 @@ const quotesStatement = unprepared(
   'customers.export_quotes',
   ($: Params<Page>): SQL<Item> => sql`
     select ${quotes.id}, ${jsonRow({ ...quoteView.fields, archivedAt: quotes.archivedAt })} as body
-    from ${quotes} where ${quotesOf($)} and ${quotes.id} > ${$.after}
+    from ${quotes} where ${quotesOf($)} and ${behind(quotes.id, $)}
     order by ${quotes.id} limit ${$.limit}`,
 );
 
@@ -79,7 +82,7 @@ const threadsStatement = unprepared(
   'customers.export_threads',
   ($: Params<Page & Arrays>): SQL<Item> => sql`
     select ${conversations.id}, ${jsonRow(conversationRecordView.fields)} as body
-    from ${conversations} where ${threadsOf($)} and ${conversations.id} > ${$.after}
+    from ${conversations} where ${threadsOf($)} and ${behind(conversations.id, $)}
     order by ${conversations.id} limit ${$.limit}`,
 );
 
@@ -108,7 +111,7 @@ const messagesStatement = unprepared(
 );
 
 /** Items as they stand in an array: the first of it, or behind others. */
-const listed = (bodies: readonly string[], isFirst: boolean): string =>
+const listed = (bodies: readonly (string | Json<unknown>)[], isFirst: boolean): string =>
   `${isFirst ? '' : ','}${bodies.join(',')}`;
 
 async function* pages<Values extends Page>(
@@ -116,9 +119,9 @@ async function* pages<Values extends Page>(
   statement: Statement<Item, Values>,
   values: Omit<Values, 'after' | 'limit'>,
 ): AsyncIterable<Item[]> {
-  let after = FIRST;
+  let after: string | null = null;
   for (let more = true; more; ) {
-    const page = await db.read(statement, { ...values, after, limit: PAGE } as Values);
+    const page: Item[] = await db.read(statement, { ...values, after, limit: PAGE } as Values);
     if (page.length > 0) yield page;
     after = page.at(-1)?.id ?? after;
     more = page.length === PAGE;
@@ -130,7 +133,7 @@ async function* messagesOf(
   conversationId: string,
 ): AsyncIterable<string> {
   const thread = { organizationId, conversationId, limit: MESSAGES };
-  let place = { createdAt: '-infinity', after: FIRST };
+  let place = { createdAt: '-infinity', after: '00000000-0000-0000-0000-000000000000' };
   for (let isFirst = true, more = true; more; isFirst = false) {
     const page = await db.read(messagesStatement, { ...thread, ...place });
     if (page.length > 0)
@@ -145,7 +148,7 @@ async function* messagesOf(
 }
 
 /** The body without its last bracket: fields can follow. */
-const open = (body: string): string => body.slice(0, -1);
+const open = (body: Json<unknown>): string => body.toString().slice(0, -1);
 
 async function withAttachments(
   scope: OrganizationScope,

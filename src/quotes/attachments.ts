@@ -3,7 +3,7 @@ import { keyOf, missing, type RecordKey, recordOf } from '../db/define/view.ts';
 import { inTransaction, type OrganizationScope, type Queries } from '../db/run/scope.ts';
 import { liveQuotes, organizations, quoteAttachments, quotes } from '../db/schema/index.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Json, selectList, toJson } from '../db/sql/json.ts';
+import { type Json, parseJson, selectList, toJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { notFound } from '../errors.ts';
 import type { LinkedFile } from '../files/links.ts';
@@ -27,7 +27,7 @@ const attachmentFields = selectList({
 
 const attachmentsStatement = prepared(
   'quotes.list_attachments',
-  ($: Params<RecordKey>) => sql<{ attachments: StoredAttachment[] }>`select coalesce((
+  ($: Params<RecordKey>) => sql<{ attachments: Json<StoredAttachment[]> }>`select coalesce((
       select json_agg(attachment) from (
         select ${attachmentFields} from ${quoteAttachments}
         where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = ${quotes.id}
@@ -45,7 +45,7 @@ export async function listAttachments(
 ): Promise<StoredAttachment[]> {
   const [row] = isId(id) ? await db.read(attachmentsStatement, { organizationId, id }) : [];
   if (!row) throw missing(liveQuotes, id);
-  return row.attachments;
+  return parseJson(row.attachments);
 }
 
 const attachmentsOfStatement = prepared(

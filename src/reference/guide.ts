@@ -18,6 +18,7 @@ export const CHAPTERS = [
   'attachments',
   'agents',
   'tools',
+  'leaving',
 ] as const;
 
 type Chapter = (typeof CHAPTERS)[number];

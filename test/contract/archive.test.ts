@@ -77,16 +77,16 @@ describe.each(archivable)('an archived record of %s', (name, list) => {
   });
 });
 
-test.each(operationsBy('DELETE').filter((name) => !name.includes('{apiKeyId}')))(
-  'of 20 simultaneous %s exactly one is done, and counts',
-  async (name) => {
-    const world = await newWorld();
-    const has = await populate(world);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
-    expect(await findDrift(service, world.agency)).toEqual([]);
-  },
-);
+/** To end a key or to close an organization a second time has the first answer. */
+const ONCE = operationsBy('DELETE').filter((name) => !/\{(apiKeyId|organizationId)\}$/.test(name));
+
+test.each(ONCE)('of 20 simultaneous %s exactly one is done, and counts', async (name) => {
+  const world = await newWorld();
+  const has = await populate(world);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
+  expect(await findDrift(service, world.agency)).toEqual([]);
+});
 
 describe('other records still show the name and id of one that is archived', () => {
   test('of a customer: its opportunities, conversations and quotes', async () => {

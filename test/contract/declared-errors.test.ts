@@ -6,6 +6,7 @@ import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
+import { closeOrganization } from '../../src/organizations/repository.ts';
 import {
   contractOf,
   declaredCodes,
@@ -84,6 +85,11 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   INTERNAL_ERROR: (send) => send({ instance: 'broken' }),
   SERVICE_UNAVAILABLE: (send) => send({ instance: 'unreachable' }),
   ORGANIZATION_NOT_FOUND: (send) => send({ ids: { organizationId: randomUUID() } }),
+  ORGANIZATION_CLOSED: async (send) => {
+    const { id, scope } = await service.agency();
+    await closeOrganization(scope);
+    return send({ ids: { organizationId: id } });
+  },
   QUOTE_ATTACHMENT_NOT_FOUND: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
   CUSTOMER_CONTACT_CONFLICT: async (send, agency) => {
     const { contacts } = await customer(agency);

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
+import { invalid } from '../support/faults.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { exchange, listen, type RawAnswer, requestBytes } from '../support/socket.ts';
 import { UNAUTHORIZED } from '../support/unauthorized.ts';
@@ -22,18 +23,6 @@ beforeAll(async () => {
 
 const failed = (code: ErrorCode, message: string) => ({ error: { code, message } });
 
-/** A hint for newcomers may follow the faults: test/newcomers.test.ts. */
-const invalid = (...faults: [path: string, message: string][]) => ({
-  error: {
-    code: 'VALIDATION_FAILED',
-    message: expect.stringMatching(
-      new RegExp(
-        `^The request is not valid: ${faults.map((fault) => RegExp.escape(fault.join(' '))).join('; ')}\\.( |$)`,
-      ),
-    ),
-    details: faults.map(([path, message]) => ({ path, message })),
-  },
-});
 const badBody = (message: string) => invalid(['body', message]);
 const NO_ROUTE = {
   error: { code: 'ROUTE_NOT_FOUND', message: expect.stringMatching(/^There is no such operation[.:;] /) },

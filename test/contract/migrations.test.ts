@@ -20,7 +20,7 @@ type Journal = { entries: { idx: number; when: number; tag: string }[] };
 const { entries } = JSON.parse(read('meta/_journal.json')) as Journal;
 
 /** Tables that belong to no organization. */
-const SHARED_TABLES = ['organizations'];
+const SHARED_TABLES = ['organizations', 'purged_organizations'];
 
 /** Indexes that do not start with the organization, each with its reason. */
 const UNSCOPED_INDEXES = [

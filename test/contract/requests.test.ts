@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { reopenOrganization } from '../../src/organizations/repository.ts';
 import { operationsOf, readDocument, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
@@ -488,6 +489,8 @@ describe('names that mean nothing are ignored and named', () => {
     const lenient = await send(isRead ? furnished : world, naming);
     expect(lenient.status).toBeLessThan(300);
     expect(lenient.headers['x-ignored-parameters']).toBe(named.join(', '));
+    // Whoever closes the organization takes the writes of all others away.
+    await reopenOrganization(world.agency.scope);
   });
 });
 

@@ -10,6 +10,7 @@ import { makeToken } from '../../src/files/links.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import {
+  BELOW,
   CONTACT,
   DASHBOARD,
   type Has,
@@ -140,9 +141,14 @@ beforeAll(async () => {
 /** They are about organizations, and belong to none. */
 const OF_NO_ORGANIZATION = [`GET ${DASHBOARD}/organizations`, `POST ${DASHBOARD}/organizations`];
 
-const WALK = operationsBy('GET', 'POST', 'PATCH', 'PUT', 'DELETE').filter(
-  (name) => !OF_NO_ORGANIZATION.includes(name),
-);
+/** After the first of them only the second one writes. */
+const CLOSING = [`DELETE ${BELOW}`, `POST ${BELOW}/reopen`];
+const WALK = [
+  ...operationsBy('GET', 'POST', 'PATCH', 'PUT', 'DELETE').filter(
+    (name) => ![...OF_NO_ORGANIZATION, ...CLOSING].includes(name),
+  ),
+  ...CLOSING,
+];
 
 /** What the operation is asked: a read of every set, and of a list each filter alone. */
 async function requestsOf(name: string): Promise<Sent[]> {

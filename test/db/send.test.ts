@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { BytesClient } from '../../src/db/run/bytes.ts';
 import { type Refuse, send } from '../../src/db/run/send.ts';
 import type { Statement } from '../../src/db/sql/statement.ts';
 
@@ -19,7 +20,7 @@ const ask = ({ name, text, values = [] }: QueryConfig, client = connected(), ref
 };
 
 beforeAll(async () => {
-  holder.client = new pg.Client({ connectionString: inject('serverUrl') });
+  holder.client = new BytesClient({ connectionString: inject('serverUrl') });
   await holder.client.connect();
 });
 afterAll(() => holder.client?.end());
@@ -49,6 +50,28 @@ test('values and rows have the types that pg gives them', async () => {
   };
   for (let round = 0; round < 2; round += 1)
     expect(await ask(query)).toEqual((await connected().query(query.text, query.values)).rows);
+});
+
+test('JSON is bytes as PostgreSQL made them, of any size; null is null', async () => {
+  const query = {
+    name: 'json',
+    text: "select json_build_object('text', $1::text, 'row', n) as body, n, null::json as none from generate_series(1, 3) n",
+  };
+  for (const text of ['', 'Peña 🏝️', 'ñ'.repeat(1_500_000)]) {
+    const rows = (await ask({ ...query, values: [text] })) as { body: Buffer; n: number; none: null }[];
+    expect(rows.map(({ n, none }) => [n, none])).toEqual([1, 2, 3].map((n) => [n, null]));
+    // They are read when all have come: none is a part of what came later.
+    expect(rows.map(({ body }) => body.toString())).toEqual(
+      [1, 2, 3].map((n) => `{"text" : ${JSON.stringify(text)}, "row" : ${n}}`),
+    );
+  }
+});
+
+test('a statement that cannot be bound leaves the connection to the next', async () => {
+  const circular: unknown[] = [];
+  circular.push({ circular });
+  await expect(ask({ name: 'circular', text: 'select $1::text as n', values: [circular] })).rejects.toThrow();
+  expect(await ask({ text: 'select 1 as n' })).toEqual([{ n: 1 }]);
 });
 
 test('any list of texts arrives as it was sent', async () => {
@@ -105,7 +128,7 @@ test('are refused rows that nobody has room for, while they come; few bytes are 
 });
 
 test('are told of a connection that ends while they wait', async () => {
-  const client = new pg.Client({ connectionString: inject('serverUrl') });
+  const client = new BytesClient({ connectionString: inject('serverUrl') });
   client.on('error', () => undefined);
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -143,7 +166,7 @@ test('pass through an encrypted connection', async () => {
   onTestFinished(async () => {
     await close();
   });
-  const client = new pg.Client({ ...to, ssl: { rejectUnauthorized: false, ...ANONYMOUS } });
+  const client = new BytesClient({ ...to, ssl: { rejectUnauthorized: false, ...ANONYMOUS } });
   await client.connect();
   const query = { name: 'long', text: 'select repeat($1, 50000) as body', values: ['ñ'] };
   for (let round = 0; round < 3; round += 1)

@@ -39,7 +39,9 @@ test('every script of package.json that runs the TypeScript gets the runtime of 
 test('a signal to npm reaches what works on the database: its shell becomes the program', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
   const names =
-    'start keys migrate db:distribute demo purge erase-files sweep-files sweep-idempotency-keys'.split(' ');
+    'start keys migrate db:distribute demo purge purge-organizations erase-files sweep-files sweep-idempotency-keys'.split(
+      ' ',
+    );
   for (const name of names) expect(scripts[name], name).toMatch(/^exec node [^&|;]+$/);
 });
 
@@ -58,7 +60,8 @@ test('the runtime of the service loads Drizzle as CommonJS', async () => {
 test('a job that is not there is refused in one line', async () => {
   await expect(run('nonsense')).rejects.toMatchObject({
     code: 1,
-    stderr: 'Name one of the jobs: purge, erase-files, sweep-files, sweep-idempotency-keys.\n',
+    stderr:
+      'Name one of the jobs: purge, purge-organizations, erase-files, sweep-files, sweep-idempotency-keys.\n',
   });
 });
 
@@ -109,6 +112,43 @@ test('npm run keys issues a key for some resources, changes it and shows it', as
   await expect(keys('change', '--id', id)).rejects.toMatchObject({
     stderr: expect.stringMatching(/^Name a setting to change/),
   });
+});
+
+test('npm run keys closes an organization, issues nothing for it, and opens it again', async () => {
+  const { id, key } = await service.agency('Agencia que se va');
+  const keys = async (command: string, ...options: string[]) =>
+    (
+      await promisify(execFile)(
+        process.execPath,
+        ['--import', './src/runtime.js', 'src/cli/keys.ts', command, ...options],
+        { env: { DATABASE_URL: service.url, ...PROGRAM } },
+      )
+    ).stdout;
+  const named = ['--organization', 'Agencia que se va'];
+  expect(await keys('close-organization', ...named)).toMatch(/^Closed at \S+, purged from \S+\n$/);
+  expect(await keys('organizations')).toMatch(new RegExp(`${id}  Agencia que se va  closed, purged from `));
+  expect(await keys('list', ...named)).toContain('test  write  all');
+  for (const command of [
+    ['issue', '--name', 'site'],
+    ['change', '--id', id, '--name', 'site'],
+    ['rotate', '--id', id],
+    ['revoke', '--id', id],
+  ])
+    await expect(keys(command[0] ?? '', ...named, ...command.slice(1))).rejects.toMatchObject({
+      code: 1,
+      stderr: 'The organization is closed; open it again before anything is written.\n',
+    });
+  const demo = promisify(execFile)(
+    process.execPath,
+    ['--import', './src/runtime.js', 'src/cli/demo.ts', '--organization', id],
+    { env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, ...PROGRAM } },
+  );
+  await expect(demo).rejects.toMatchObject({
+    stderr: 'The organization is closed; open it again before anything is written.\n',
+  });
+  await expect.poll(async () => (await service.client(key).get('/v1/team')).status).toBe(401);
+  expect(await keys('reopen-organization', ...named)).toBe('Agencia que se va is open\n');
+  expect((await service.client(key).get('/v1/team')).status).toBe(200);
 });
 
 test('npm run keys refuses a bad option in the words of the API', async () => {

@@ -3,51 +3,69 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { documentAt } from '../support/documents.ts';
 
-/** What the chapters of docs/changing-it.md show is done to a copy of the tree, and the copy passes the checks. */
+/**
+ * What the recipes of docs/changing-it.md say is done to a copy of the tree: every test passes there. With any one place left
+ * out, something is red. RECIPE_TESTS runs fewer tests, by their paths.
+ */
 
-const text = documentAt('docs/changing-it.md');
+const [, recipes = ''] = /^## Recipes\n([\s\S]*?)(?=^## )/m.exec(documentAt('docs/changing-it.md')) ?? [];
 
-type Block = { path: string; how?: string; anchor?: string; code: string };
+/** A place without a path is commands. */
+type Place = { path: string; how?: string; anchor?: string; code: string };
 
 /** `In \`src/a.ts\`, after \`text\`:`, before a block that goes there; `New, \`src/a.ts\`:`; `Run:`, before commands. */
 const PLACED =
-  /^( *)(?:Run|New, `([^`\n]+)`|In `([^`\n]+)`, (after|before|in place of) `([^\n]+)`):\n\n\1```\w+\n([\s\S]*?)^\1```$/gm;
+  /^(?: *|\d+\. )(?:Run|New, `([^`\n]+)`|In `([^`\n]+)`, (after|before|in place of) `([^\n]+)`):\n\n( *)```\w+\n([\s\S]*?)^\5```$/gm;
 
-/** What a chapter says to do, in its order. Commands have no path. */
-function blocksOf(chapter: string): Block[] {
-  const [, section] = new RegExp(`^## ${chapter}\n([\\s\\S]*?)(?=^## )`, 'm').exec(text) ?? [];
-  expect(section, `docs/changing-it.md has a chapter "${chapter}"`).toBeDefined();
-  return Array.from(
-    section?.matchAll(PLACED) ?? [],
-    ([, indent, added, changed, how, anchor, code = '']) => ({
-      path: added ?? changed ?? '',
-      ...(how && { how }),
-      ...(anchor && { anchor }),
-      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-    }),
-  );
-}
+/** What a recipe says to do, in its order. */
+const placesOf = (recipe: string): Place[] =>
+  Array.from(recipe.matchAll(PLACED), ([, added, changed, how, anchor, indent, code = '']) => ({
+    path: added ?? changed ?? '',
+    ...(how && { how }),
+    ...(anchor && { anchor }),
+    code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  }));
 
-const run = async (cwd: string, command: string): Promise<string> => {
+const RECIPES = Array.from(
+  recipes.matchAll(/^### (.*)\n([\s\S]*?)(?=^### |$(?![\s\S]))/gm),
+  ([, name = '', recipe = '']) => ({ name, places: placesOf(recipe) }),
+);
+
+/** The files of a recipe, and the lines of code below src/ that it writes. */
+const AIMS: Record<string, { files: number; lines: number }> = {
+  'A text field': { files: 2, lines: 3 },
+  'A calendar date': { files: 2, lines: 5 },
+  'A field that the dashboard writes': { files: 3, lines: 3 },
+  'A filter': { files: 4, lines: 20 },
+  'A limit': { files: 1, lines: 1 },
+  'An error code': { files: 6, lines: 18 },
+  'A resource that `/v1` only reads': { files: 18, lines: 169 },
+  'A resource that `/v1` writes': { files: 15, lines: 218 },
+};
+
+type Outcome = { isGood: boolean; output: string };
+
+async function run(cwd: string, command: string): Promise<Outcome> {
   const PATH = [join(process.cwd(), 'node_modules/.bin'), process.env.PATH].join(':');
   // The script of npm, without what it installs first.
   const [, script = '', options = ''] = /^npm run ([\w:]+)(?: -- (.*))?$/.exec(command) ?? [];
   const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8'));
   const shell = script ? `${scripts[script].replace('sh tools/install.sh && ', '')} ${options}` : command;
+  const settings = { cwd, env: { ...process.env, PATH }, maxBuffer: 2 ** 28 };
   try {
-    return (await promisify(execFile)('sh', ['-c', shell], { cwd, env: { ...process.env, PATH } })).stdout;
+    const { stdout } = await promisify(execFile)('sh', ['-c', shell], settings);
+    return { isGood: true, output: stdout };
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
-    const failed = stderr.split('\n').filter((line) => line.includes(' FAIL '));
-    throw new Error([command, ...failed, stdout.slice(-6_000), stderr.slice(-4_000)].join('\n'));
+    return { isGood: false, output: [command, stdout, stderr].join('\n') };
   }
-};
+}
 
 /** Writes the code before, after or in place of the first line that has the anchor's text; without an anchor, a new file. */
-function edit(copy: string, { path, how, anchor = '', code }: Block): void {
+function edit(copy: string, { path, how, anchor = '', code }: Place): void {
   const file = join(copy, path);
   if (how === undefined) {
     mkdirSync(dirname(file), { recursive: true });
@@ -73,52 +91,110 @@ function copyOfTheTree(): string {
   return copy;
 }
 
-/** Each with the files that it may take, and the tests that must then pass. */
-const CHAPTERS: [chapter: string, files: number, tests: string[]][] = [
-  [
-    'Adding a field',
-    4,
-    [
-      'contract/fields',
-      'contract/operations',
-      'openapi',
-      'requests',
-      'documents',
-      'migrations',
-      'test/customers',
-      'test/mcp',
-    ],
-  ],
-  [
-    'Adding a filter',
-    5,
-    ['contract/operations', 'openapi', 'requests', 'documents', 'migrations', 'test/plans', 'test/drift'],
-  ],
-  ['Adding a resource', 23, ['test/contract', 'test/plans', 'test/drift', 'test/mcp']],
-];
+const commandsOf = ({ code }: Place): string[] => code.trim().split('\n');
 
-describe.each(CHAPTERS)('%s', (chapter, files, tests) => {
-  let copy: string;
-  beforeAll(() => {
-    copy = copyOfTheTree();
+/** Does what the places say; stops where a command fails. */
+async function follow(copy: string, places: readonly Place[]): Promise<Outcome> {
+  for (const place of places) {
+    if (place.path !== '') edit(copy, place);
+    else
+      for (const command of commandsOf(place)) {
+        const outcome = await run(copy, command);
+        if (!outcome.isGood) return outcome;
+      }
+  }
+  return { isGood: true, output: '' };
+}
+
+/** The first that is red, of all or of those that see most. */
+async function check(copy: string, commands: readonly string[]): Promise<Outcome> {
+  for (const command of commands) {
+    const outcome = await run(copy, command);
+    if (!outcome.isGood) return outcome;
+  }
+  return { isGood: true, output: '' };
+}
+
+const WALKS = 'test/contract test/plans test/drift test/mcp test/model';
+const PACKAGES = 'vitest run --config vitest.packages.config.ts';
+
+describe.each(RECIPES.map(({ name, places }) => [name, places] as const))('%s', (name, places) => {
+  const paths = [...new Set(places.map(({ path }) => path).filter(Boolean))];
+
+  test('is as short as it was', () => {
+    const written = paths.filter((path) => !path.startsWith('migrations/'));
+    const code = places.filter(({ path }) => path.startsWith('src/')).map((place) => place.code);
+    const lines = code.join('').trimEnd().split('\n').length;
+    const { files = 0, lines: most = 0 } = AIMS[name] ?? {};
+    expect([written.length, lines], `files and lines of ${name}`).toEqual([
+      Math.min(files, written.length),
+      Math.min(most, lines),
+    ]);
   });
-  afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
-  const named = new Set(blocksOf(chapter).flatMap(({ path }) => (path === '' ? [] : [path])));
-
-  test('is done in as many files as it says', () => {
-    expect(named.size).toBeLessThanOrEqual(files);
-  });
-
-  test('is complete: types, documents, migrations and the walks are good', async () => {
-    for (const block of blocksOf(chapter)) {
-      if (block.path !== '') edit(copy, block);
-      else for (const line of block.code.trim().split('\n')) await run(copy, line);
+  test('is all: types, format and every test are good', async () => {
+    const copy = copyOfTheTree();
+    try {
+      const sources = paths.filter((file) => file.endsWith('.ts')).join(' ');
+      const followed = await follow(copy, places);
+      expect(followed.output.slice(-8_000)).toBe('');
+      const { output } = await check(copy, [
+        'tsc --noEmit',
+        `tools/node_modules/.bin/biome check ${sources}`,
+        `vitest run ${process.env.RECIPE_TESTS ?? ''}`,
+        PACKAGES,
+      ]);
+      const failed = output.split('\n').filter((line) => line.includes(' FAIL '));
+      expect([...failed, output.slice(-8_000)].join('\n')).toBe('');
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
     }
-    const sources = [...named].filter((file) => file.endsWith('.ts'));
-    await run(copy, `tools/node_modules/.bin/biome check ${sources.join(' ')}`);
-    await run(copy, 'tsc --noEmit');
-    await run(copy, `vitest run ${tests.join(' ')}`);
-    await run(copy, 'vitest run --config vitest.packages.config.ts client/test crm/test/export');
   });
+
+  /** A file or a command that is left out, what it would have written, and what is done without it. */
+  const files = paths.map((path) => ({
+    what: path,
+    code: places.map((place) => (place.path === path ? place.code : '')).join(''),
+    others: places.filter((place) => place.path !== path),
+  }));
+  const commands = places
+    .filter(({ path }) => path === '')
+    .flatMap((place) =>
+      commandsOf(place).map((command) => {
+        const left = commandsOf(place).filter((one) => one !== command);
+        const others = places.map((each) =>
+          each === place ? { ...each, code: left.join('\n') || 'true' } : each,
+        );
+        return { what: command.replace(/ -- .*/, ''), code: '', others };
+      }),
+    );
+
+  // A recipe of one file does nothing without it.
+  const left = paths.length > 1 ? [...files, ...commands] : commands;
+  test.each(left.map((each) => [each.what, each] as const))(
+    'without %s something is red, and names it',
+    async (what, { code, others }) => {
+      const copy = copyOfTheTree();
+      try {
+        let outcome: Outcome;
+        try {
+          outcome = await follow(copy, others);
+        } catch (error) {
+          // A place that stands on the one that was left out.
+          outcome = { isGood: false, output: String(error) };
+        }
+        if (outcome.isGood)
+          outcome = await check(copy, ['tsc --noEmit', `vitest run --bail 1 ${WALKS}`, PACKAGES]);
+        expect(outcome.isGood).toBe(false);
+        const names = [what, ...(code.match(/\w{6,}/g) ?? [])];
+        expect(names.filter((name) => outcome.output.includes(name))).not.toEqual([]);
+      } finally {
+        rmSync(copy, { recursive: true, force: true });
+      }
+    },
+  );
+});
+
+test('there is a recipe for each of them', () => {
+  expect(RECIPES.map(({ name }) => name)).toEqual(Object.keys(AIMS));
 });

@@ -11,6 +11,10 @@ import {
 const TYPES: IdentifierType[] = ['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web'];
 const TELEPHONES: IdentifierType[] = ['whatsapp', 'telefono'];
 
+test.each(TYPES)('no text is no contact of %s', (type) => {
+  expect(contactKey(type, '')).toBeNull();
+});
+
 describe.each(TELEPHONES)('%s numbers', (type) => {
   test.each([
     ['+5215512345678', '+525512345678', '+5215512345678'],
@@ -203,7 +207,7 @@ describe('instagram', () => {
 describe.each<IdentifierType>(['messenger', 'web'])('%s', (type) => {
   test('every text is the contact as it was sent', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (value) => {
+      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (value) => {
         expect(contactKey(type, value)).toBe(value);
       }),
     );

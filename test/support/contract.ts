@@ -68,7 +68,9 @@ export function exampleOf(schema: Schema, schemas: Record<string, Schema>): unkn
 
 /** What a record shows where nothing was written: null, or an empty list. */
 export function emptyOf(name: string): Record<string, unknown> {
-  const { properties = {} } = readDocument('openapi/openapi.json').components.schemas[name] ?? {};
+  const documents = ['openapi/openapi.json', 'openapi/dashboard.json'].map(readDocument);
+  const { properties = {} } =
+    documents.map(({ components }) => components.schemas[name]).find((schema) => schema) ?? {};
   const isNullable = ({ type, anyOf }: Schema): boolean =>
     anyOf !== undefined || [type].flat().includes('null');
   return Object.fromEntries(

@@ -19,6 +19,7 @@ import { eraseCustomer } from '../../src/people/erasure.ts';
 import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';
 import type { Dashboard } from '../support/dashboard.ts';
+import { emptyOf } from './contract.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,
@@ -225,10 +226,10 @@ export const OPERATIONS: Record<string, Operation> = {
 
   [`GET ${DASHBOARD}/organizations`]: { change: `POST ${DASHBOARD}/organizations` },
   [`POST ${DASHBOARD}/organizations`]: { body: ({ word }) => ({ name: `Agencia ${word}` }) },
-  [`GET ${BELOW}`]: {
-    change: ({ service, agency }) =>
-      service.query(`update organizations set name = name || ' y Cía' where id = $1`, [agency.id]),
-  },
+  [`GET ${BELOW}`]: { change: `PATCH ${BELOW}` },
+  [`PATCH ${BELOW}`]: { body: ({ word }) => ({ name: `${word} y Cía` }) },
+  [`DELETE ${BELOW}`]: {},
+  [`POST ${BELOW}/reopen`]: {},
   [`GET ${BELOW}/api-keys`]: { change: `POST ${BELOW}/api-keys` },
   [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
   [`POST ${BELOW}/api-keys/{apiKeyId}/rotate`]: { body: () => ({ overlapSeconds: 60 }) },
@@ -306,29 +307,7 @@ export const OPERATIONS: Record<string, Operation> = {
         qualifiedAt: '2026-11-20T10:00:00.000Z',
         lastActivityAt: '2026-11-21T10:00:00.123Z',
       }),
-      defaults: () => ({
-        title: null,
-        shortRef: null,
-        destination: null,
-        customerId: null,
-        customerName: null,
-        sellerMemberId: null,
-        sellerName: null,
-        budgetMin: null,
-        budgetMax: null,
-        budgetCurrency: null,
-        checkInDate: null,
-        nights: null,
-        passengerCount: null,
-        stage: null,
-        stageId: null,
-        temperature: null,
-        temperatureOverride: null,
-        agentTemperature: null,
-        qualifiedAt: null,
-        lastActivityAt: null,
-        ...TIMES,
-      }),
+      defaults: () => ({ ...emptyOf('OpportunityRecord'), ...TIMES }),
       derived: ({ word }) => ({
         customerName: `Ana ${word}`,
         sellerName: `Lucía ${word}`,
@@ -354,17 +333,7 @@ export const OPERATIONS: Record<string, Operation> = {
         controlledBy: 'agent',
         language: 'es',
       }),
-      defaults: () => ({
-        contactName: null,
-        customerId: null,
-        customerName: null,
-        activityState: null,
-        controlledBy: null,
-        language: null,
-        lastMessageAt: null,
-        rotatedFrom: null,
-        createdAt: expect.any(String),
-      }),
+      defaults: () => ({ ...emptyOf('ConversationRecord'), createdAt: expect.any(String) }),
       derived: ({ word }) => ({
         customerName: `Ana ${word}`,
         lastMessageAt: null,
@@ -392,16 +361,11 @@ export const OPERATIONS: Record<string, Operation> = {
         currency: 'USD',
       }),
       defaults: ({ word, customerId }) => ({
-        destination: null,
+        ...emptyOf('Quote'),
         customerId,
         customerName: `Ana ${word}`,
-        price: null,
-        currency: null,
         token: expect.stringMatching(/^[0-9A-Za-z]{43}$/),
         openCount: 0,
-        firstOpenedAt: null,
-        lastOpenedAt: null,
-        publishedAt: null,
         ...TIMES,
       }),
       derived: () => ({

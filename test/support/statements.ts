@@ -10,13 +10,15 @@ export type Asked = QueryConfig & { after?: readonly QueryConfig[]; isTransactio
 export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
-  answer: object[] = [{ id: '', body: '{}', total: '0' }],
+  answer: object[] = [{ id: '', body: Buffer.from('{}'), text: '{}', total: '0' }],
 ): Promise<Asked> {
   const asked: QueryConfig[] = [];
   let isTransaction = false;
   const ask = async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     asked.push(bind(statement, values));
-    return answer as Row[];
+    // Only who asks for a total gets one.
+    const hasTotal = statement.text.includes(' as total');
+    return answer.map((row) => (hasTotal ? row : { ...row, total: undefined })) as Row[];
   };
   const recorder: Queries = {
     read: ask,

@@ -77,12 +77,6 @@ describe('npm run migration', () => {
       ['--name', 'user', ...WHY],
       'alter table team_members alter column user_id set data type boolean: changes the type of a column',
     ],
-    [
-      'an index under the name of the old one',
-      [[TABLES, 'table.createdAt, table.id).where', 'table.createdAt).where']],
-      ['--name', 'order', ...WHY],
-      'team_members_live_idx on team_members using btree (organization_id,created_at) where archived_at is null: leaves lists without an index',
-    ],
   ])('refuses %s, and leaves the folder as it was', async (_what, edits, options, message) => {
     const copy = copyOfTheCode(edit(...edits));
     const before = [filesOf(copy), read(copy, 'migrations/meta/_journal.json')];

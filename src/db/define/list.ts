@@ -122,6 +122,9 @@ function columnOf(table: TenantTable, field: string): PgColumn {
   return column;
 }
 
+const DATA = Buffer.from('{"data":[');
+const COMMA = Buffer.from(',');
+
 const isSearch = ({ by }: Filter): boolean => by === 'search';
 const isCountedLater = ({ by }: Filter): boolean => by !== undefined && by !== 'value';
 const isPlannedAnew = ({ by }: Filter): boolean => by === 'search' || by === 'value';
@@ -249,9 +252,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
     const count =
       rows[0]?.total ?? (isLast ? query.offset + rows.length : (await db.read(total, values))[0]?.total);
-    const bodies = rows.map(({ body }) => body).join();
-    return `{"data":[${bodies}],"pagination":{"limit":${query.limit},"offset":${query.offset},"total":${count ?? 0}}}` as Json<
-      Page<T>
-    >;
+    const end = `],"pagination":{"limit":${query.limit},"offset":${query.offset},"total":${count ?? 0}}}`;
+    const parts = rows.flatMap(({ body }) => [COMMA, body]);
+    return Buffer.concat([DATA, ...parts.slice(1), Buffer.from(end)]) as Json<Page<T>>;
   };
 }

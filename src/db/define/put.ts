@@ -1,8 +1,7 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type ApiError, validationFailed } from '../../errors.ts';
-import { LostRace } from '../run/faults.ts';
-import { inTransaction, type OrganizationScope } from '../run/scope.ts';
+import { inTransaction, LostRace, type OrganizationScope } from '../run/scope.ts';
 import type { Resource, TenantTable } from '../schema/resource.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';

@@ -44,7 +44,7 @@ export const selectBodies = <T>(
   source: SQL,
   others: SQL = sql``,
 ): SQL<{ body: Json<T> }> =>
-  sql`select row_to_json(item)::text as body${others} from (select ${selectList(fields)} ${source}) item`;
+  sql`select row_to_json(item) as body${others} from (select ${selectList(fields)} ${source}) item`;
 
 /** A column of another record, which a column of this table refers to; null without it. The other may be archived. */
 export const named = (value: PgColumn | SQL, other: TenantTable, reference: PgColumn): SQL =>

@@ -47,6 +47,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const own = openPool({ ...options, poolSize: OWN_CONNECTIONS });
   const scheduler = createScheduler({ capacity: poolSize, places: maxWaiting });
   let written = 0;
+  /** When a write has ended: whoever looks then finds what it left. */
+  const count = (): void => {
+    written += 1;
+  };
 
   type Pool = typeof shared;
   type Turn = <Result>(flow: string, work: () => Promise<Result>, deadline: Deadline) => Promise<Result>;
@@ -76,17 +80,15 @@ export function openDatabase(options: DatabaseOptions): Database {
         }),
       write: (statement, values) =>
         withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
-          written += 1;
           deadline.statement = statement.name;
           const once = () => pool.withClient((client) => send(client, statement, values), deadline);
           return retryWrite(() => inTurn(writes, once, deadline), deadline);
-        }),
+        }).finally(count),
       transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
-          written += 1;
           const once = () => pool.withTransaction((client) => work(within(client, deadline)), deadline);
           return retryWrite(() => inTurn(writes, once, deadline), deadline);
-        }),
+        }).finally(count),
     };
   }
 

@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import { LostRace } from './scope.ts';
 
 /** Reads from an error of pg what went wrong in the database. */
 
@@ -68,9 +69,6 @@ export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined ? isConnectionFault(error) : GOING_AWAY.test(state);
 }
-
-/** Another write was faster, and this one wrote nothing. The next attempt finds the other's result. */
-export class LostRace extends Error {}
 
 /** A prepared statement is gone, its result has another form than the connection knew, or the server only reads. */
 const STALE = new Set(['26000', '0A000', '25006']);

@@ -2,8 +2,10 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
 import { ApiError } from '../../errors.ts';
+import { BytesClient } from './bytes.ts';
 import { type Deadline, enter } from './deadline.ts';
-import { LostRace, spoilsConnection, sqlState } from './faults.ts';
+import { spoilsConnection, sqlState } from './faults.ts';
+import { LostRace } from './scope.ts';
 
 export type PoolOptions = {
   url: string;
@@ -57,6 +59,7 @@ const notSent = (error: Error): never => {
 export function openPool(options: PoolOptions) {
   const serverLimit = options.statementTimeout + AFTER_OURS_MS;
   const pool = new pg.Pool({
+    Client: BytesClient,
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: Math.min(CONNECT_MS, options.statementTimeout),

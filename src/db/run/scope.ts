@@ -11,6 +11,9 @@ export type Queries = {
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
 };
 
+/** Another write was faster, and this one wrote nothing. The next attempt finds the other's result. */
+export class LostRace extends Error {}
+
 /** Who waits for an answer: a request. */
 export type Caller = {
   /** Aborted when the caller has gone. Nobody reads the signal of work that is too short to end. */

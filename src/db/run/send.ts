@@ -7,10 +7,11 @@ export type Refuse = (bytes: number) => Error | undefined;
 /** `refuse` is called each time that so many more bytes have come. */
 const UNASKED_BYTES = 256 * 1_024;
 
-/** About as many bytes as the row has; what is no text is small. */
+/** About as many bytes as the row has; what is neither text nor JSON is small. */
 function bytesOf(row: object): number {
   let bytes = 0;
-  for (const value of Object.values(row)) bytes += typeof value === 'string' ? value.length : 8;
+  for (const value of Object.values(row))
+    bytes += typeof value === 'string' || Buffer.isBuffer(value) ? value.length : 8;
   return bytes;
 }
 

@@ -5,7 +5,7 @@ export * from './customers.ts';
 export * from './idempotency-keys.ts';
 export * from './live-counts.ts';
 export * from './opportunities.ts';
-export { organizations } from './organizations.ts';
+export { organizations, purgedOrganizations } from './organizations.ts';
 export * from './pipeline-stages.ts';
 export * from './quotes.ts';
 export * from './team.ts';

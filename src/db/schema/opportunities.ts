@@ -72,10 +72,10 @@ export const opportunities = pgTable(
     index('opportunities_stage_idx')
       .on(...listOrder(table, table.stageId))
       .where(isLive),
-    // The list filtered by customerId.
+    // The list filtered by customerId; and all of a customer that goes, archived ones too.
     index('opportunities_customer_idx')
       .on(...listOrder(table, table.customerId))
-      .where(isLive),
+      .where(sql`customer_id is not null`),
     // The list filtered by temperature or by sellerMemberId; each with the columns of the other filters, for several at once.
     // PostgreSQL reads an index alone only where it has the columns of the expression too.
     index('opportunities_temperature_idx')

@@ -1,4 +1,4 @@
-import { isNull } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import { bigint, index, integer, numeric, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import {
   archivedAt,
@@ -58,14 +58,11 @@ export const quotes = pgTable(
     index('quotes_status_idx')
       .on(...listOrder(table, table.status))
       .where(isLive),
-    // The list filtered by opportunityId.
-    index('quotes_opportunity_idx')
-      .on(...listOrder(table, table.opportunityId))
-      .where(isLive),
-    // The list filtered by customerId.
+    // The lists filtered by opportunityId and by customerId; and all of an opportunity or a customer that goes, archived ones too.
+    index('quotes_opportunity_idx').on(...listOrder(table, table.opportunityId)),
     index('quotes_customer_idx')
       .on(...listOrder(table, table.customerId))
-      .where(isLive),
+      .where(sql`customer_id is not null`),
   ],
 );
 

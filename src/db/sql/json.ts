@@ -3,14 +3,17 @@ import { type PgColumn, PgTimestamp } from 'drizzle-orm/pg-core';
 
 declare const shape: unique symbol;
 
-/** JSON text of a `T`. PostgreSQL made it, and the client gets it as it is. */
-export type Json<T> = string & { readonly [shape]: T };
+/** JSON of a `T`, as bytes. PostgreSQL made it, and the client gets it as it is. */
+export type Json<T> = Buffer & { readonly [shape]: T };
 
 /** The value itself, where the service must look into it. */
-export const parseJson = <T>(json: Json<T>): T => JSON.parse(json);
+export const parseJson = <T>(json: Json<T>): T => JSON.parse(json.toString());
+
+/** Text that is JSON of a `T`. */
+export const jsonOf = <T>(text: string): Json<T> => Buffer.from(text) as Json<T>;
 
 /** JSON of a value that the service made. */
-export const toJson = <T>(value: T): Json<T> => JSON.stringify(value) as Json<T>;
+export const toJson = <T>(value: T): Json<T> => jsonOf(JSON.stringify(value));
 
 /** Where each field of a response comes from, in the order of the response. See `fieldsOf`. */
 export type Fields<T> = { readonly [Name in keyof T]-?: PgColumn | SQL };
@@ -29,6 +32,6 @@ export const selectList = (fields: Readonly<Record<string, PgColumn | SQL>>): SQ
     sql`, `,
   );
 
-/** One JSON object of the fields, as text: a value of a select list. */
+/** One JSON object of the fields: a value of a select list. */
 export const jsonRow = <T>(fields: Fields<T>): SQL<Json<T>> =>
-  sql`(select row_to_json(item)::text from (select ${selectList(fields)}) item)`;
+  sql`(select row_to_json(item) from (select ${selectList(fields)}) item)`;

@@ -18,6 +18,7 @@ const OF_CLASSES: [among: (operation: Operation) => boolean, ...codes: ErrorCode
   // A DELETE may have a body, and that is read too.
   [({ method }) => method !== 'GET', 'PAYLOAD_TOO_LARGE'],
   [({ url }) => url.includes('/:organizationId'), 'ORGANIZATION_NOT_FOUND'],
+  [({ method, url }) => method !== 'GET' && /:organizationId\/(?!reopen)/.test(url), 'ORGANIZATION_CLOSED'],
 ];
 
 /** The contract declares these on every operation of /v1. */
@@ -56,6 +57,7 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
     'This key does not reach customers, only catalog; ask for one that does.',
   ],
   ORGANIZATION_NOT_FOUND: ['The organization does not exist.', `The organization "${ID}" does not exist.`],
+  ORGANIZATION_CLOSED: ['The organization is closed; open it again before anything is written.'],
   CUSTOMER_CONTACT_CONFLICT: [
     'A contact belongs to another customer; `details` names that customer.',
     `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,

@@ -24,10 +24,7 @@ const OF_ANSWERS: Record<string, string> = {
 
 /** Without examples: the reference page would send them. */
 const OF_REQUESTS: Record<string, [name: string, description: string, limits?: object]> = {
-  Prefer: [
-    'Prefer',
-    '`handling=strict`: names that mean nothing here are refused, with a suggestion, and not ignored.',
-  ],
+  Prefer: ['Prefer', '`handling=strict`: names that mean nothing here are refused, not ignored.'],
   IfNoneMatch: [
     'If-None-Match',
     'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Such an answer does not count against the rate limit, within bounds; `*` counts.',

@@ -1,0 +1,381 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ConversationMessage, CrmError, type QuoteAttachment } from '../../client/src/index.ts';
+import { CommandError, type Context } from './context.ts';
+import { type Exportable, exportable, exportList } from './export.ts';
+import { inOrder } from './in-order.ts';
+import { startProgress } from './progress.ts';
+import { inspect, openRows } from './source.ts';
+import { readJson, replaceFile } from './state.ts';
+
+/**
+ * Everything that a key can read, in a folder: the lists, a transcript for each conversation, the files of quotes. A list is written
+ * whole or again; transcripts and files are settled one by one, in the order of their list.
+ */
+
+export type ExportAllOptions = {
+  output?: string;
+  format?: 'csv' | 'ndjson';
+  resume?: boolean;
+  filter: string[];
+  delimiter: string;
+  concurrency: number;
+};
+
+/** How far the items of a list are, and how long the file of what they became is. */
+type Settled = { items: number; bytes: number; counts: Record<string, number> };
+
+/** How far an export is, kept in its folder so that it can go on. */
+type State = {
+  format: 'csv' | 'ndjson';
+  startedAt: string;
+  /** Rows of the lists that are written. */
+  lists: Partial<Record<Exportable, number>>;
+  settled: Record<string, Settled>;
+};
+
+const STATE = 'crm-export.state';
+const MANIFEST = 'manifest.json';
+const SUMS = 'SHA256SUMS';
+const SAVE_EVERY_MS = 1_000;
+const IDS = 100;
+
+/** What one item becomes: its line, and what it adds to the counts. */
+type Outcome = { line: string; counts: Record<string, number> };
+
+/** Lists of `/v1` that stand behind another name there. */
+const isGone = (error: unknown): boolean => error instanceof CrmError && error.status === 404;
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+/** Gives a file its name when all of it is on the disk. */
+async function finish(partial: string, path: string): Promise<void> {
+  const file = await open(partial, 'r+');
+  await file.sync().finally(() => file.close());
+  await rename(partial, path);
+}
+
+/** The ids of a list that was written, in its order. */
+async function* idsOf(path: string): AsyncGenerator<string> {
+  const { header, rows } = await openRows(await inspect(path, { delimiter: ',' }));
+  const column = header.indexOf('id');
+  for await (const { cells, object } of rows) yield String(object ? object.id : cells[column]);
+}
+
+async function firstIds(path: string, count: number): Promise<string[]> {
+  const found: string[] = [];
+  for await (const id of idsOf(path)) if (found.push(id) === count) break;
+  return found;
+}
+
+/** An empty NDJSON file has no rows, and an empty CSV file no header. */
+const listPath = (folder: string, resource: string, format: State['format']): string =>
+  join(folder, `${resource}.${format}`);
+
+/**
+ * The state of the folder; a new one where nothing was begun.
+ * @throws CommandError for a folder with other files, and without `resume` for an export that was stopped
+ */
+async function openState(folder: string, { resume, format }: ExportAllOptions): Promise<State | undefined> {
+  await mkdir(folder, { recursive: true });
+  const names = await readdir(folder);
+  const state = await readJson<State>(join(folder, STATE));
+  if (!state) {
+    if (names.includes(SUMS)) {
+      if (resume) return undefined;
+      throw new CommandError(`${folder} has a whole export already; choose another folder.`);
+    }
+    if (names.length > 0) throw new CommandError(`${folder} has other files; choose an empty folder.`);
+    return { format: format ?? 'ndjson', startedAt: new Date().toISOString(), lists: {}, settled: {} };
+  }
+  if (!resume) throw new CommandError(`The export into ${folder} is unfinished: --resume goes on with it.`);
+  if (format !== undefined && format !== state.format)
+    throw new CommandError(`The export into ${folder} began as ${state.format}.`);
+  return state;
+}
+
+/**
+ * Two agencies must not be mixed: some of the records that are written are this key's too.
+ * @throws CommandError
+ */
+async function checkAgency({ crm, stop }: Context, folder: string, { lists, format }: State): Promise<void> {
+  for (const resource of exportable) {
+    if (!lists[resource]) continue;
+    const ids = await firstIds(listPath(folder, resource, format), IDS);
+    const list = crm[resource].list as (query: object, options: object) => Promise<{ data: unknown[] }>;
+    const { data } = await list({ ids: ids.join(','), limit: IDS }, { signal: stop });
+    if (data.length > 0) return;
+    throw new CommandError(
+      `This key finds none of the first ${resource} in ${folder}: they are another agency's. Begin in another folder.`,
+    );
+  }
+}
+
+async function exportLists(context: Context, folder: string, state: State, save: () => Promise<void>) {
+  for (const resource of exportable) {
+    if (state.lists[resource] !== undefined) continue;
+    const path = listPath(folder, resource, state.format);
+    const output = `${path}.partial`;
+    const rows = await exportList(context, resource, {
+      format: state.format,
+      delimiter: ',',
+      output,
+      filter: [],
+      unit: resource,
+    });
+    await finish(output, path);
+    state.lists[resource] = rows;
+    await save();
+  }
+}
+
+/** Writes a line for each id of the list, in its order, from where the state is. */
+async function settleEach(
+  context: Context,
+  { folder, list, name, state, save }: Place & { list: Exportable; name: string },
+  concurrency: number,
+  work: (id: string) => Promise<Outcome>,
+): Promise<void> {
+  const path = join(folder, `${name}.ndjson`);
+  const partial = `${path}.partial`;
+  const total = state.lists[list] ?? 0;
+  const done: Settled = state.settled[name] ?? { items: 0, bytes: 0, counts: {} };
+  state.settled[name] = done;
+  const isWritten = (await readdir(folder)).includes(`${name}.ndjson`);
+  if (isWritten) return;
+  const file = await open(partial, 'a+');
+  // What was written after the state was saved is written again.
+  await file.truncate(done.bytes);
+  const progress = startProgress(context.errors, name, done.items);
+  context.onLimit.tell = progress.held;
+  let savedAt = Date.now();
+  const note = async () => {
+    await file.sync();
+    await save();
+    savedAt = Date.now();
+  };
+  async function* rest(): AsyncGenerator<string> {
+    let at = 0;
+    for await (const id of idsOf(listPath(folder, list, state.format))) if (at++ >= done.items) yield id;
+  }
+  try {
+    await inOrder(rest(), {
+      work,
+      settle: async (_id, { line, counts }) => {
+        const text = Buffer.from(line);
+        await file.appendFile(text);
+        done.items += 1;
+        done.bytes += text.length;
+        for (const [kind, count] of Object.entries(counts))
+          done.counts[kind] = (done.counts[kind] ?? 0) + count;
+        progress.update({ done: done.items, total, rows: done.items, counts: {} });
+        if (Date.now() - savedAt >= SAVE_EVERY_MS) await note();
+      },
+      concurrency,
+      window: concurrency * 2,
+      signal: context.stop,
+    });
+    context.stop.throwIfAborted();
+  } catch (error) {
+    progress.end('Stopped');
+    throw error;
+  } finally {
+    await note();
+    await file.close();
+  }
+  await rename(partial, path);
+  progress.end('Done');
+}
+
+type Place = { folder: string; state: State; save: () => Promise<void> };
+
+/** All messages of the conversation, oldest first. */
+async function transcriptOf({ crm, cancel: signal }: Context, conversationId: string): Promise<Outcome> {
+  const messages: ConversationMessage[] = [];
+  try {
+    for await (const message of crm.conversations.messages(conversationId, { signal }))
+      messages.push(message);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+    return { line: '', counts: { gone: 1 } };
+  }
+  return {
+    line: `${JSON.stringify({ conversationId, messages: messages.reverse() })}\n`,
+    counts: { transcripts: 1, messages: messages.length },
+  };
+}
+
+/** The name without what some disk or program takes for something else. The id before it makes it one of its kind. */
+const safeName = (name: string): string =>
+  [...name.normalize('NFC').replaceAll(/[\p{C}/\\:*?"<>|]/gu, '_')]
+    .slice(-100)
+    .join('')
+    .replace(/[. ]+$/, '');
+
+/** A file that cannot be had. The export goes on without it, and says so. */
+class MissingFile extends Error {}
+
+/** Streams the file to the disk. @returns its SHA-256 */
+async function download(url: string, path: string, sizeBytes: number, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, { signal });
+  if (!response.ok || !response.body) {
+    await response.body?.cancel();
+    throw new MissingFile(`the answer was ${response.status}`);
+  }
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const measure = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      done(null, chunk);
+    },
+  });
+  const partial = `${path}.partial`;
+  try {
+    await pipeline(Readable.fromWeb(response.body as never), measure, createWriteStream(partial), { signal });
+    if (bytes !== sizeBytes) throw new MissingFile(`it has ${bytes} bytes and not ${sizeBytes}`);
+    await finish(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+  return hash.digest('hex');
+}
+
+const ATTEMPTS = 4;
+
+/** Of a connection, not of this disk. */
+const isOfNetwork = (error: unknown): boolean =>
+  error instanceof MissingFile || (error instanceof Error && !('syscall' in error && 'path' in error));
+
+/** The files of the quote, each fetched by a link of this moment. */
+async function filesOf(
+  { crm, cancel: signal, errors }: Context,
+  folder: string,
+  quoteId: string,
+): Promise<Outcome> {
+  const counts: Record<string, number> = {};
+  const add = (kind: string, count = 1) => {
+    counts[kind] = (counts[kind] ?? 0) + count;
+  };
+  const listed = async () => (await crm.quotes.attachments(quoteId, { signal })).data;
+  const fetched = async ({ id, fileName, sizeBytes, url: first }: QuoteAttachment) => {
+    const file = ['files', quoteId, `${id}-${safeName(fileName)}`].join('/');
+    let url = first;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const sha256 = await download(url, join(folder, file), sizeBytes, signal);
+        add('files');
+        add('bytes', sizeBytes);
+        return { file, sha256 };
+      } catch (error) {
+        if (signal.aborted || !isOfNetwork(error)) throw signal.aborted ? signal.reason : error;
+        if (attempt === ATTEMPTS) {
+          if (!(error instanceof MissingFile))
+            throw new CommandError(`A file of quote ${quoteId} did not arrive: ${error}`);
+          errors.write(
+            `\nThe file ${JSON.stringify(fileName)} of quote ${quoteId} is missing: ${error.message}.\n`,
+          );
+          add('missingFiles');
+          return { file: null, sha256: null };
+        }
+        await pause(250 * 2 ** attempt, undefined, { signal });
+        url = (await listed()).find((each) => each.id === id)?.url ?? url;
+      }
+    }
+  };
+  try {
+    let line = '';
+    for (const attachment of await listed()) {
+      await mkdir(join(folder, 'files', quoteId), { recursive: true });
+      const { url: _url, ...described } = attachment;
+      line += `${JSON.stringify({ quoteId, ...described, ...(await fetched(attachment)) })}\n`;
+      add('attachments');
+    }
+    return { line, counts };
+  } catch (error) {
+    if (!isGone(error)) throw error;
+    return { line: '', counts: { gone: 1 } };
+  }
+}
+
+/** What is in the folder, and the checksum of each file, in the form that `sha256sum -c` reads. */
+async function writeManifest(folder: string, state: State): Promise<Record<string, number>> {
+  const { lists, settled, format, startedAt } = state;
+  const counts: Record<string, number> = {
+    ...lists,
+    ...{ transcripts: 0, messages: 0, attachments: 0, files: 0, bytes: 0, missingFiles: 0, gone: 0 },
+  };
+  for (const part of Object.values(settled))
+    for (const [kind, count] of Object.entries(part.counts)) counts[kind] = (counts[kind] ?? 0) + count;
+  const manifest = { startedAt, finishedAt: new Date().toISOString(), counts };
+  await replaceFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+  const names = [
+    MANIFEST,
+    ...exportable.map((resource) => `${resource}.${format}`),
+    'transcripts.ndjson',
+    'attachments.ndjson',
+  ];
+  const sums: string[] = [];
+  for (const name of names) sums.push(`${await sha256Of(join(folder, name))}  ${name}\n`);
+  for (const line of (await readFile(join(folder, 'attachments.ndjson'), 'utf8')).split('\n')) {
+    if (line === '') continue;
+    const { file, sha256 } = JSON.parse(line) as { file: string | null; sha256: string };
+    if (file !== null) sums.push(`${sha256}  ${file}\n`);
+  }
+  await replaceFile(join(folder, SUMS), sums.join(''));
+  return counts;
+}
+
+/**
+ * Writes all that the key can read into a folder.
+ * @returns how many files of quotes are missing
+ * @throws CommandError when it cannot go on; what is done stays for --resume
+ */
+export async function exportAll(context: Context, options: ExportAllOptions): Promise<number> {
+  const { errors } = context;
+  const { output: folder, filter, delimiter, concurrency } = options;
+  if (folder === undefined) throw new CommandError('Into which folder? Say crm export --all -o FOLDER.');
+  if (filter.length > 0 || delimiter !== ',')
+    throw new CommandError('--all takes no --filter and no --delimiter: it exports all, with commas.');
+  const state = await openState(folder, options);
+  if (!state) {
+    errors.write(`${folder} has the whole export: nothing is left to do.\n`);
+    return 0;
+  }
+  const save = () => replaceFile(join(folder, STATE), JSON.stringify(state));
+  const place = { folder, state, save };
+  let counts: Record<string, number>;
+  try {
+    await checkAgency(context, folder, state);
+    await save();
+    await exportLists(context, folder, state, save);
+    await settleEach(context, { ...place, list: 'conversations', name: 'transcripts' }, concurrency, (id) =>
+      transcriptOf(context, id),
+    );
+    await settleEach(context, { ...place, list: 'quotes', name: 'attachments' }, concurrency, (id) =>
+      filesOf(context, folder, id),
+    );
+    counts = await writeManifest(folder, state);
+  } catch (error) {
+    const { message, exitCode = 1 } = error as { message: string; exitCode?: number };
+    const isUnfinished = (await readdir(folder)).includes(STATE);
+    const goOn = isUnfinished ? `\nGo on with: crm export --all -o ${folder} --resume` : '';
+    throw new CommandError(`${message}${goOn}`, exitCode);
+  }
+  await rm(join(folder, STATE));
+  errors.write(
+    `${folder} has all that this key can read. To check it later: cd ${folder} && sha256sum -c ${SUMS}\n`,
+  );
+  return counts.missingFiles ?? 0;
+}

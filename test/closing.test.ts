@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { issueApiKey } from '../src/api-keys/repository.ts';
+import { parseJson } from '../src/db/sql/json.ts';
+import { readDocument } from './support/contract.ts';
+import { useDashboard } from './support/dashboard.ts';
+import { countAtWork, hold } from './support/databases.ts';
+import { findDrift } from './support/drift.ts';
+import { BELOW, operationsBy, pathOf, populate, requestOf, run, send } from './support/operations.ts';
+import { attachment, opportunity, quote } from './support/records.ts';
+import { type Agency, type Service, startService } from './support/service.ts';
+import { UNAUTHORIZED } from './support/unauthorized.ts';
+
+/** An organization that leaves: closed, read on for 30 days, and opened again. test/jobs/purge-organizations.test.ts has its end. */
+
+const { service, dashboard } = useDashboard();
+let other: Service;
+beforeAll(async () => {
+  other = await startService({ beside: service, mcp: 'write' });
+});
+afterAll(() => other?.close());
+
+const CLOSED = {
+  error: {
+    code: 'ORGANIZATION_CLOSED',
+    message: 'The organization is closed; open it again before anything is written.',
+  },
+};
+const DAYS_30 = 30 * 24 * 3_600_000;
+
+const close = (agency: { id: string }) => dashboard.of(agency).delete('');
+const reopen = (agency: { id: string }) => dashboard.of(agency).post('/reopen');
+/** As if it had been closed that long ago. */
+const age = (agency: { id: string }, ago: string) =>
+  service.query('update organizations set closed_at = now() - $2::interval where id = $1', [agency.id, ago]);
+const statusOf = async ({ client }: Service, key: string) => (await client(key).get('/v1/team')).status;
+const until = (condition: () => Promise<boolean>) =>
+  vi.waitUntil(condition, { timeout: 120_000, interval: 5 });
+
+test('is answered with when it ends, which the organization shows too, and the same again', async () => {
+  const agency = await service.agency('Viajes Ñandú');
+  const before = (await dashboard.of(agency).get('')).body;
+  const { status, body, text } = await close(agency);
+  expect(status).toBe(200);
+  expect(body).toEqual({ id: agency.id, closedAt: expect.any(String), purgeAt: expect.any(String) });
+  expect(Date.parse(body.purgeAt) - Date.parse(body.closedAt)).toBe(DAYS_30);
+  expect((await close(agency)).text).toBe(text);
+  const shown = { ...before, closedAt: body.closedAt, purgeAt: body.purgeAt };
+  expect((await dashboard.of(agency).get('')).body).toEqual(shown);
+  expect((await dashboard.get('/organizations?limit=100')).body.data).toContainEqual(shown);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => close(agency)));
+  expect(new Set(answers.map((answer) => answer.text))).toEqual(new Set([text]));
+  expect((await reopen(agency)).body).toEqual(before);
+  expect((await reopen(agency)).body).toEqual(before);
+});
+
+describe('while it is closed', () => {
+  test('its keys are refused on every instance with the ordinary 401, over MCP too, and its neighbour’s are not', async () => {
+    const [agency, neighbour] = [await service.agency(), await service.agency()];
+    for (const at of [service, other])
+      for (const { key } of [agency, neighbour]) expect(await statusOf(at, key)).toBe(200);
+    await close(agency);
+    for (const at of [service, other]) await until(async () => (await statusOf(at, agency.key)) === 401);
+    for (const at of [service, other]) {
+      const { status, text } = await at.client(agency.key).get('/v1/customers');
+      expect([status, text]).toEqual([401, JSON.stringify(UNAUTHORIZED.notLive)]);
+      expect(await statusOf(at, neighbour.key)).toBe(200);
+    }
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const headers = { accept: 'application/json, text/event-stream' };
+    expect((await other.client(agency.key).post('/mcp', ping, { headers })).status).toBe(401);
+    expect((await other.client(neighbour.key).post('/mcp', ping, { headers })).status).toBe(200);
+    await reopen(agency);
+    for (const at of [service, other]) expect(await statusOf(at, agency.key)).toBe(200);
+  });
+
+  test('a lookup of a key is forgotten within a second of the clock', async () => {
+    let now = 0;
+    const agency = await service.agency();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const quiet = await startService({ beside: service, keyClock: () => now });
+    vi.useRealTimers();
+    expect(await statusOf(quiet, agency.key)).toBe(200);
+    await close(agency);
+    expect(await statusOf(quiet, agency.key)).toBe(200);
+    now += 999;
+    expect(await statusOf(quiet, agency.key)).toBe(401);
+    await quiet.close();
+  });
+
+  test('every read of the dashboard goes on as before', async () => {
+    const agency = await service.agency();
+    const world = { service, dashboard, agency };
+    const has = await populate(world);
+    const reads = operationsBy('GET').filter(
+      (name) => pathOf(name).startsWith(`${BELOW}/`) && !name.endsWith('/export'),
+    );
+    expect(reads.length).toBeGreaterThan(10);
+    const before = await Promise.all(reads.map((name) => run(world, name, has)));
+    await close(agency);
+    for (const [index, name] of reads.entries())
+      expect((await run(world, name, has)).text, name).toBe(before[index]?.text);
+    expect((await run(world, `GET ${BELOW}/customers/{customerId}/export`, has)).body.customer.id).toBe(
+      has.customerId,
+    );
+  });
+
+  test.each(
+    operationsBy('POST', 'PUT', 'PATCH', 'DELETE').filter(
+      (name) => pathOf(name).startsWith(BELOW) && ![`DELETE ${BELOW}`, `POST ${BELOW}/reopen`].includes(name),
+    ),
+  )('%s is refused, a repeated one too, and changes nothing', async (name) => {
+    const agency = await service.agency();
+    const world = { service, dashboard, agency };
+    const has = await populate(world);
+    const sent = await requestOf(name, has);
+    const headers = sent.method === 'POST' ? { 'idempotency-key': randomUUID() } : {};
+    await close(agency);
+    const before = await dashboard.stored(agency);
+    for (const given of [headers, {}]) {
+      const { status, body } = await send(world, sent, given);
+      expect([status, body]).toEqual([409, CLOSED]);
+    }
+    expect(await dashboard.stored(agency)).toEqual(before);
+    expect((await reopen(agency)).status).toBe(200);
+    expect((await send(world, sent, headers)).status).toBeLessThan(300);
+  });
+
+  test('a signed link lives its minutes, and new ones are signed for those who export', async () => {
+    const agency = await service.agency();
+    const { id, customerId } = await quote(agency, {
+      customerId: (
+        await agency.post('/v1/customers', { contacts: [{ identifierType: 'web', identifierValue: 'v' }] })
+      ).body.id,
+    });
+    const { content } = await attachment(agency, service.storage, id);
+    const [{ url }] = (await agency.get(`/v1/quotes/${id}/attachments`)).body.data;
+    await close(agency);
+    const exported = await dashboard.of(agency).get(`/customers/${customerId}/export`);
+    const [{ url: signed }] = exported.body.quotes[0].attachments;
+    for (const link of [url, signed]) {
+      const { status, text } = await service.client('').get(new URL(link).pathname, { key: null });
+      expect([status, text]).toEqual([200, content.toString()]);
+    }
+  });
+
+  test('a new organization may have its name, and no key is issued for it', async () => {
+    const agency = await service.agency('Una Sola');
+    await close(agency);
+    expect((await dashboard.post('/organizations', { name: 'Una Sola' })).status).toBe(201);
+    expect((await dashboard.of(agency).post('/api-keys', { name: 'site' })).body).toEqual(CLOSED);
+    // One that came into the table all the same opens nothing.
+    const { key } = parseJson(await issueApiKey(agency.scope, { name: 'by hand' }));
+    expect(await statusOf(service, key)).toBe(401);
+  });
+});
+
+describe('a write that is under way while it is closed', () => {
+  /** A PUT that waits for a lock. */
+  async function waiting(agency: Agency) {
+    const { id } = await opportunity(agency);
+    const letGo = await hold(service.ownerUrl, 'select from opportunities where id = $1 for update', [id]);
+    const call = dashboard.of(agency);
+    const put = call.put(`/opportunities/${id}`, { salesStage: 'won' });
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+    return { id, letGo, put };
+  }
+
+  test('is finished, and nobody waits for it; the next one is refused', async () => {
+    const agency = await service.agency();
+    const { id, letGo, put } = await waiting(agency);
+    expect((await close(agency)).status).toBe(200);
+    await letGo();
+    expect((await put).status).toBe(200);
+    expect((await dashboard.of(agency).get(`/opportunities/${id}`)).body.salesStage).toBe('won');
+    expect((await dashboard.of(agency).delete(`/opportunities/${id}`)).body).toEqual(CLOSED);
+    expect(await findDrift(service, agency)).toEqual([]);
+  });
+});
+
+describe('opening it again', () => {
+  test('at the last moment brings back all that it had', async () => {
+    const agency = await service.agency();
+    await populate({ service, agency });
+    const before = await dashboard.stored(agency);
+    await close(agency);
+    await age(agency, '29 days 23 hours 59 minutes');
+    expect((await reopen(agency)).body).toMatchObject({ id: agency.id, closedAt: null, purgeAt: null });
+    expect(await dashboard.stored(agency)).toEqual(before);
+    expect(await statusOf(service, agency.key)).toBe(200);
+    expect((await close(agency)).body.closedAt > new Date(Date.now() - 3_600_000).toISOString()).toBe(true);
+  });
+
+  test('after 30 days is too late: it is gone for every operation, also before the purge', async () => {
+    const agency = await service.agency('Pasada');
+    const world = { service, dashboard, agency };
+    const has = await populate(world);
+    await close(agency);
+    await age(agency, '30 days 1 second');
+    for (const name of operationsBy('GET', 'POST', 'PUT', 'PATCH', 'DELETE')) {
+      if (!pathOf(name).startsWith(BELOW)) continue;
+      const { status, body } = await run(world, name, has);
+      expect([status, body.error.code], name).toEqual([404, 'ORGANIZATION_NOT_FOUND']);
+    }
+    expect((await dashboard.get('/organizations?limit=100')).text).not.toContain(agency.id);
+    await until(async () => (await statusOf(service, agency.key)) === 401);
+  });
+
+  test('and closing it at the same moment leaves it one or the other', async () => {
+    const agency = await service.agency();
+    for (let round = 0; round < 10; round += 1) {
+      const answers = await Promise.all([close(agency), reopen(agency), close(agency), reopen(agency)]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      const { closedAt, purgeAt } = (await dashboard.of(agency).get('')).body;
+      expect(closedAt === null).toBe(purgeAt === null);
+    }
+  });
+});
+
+describe('its name', () => {
+  test('is changed by PATCH with the tag that was read; nothing else is', async () => {
+    const agency = await service.agency('Antes');
+    const call = dashboard.of(agency);
+    const { body, headers } = await call.get('');
+    const matching = { headers: { 'if-match': String(headers.etag) } };
+    const renamed = await call.patch('', { name: 'Después' }, matching);
+    expect(renamed.body).toEqual({ ...body, name: 'Después' });
+    expect((await call.patch('', { name: 'Otra' }, matching)).status).toBe(412);
+    expect((await call.patch('', {})).body).toEqual(renamed.body);
+    expect((await call.patch('', { name: null })).status).toBe(400);
+    await close(agency);
+    expect((await call.patch('', { name: 'Otra' })).body).toEqual(CLOSED);
+  });
+});
+
+test('the document says of every write of an organization that it can be closed, and of no read', () => {
+  for (const [path, operations] of Object.entries(readDocument('openapi/dashboard.json').paths))
+    for (const [method, { responses }] of Object.entries(operations)) {
+      const name = `${method.toUpperCase()} ${path}`;
+      const says = JSON.stringify(responses[409] ?? '').includes('ORGANIZATION_CLOSED');
+      const isWrite = path.startsWith(BELOW) && method !== 'get';
+      expect(says, name).toBe(isWrite && ![`DELETE ${BELOW}`, `POST ${BELOW}/reopen`].includes(name));
+    }
+});

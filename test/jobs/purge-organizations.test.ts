@@ -1,0 +1,356 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hashKey } from '../../src/api-keys/api-key.ts';
+import { findKeys } from '../../src/api-keys/repository.ts';
+import type { Database } from '../../src/db/run/client.ts';
+import { newId } from '../../src/db/sql/ids.ts';
+import { diskStorage, storageKey } from '../../src/files/storage.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import type { JobContext } from '../../src/jobs/context.ts';
+import { purgeOrganizations } from '../../src/jobs/purge-organizations.ts';
+import { closeOrganization, reopenOrganization } from '../../src/organizations/repository.ts';
+import { useDashboard } from '../support/dashboard.ts';
+import { countAtWork, hold } from '../support/databases.ts';
+import { findDrift } from '../support/drift.ts';
+import { populate } from '../support/operations.ts';
+import { PROGRAM } from '../support/process.ts';
+import { conversation, customer, member, message, opportunity } from '../support/records.ts';
+import type { Agency } from '../support/service.ts';
+import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
+import { hasWord, inDatabase, inFiles, postgresLog } from '../support/words.ts';
+
+const { service, dashboard } = useDashboard();
+const silent = createLogger('silent');
+const WORD = 'zqxagenciaida';
+
+const purge = (options: Partial<JobContext> & { storage?: typeof service.storage } = {}) =>
+  purgeOrganizations({ db: service.db, storage: service.storage, logger: silent, ...options });
+// It goes over all organizations.
+beforeEach(async () => {
+  await purge();
+});
+
+async function close(agency: Agency, ago = '30 days 1 second'): Promise<void> {
+  await closeOrganization(agency.scope);
+  await service.query('update organizations set closed_at = now() - $2::interval where id = $1', [
+    agency.id,
+    ago,
+  ]);
+}
+
+/** The database, where each write of a transaction goes through this. */
+const watched = (
+  around: (name: string, write: () => Promise<unknown[]>) => Promise<unknown[]>,
+): Database => ({
+  ...service.db,
+  transaction: (work) =>
+    service.db.transaction((within) =>
+      work({
+        ...within,
+        write: ((statement, values) =>
+          around(statement.name, () => within.write(statement, values))) as typeof within.write,
+      }),
+    ),
+});
+
+/** An organization with something in every table, a chain of threads, an answer that was kept, and a file that nothing has. */
+async function full(word = 'Oaxaca'): Promise<Agency> {
+  const agency = await service.agency(`Agencia ${word}`);
+  await populate({ service, agency }, word);
+  await customer(agency, { contacts: [{ identifierType: 'web', identifierValue: word }] });
+  let rotatedFrom: string | undefined;
+  for (let count = 0; count < 5; count += 1) {
+    const thread = await conversation(agency, { contactName: word, ...(rotatedFrom && { rotatedFrom }) });
+    await message(agency, thread.id, { content: word });
+    rotatedFrom = thread.id;
+  }
+  await service.storage.put(storageKey(agency.id, newId()), Readable.from([word]));
+  return agency;
+}
+
+const rowsOf = async (agency: Agency): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    Object.entries(await dashboard.stored(agency)).map(([table, rows]) => [table, rows.length]),
+  );
+const left = async (agency: Agency): Promise<number> =>
+  Object.values(await rowsOf(agency)).reduce((sum, count) => sum + count, 0);
+const isThere = async ({ id }: Agency): Promise<boolean> =>
+  (await service.query('select from organizations where id = $1', [id])).length === 1;
+const filesOf = async ({ id }: Agency): Promise<string[]> =>
+  (await collect(service.storage.list(id))).map(({ key }) => key);
+
+describe('an organization that was closed more than 30 days ago', () => {
+  test('is gone: no table, file, log line or answer has a text of it, and its neighbours keep all', async () => {
+    const lines: string[] = [];
+    const neighbours = [await full('Vecina'), await full('Cerrada')];
+    const [, closed] = neighbours as [Agency, Agency];
+    await close(closed, '29 days 23 hours 59 minutes');
+    const kept = await Promise.all(neighbours.map((each) => dashboard.stored(each)));
+    const keptFiles = await Promise.all(neighbours.map(filesOf));
+    const agency = await full(WORD);
+    const has = await rowsOf(agency);
+    for (const [table, count] of Object.entries(has)) expect(count, table).toBeGreaterThan(0);
+    const before = await inDatabase(service, WORD);
+    const ofTables = (name: string) => [...before].some((column) => column.startsWith(`${name}.`));
+    for (const table of ['organizations', ...Object.keys(has)])
+      if (!['live_counts', 'erasures', 'erased_files'].includes(table))
+        expect(ofTables(table), table).toBe(true);
+    expect(await inFiles(service.dataDir, WORD)).toHaveLength(2);
+    expect((await filesOf(agency)).length).toBeGreaterThan(2);
+    await close(agency);
+    const { closed_at: closedAt } = (
+      await service.query<{ closed_at: Date }>('select closed_at from organizations where id = $1', [
+        agency.id,
+      ])
+    )[0] as { closed_at: Date };
+
+    const logger = createLogger('trace', { write: (line: string) => lines.push(line) });
+    const done = await purge({ logger });
+    expect(done).toEqual({ organizations: 1, records: expect.any(Number), purgedFiles: 3 });
+    expect([...(await inDatabase(service, WORD))]).toEqual([]);
+    expect([...(await inDatabase(service, agency.id))]).toEqual(['purged_organizations.id']);
+    expect(await inFiles(service.dataDir, WORD)).toEqual([]);
+    expect(await readdir(join(service.dataDir, agency.id))).toEqual([]);
+    const [one, all] = lines.map((line) => JSON.parse(line));
+    expect(one).toMatchObject({
+      msg: 'purged an organization',
+      organizationId: agency.id,
+      closedAt: closedAt.toISOString(),
+      files: 3,
+      rows: { customers: has.customers, conversations: 7, products: 2, api_keys: has.api_keys },
+    });
+    expect(all).toMatchObject({ ...done, stopped: false });
+    const counted: number[] = Object.values(one.rows);
+    expect(counted.reduce((sum, count) => sum + count, 0)).toBe(done.records);
+    expect(hasWord(lines.join(''), WORD)).toBe(false);
+    expect(hasWord((await postgresLog(service)) ?? '', WORD)).toBe(false);
+    expect((await dashboard.of(agency).get('')).body.error.code).toBe('ORGANIZATION_NOT_FOUND');
+    expect((await findKeys(service.db, [hashKey(agency.key)])).size).toBe(0);
+
+    for (const [index, each] of neighbours.entries()) {
+      expect(await dashboard.stored(each)).toEqual(kept[index]);
+      expect(await filesOf(each)).toEqual(keptFiles[index]);
+    }
+    await reopenOrganization(closed.scope);
+    expect((await closed.get('/v1/customers')).status).toBe(200);
+    expect(await findDrift(service, ...neighbours)).toEqual([]);
+    expect(await purge()).toEqual({ organizations: 0, records: 0, purgedFiles: 0 });
+  });
+
+  test('goes in bounded batches: a run that is stopped after any of them leaves counts and searches right, and the next goes on', async () => {
+    const agency = await full();
+    await close(agency);
+    const all = await left(agency);
+    let runs = 0;
+    for (let organizations = 0; organizations === 0; runs += 1) {
+      const stop = new AbortController();
+      const sizes: number[] = [];
+      const db = watched(async (name, write) => {
+        const rows = await write();
+        if (!name.endsWith('live_counts')) sizes.push(rows.length);
+        if (rows.length > 0) stop.abort();
+        return rows;
+      });
+      ({ organizations } = await purge({ db, batchSize: 3, signal: stop.signal }));
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(3);
+      expect(await findDrift(service, agency)).toEqual([]);
+      expect((await dashboard.of(agency).post('/reopen')).status).toBe(404);
+    }
+    expect(runs).toBeGreaterThan(10);
+    expect(all).toBeGreaterThan(2 * runs);
+    expect([await left(agency), await isThere(agency)]).toEqual([0, false]);
+  });
+
+  test('goes on where a process was killed', async () => {
+    const agency = await full();
+    await close(agency);
+    const letGo = await hold(
+      service.ownerUrl,
+      'select from opportunities where organization_id = $1 order by id desc limit 1 for update',
+      [agency.id],
+    );
+    const before = await rowsOf(agency);
+    const files = diskStorage(join(service.dataDir, 'files'));
+    await files.put(storageKey(agency.id, newId()), Readable.from(['x']));
+    const run = () =>
+      spawn(process.execPath, ['--import', './src/runtime.js', 'src/cli/job.ts', 'purge-organizations'], {
+        env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, ...PROGRAM },
+        stdio: 'ignore',
+      });
+    const killed = run();
+    const ended = new Promise<unknown>((done) => killed.on('close', (_code, signal) => done(signal)));
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+    killed.kill('SIGKILL');
+    expect(await ended).toBe('SIGKILL');
+    await letGo();
+    const { conversations, customers } = await rowsOf(agency);
+    expect([conversations, customers]).toEqual([0, before.customers]);
+    expect(await isThere(agency)).toBe(true);
+    expect(await findDrift(service, agency)).toEqual([]);
+
+    const second = run();
+    expect(await new Promise((done) => second.on('close', done))).toBe(0);
+    expect([await left(agency), await isThere(agency)]).toEqual([0, false]);
+    expect(await collect(files.list(agency.id))).toEqual([]);
+  });
+
+  test('stays whole while the storage refuses, which stops no other', async () => {
+    const [agency, other] = [await full(), await full()];
+    await close(agency, '32 days');
+    await close(other);
+    let refusing = true;
+    const storage = {
+      ...service.storage,
+      remove: async (key: string) => {
+        if (refusing && key.startsWith(agency.id)) throw new Error('The storage is away.');
+        await service.storage.remove(key);
+      },
+    };
+    const before = await dashboard.stored(agency);
+    expect(await purge({ storage })).toMatchObject({ organizations: 1, purgedFiles: 3 });
+    expect([await isThere(agency), await isThere(other)]).toEqual([true, false]);
+    expect(await dashboard.stored(agency)).toEqual(before);
+    refusing = false;
+    expect(await purge({ storage })).toMatchObject({ organizations: 1, purgedFiles: 3 });
+    expect(await isThere(agency)).toBe(false);
+  });
+
+  test('that cannot be read stops no other, and is logged', async () => {
+    const [agency, other] = [await full(), await full()];
+    await close(agency, '32 days');
+    await close(other);
+    const storage = {
+      ...service.storage,
+      list: (id?: string) => {
+        if (id === agency.id) throw new Error('The bucket is away.');
+        return service.storage.list(id);
+      },
+    };
+    const lines: string[] = [];
+    const logger = createLogger('error', { write: (line: string) => lines.push(line) });
+    expect(await purge({ storage, logger })).toMatchObject({ organizations: 1 });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 50, organizationId: agency.id, err: { message: 'The bucket is away.' } },
+    ]);
+    expect(await purge()).toMatchObject({ organizations: 1 });
+  });
+});
+
+describe('of an opening again and the purge at the same moment one wins', () => {
+  test('the opening that was first: the purge waits for it, and takes nothing', async () => {
+    const agency = await full();
+    await close(agency);
+    const before = await dashboard.stored(agency);
+    const letGo = await hold(service.ownerUrl, 'update organizations set closed_at = null where id = $1', [
+      agency.id,
+    ]);
+    const purging = purge();
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+    await letGo();
+    expect(await purging).toEqual({ organizations: 0, records: 0, purgedFiles: 0 });
+    expect(await dashboard.stored(agency)).toEqual(before);
+    expect((await agency.get('/v1/customers')).status).toBe(200);
+  });
+
+  test('the purge that was first: the opening waits for its claim, and finds nobody', async () => {
+    const agency = await full();
+    await closeOrganization(agency.scope);
+    const claim = 'update organizations set purge_began_at = now() where id = $1';
+    const letGo = await hold(service.ownerUrl, claim, [agency.id]);
+    const opening = dashboard.of(agency).post('/reopen');
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+    await letGo();
+    expect((await opening).body.error.code).toBe('ORGANIZATION_NOT_FOUND');
+    expect(await purge()).toMatchObject({ organizations: 1 });
+    expect(await isThere(agency)).toBe(false);
+  });
+
+  test('whichever it is, when its time ends meanwhile', async () => {
+    const ends = { reopened: 0, purged: 0 };
+    for (let round = 0; round < 12; round += 1) {
+      const agency = await full();
+      await closeOrganization(agency.scope);
+      await service.query(
+        `update organizations set closed_at = now() - interval '30 days' + $2 * interval '1 millisecond' where id = $1`,
+        [agency.id, round],
+      );
+      const before = await dashboard.stored(agency);
+      const [opened, { organizations }] = await Promise.all([dashboard.of(agency).post('/reopen'), purge()]);
+      if (opened.status === 200) {
+        ends.reopened += 1;
+        expect(organizations).toBe(0);
+        expect(await dashboard.stored(agency)).toEqual(before);
+      } else {
+        ends.purged += 1;
+        expect(opened.status).toBe(404);
+        await purge();
+        expect([await left(agency), await isThere(agency)]).toEqual([0, false]);
+      }
+    }
+    expect(ends.reopened + ends.purged).toBe(12);
+  });
+});
+
+test('the list that docs/operating.md saves beside a backup has the ids of those that are gone, and purges them again after a restore', async () => {
+  const chapter =
+    /## When an agency leaves\n([\s\S]+?)\n## /.exec(readFileSync('docs/operating.md', 'utf8'))?.[1] ?? '';
+  const [, list = ''] = /-c "(select [^"]+)"/.exec(chapter) ?? [];
+  const [, again = ''] = /<<'END'\n([\s\S]+?)END/.exec(chapter) ?? [];
+  const agency = await full();
+  const [restored] = await service.query<{ name: string }>('select name from organizations where id = $1', [
+    agency.id,
+  ]);
+  await close(agency);
+  expect(await purge()).toMatchObject({ organizations: 1 });
+  const ids = (await service.query<{ id: string }>(list)).map(({ id }) => id);
+  expect(ids).toContain(agency.id);
+  await service.query('insert into organizations (id, name) values ($1, $2)', [agency.id, restored?.name]);
+  await opportunity(agency);
+  await member(agency);
+  const neighbour = await full();
+  await service.query(again.replace(":'ids'", '$1'), [ids]);
+  expect(await purge()).toMatchObject({ organizations: 1 });
+  expect([await left(agency), await isThere(agency), await isThere(neighbour)]).toEqual([0, false, true]);
+});
+
+test('a row that came in meanwhile is taken by the next run', async () => {
+  const agency = await full();
+  await close(agency);
+  const db = watched(async (name, write) => {
+    if (name === 'organizations.remove')
+      await service.query(
+        `insert into team_members (organization_id, id, user_id, name, email) values ($1, $2, 'u', 'n', 'e')`,
+        [agency.id, randomUUID()],
+      );
+    return write();
+  });
+  expect(await purge({ db })).toMatchObject({ organizations: 0 });
+  expect(await isThere(agency)).toBe(true);
+  expect(await purge()).toMatchObject({ organizations: 1, records: 1 });
+  expect(await isThere(agency)).toBe(false);
+});
+
+describe.each([
+  ['disk', openDiskStorage],
+  ['S3', openS3Storage],
+])('on the %s storage', (_name, open) => {
+  const holder: { opened?: OpenStorage } = {};
+  afterEach(() => holder.opened?.close());
+
+  test('every file of the organization goes, and no other', async () => {
+    holder.opened = await open();
+    const { storage } = holder.opened;
+    const [agency, neighbour] = [await service.agency(), await service.agency()];
+    const keys = [agency, agency, agency, neighbour].map(({ id }) => storageKey(id, newId()));
+    const partial = `${storageKey(agency.id, newId())}.${randomUUID()}.partial`;
+    for (const key of [...keys, partial]) await storage.put(key, Readable.from(['x']));
+    await close(agency);
+    expect(await purge({ storage })).toMatchObject({ organizations: 1, purgedFiles: 4 });
+    expect((await collect(storage.list())).map(({ key }) => key)).toEqual(keys.slice(3));
+  });
+});

@@ -1,0 +1,145 @@
+import { type IdentifierType, possibleKeys } from '../../rules/contact-key.ts';
+import { type Fields, type Kind, live, type Organization, type Row, show } from './organization.ts';
+
+/** What lists, searches and transcripts answer. */
+
+/** Without regard to case and accents. test/search.test.ts has the examples. */
+const fold = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+
+/** The texts that `query` looks into, each by itself. */
+const SEARCHED: Partial<Record<Kind, (row: Row, organization: Organization) => (string | null)[]>> = {
+  products: ({ title, shortDescription, description }) => [title, shortDescription, description],
+  customers: ({ firstName, lastName, summary, contacts }) => [
+    [firstName, lastName].filter(Boolean).join(' '),
+    summary,
+    ...contacts.flatMap(({ asSent, key, phoneNumber }: Fields) => [asSent, key, phoneNumber]),
+  ],
+  opportunities: ({ title, shortRef, destination }) => [title, shortRef, destination],
+  conversations: (row, organization) =>
+    chainOf(organization, row).flatMap(({ contactName, contact }) => [contactName, contact]),
+  quotes: ({ title, destination }) => [title, destination],
+};
+
+/** All threads of the conversation that a thread belongs to. */
+export const chainOf = ({ conversations }: Organization, { chainId }: Row): Row[] =>
+  Object.values(conversations).filter((thread) => thread.chainId === chainId);
+
+type Condition = (row: Row, value: string, organization: Organization, query: Fields) => boolean;
+
+const FILTERS: Record<string, Condition> = {
+  createdSince: (row, value) => row.createdAt >= value,
+  updatedSince: (row, value) => row.updatedAt >= value,
+  ids: (row, value) => value.split(',').includes(row.id),
+  tag: (row, value) => row.tags.includes(value),
+  temperature: (row, value) => (row.temperatureOverride ?? row.temperature) === value,
+  contact: (row, value, _organization, { contactType }) => {
+    const keys = possibleKeys(value, contactType && [contactType as IdentifierType]);
+    return row.contacts.some(
+      ({ identifierType, key }: Fields) => keys[identifierType as IdentifierType] === key,
+    );
+  },
+};
+
+/** Any thread of a chain finds it. */
+const OF_CHAINS: Record<string, Condition> = {
+  customerId: (row, value, organization) =>
+    chainOf(organization, row).some(({ customerId }) => customerId === value),
+};
+
+const NO_FILTERS = ['limit', 'offset', 'contactType', 'archived'];
+
+const isFound = (kind: Kind, row: Row, query: Fields, organization: Organization): boolean =>
+  Object.entries(query)
+    .filter(([name]) => !NO_FILTERS.includes(name))
+    .every(([name, value]) => {
+      if (name === 'query')
+        return (SEARCHED[kind]?.(row, organization) ?? []).some((text) =>
+          fold(text ?? '').includes(fold(value)),
+        );
+      const condition = (kind === 'conversations' && OF_CHAINS[name]) || FILTERS[name];
+      return condition ? condition(row, value, organization, query) : row[name] === value;
+    });
+
+type Order = readonly [field: string, direction: 1 | -1][];
+const newest: Order = [
+  ['updatedAt', -1],
+  ['id', -1],
+];
+const ORDERS: Record<Kind, Order> = {
+  products: newest,
+  customers: newest,
+  opportunities: newest,
+  quotes: newest,
+  conversations: [
+    ['lastMessageAt', -1],
+    ['id', -1],
+  ],
+  members: [
+    ['createdAt', 1],
+    ['id', 1],
+  ],
+  stages: [
+    ['position', 1],
+    ['id', 1],
+  ],
+};
+
+/** Null is last. */
+const compare = (order: Order) => (a: Fields, b: Fields) => {
+  for (const [field, direction] of order) {
+    const [one, other] = [a[field], b[field]];
+    if (one === other) continue;
+    if (one === null || other === null) return one === null ? 1 : -1;
+    return one < other ? -direction : direction;
+  }
+  return 0;
+};
+
+const page = (
+  organization: Organization,
+  kind: Kind,
+  schema: string,
+  query: Fields,
+  [rows, order]: [Row[], Order],
+): Fields => {
+  const found = rows.filter((row) => isFound(kind, row, query, organization)).toSorted(compare(order));
+  const [limit, offset] = [Number(query.limit ?? 25), Number(query.offset || 0)];
+  return {
+    data: found.slice(offset, offset + limit).map((row) => show(schema, kind, row, organization)),
+    pagination: { limit, offset, total: found.length },
+  };
+};
+
+/** The visible rows: those not archived, and of conversations the newest thread of each chain. */
+const visible = (organization: Organization, kind: Kind): Row[] =>
+  live(organization[kind]).filter((row) => kind !== 'conversations' || row.continuedBy === null);
+
+export const list = (organization: Organization, kind: Kind, schema: string, query: Fields): Fields =>
+  page(organization, kind, schema, query, [visible(organization, kind), ORDERS[kind]]);
+
+/** @param since of the archived products that can still be restored */
+export const listArchived = (organization: Organization, query: Fields, since: string): Fields => {
+  const kept = Object.values(organization.products).filter(
+    ({ archivedAt }) => archivedAt && archivedAt >= since,
+  );
+  return page(organization, 'products', 'RestorableCatalogProduct', query, [
+    kept as Row[],
+    [
+      ['archivedAt', -1],
+      ['id', -1],
+    ],
+  ]);
+};
+
+const inOrder = compare([
+  ['createdAt', 1],
+  ['id', 1],
+]);
+
+/** The messages of all threads of a chain, oldest first. */
+export const messagesOf = (organization: Organization, thread: Row): Fields[] => {
+  const ids = chainOf(organization, thread).map(({ id }) => id);
+  return Object.values(organization.messages)
+    .filter(({ conversationId }) => ids.includes(conversationId))
+    .toSorted(inOrder);
+};

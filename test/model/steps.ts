@@ -1,0 +1,393 @@
+import fc from 'fast-check';
+import type { Schema } from '../support/contract.ts';
+import { BELOW, OPERATIONS } from './operations.ts';
+import {
+  type Fields,
+  KINDS,
+  type Kind,
+  live,
+  type Organization,
+  operations,
+  type Row,
+  schemas,
+} from './organization.ts';
+
+/** Steps of any kind, drawn from the documents: a field or a filter that is new there is drawn too. */
+
+/** A record, a moment or a message that stands in a request, chosen when the step is taken. */
+type Chosen = { choose: Kind | 'contact' | 'message' | 'moment' | 'ids'; n: number; isArchived?: true };
+
+export type Step = { agency: 0 | 1 } & (
+  | {
+      name: string;
+      ids: Chosen[];
+      query: Fields;
+      body: Fields;
+      precondition: 'none' | 'current' | 'stale' | 'weak' | 'any' | 'mustCreate';
+      key: string | null;
+      isKilled: boolean;
+    }
+  | { sql: 'change' | 'archive' | 'bringBack' | 'copy' | 'age' | 'delete'; of: Chosen; text: string }
+  | { job: 'purge' | 'kill' }
+);
+export type RequestStep = Extract<Step, { name: string }>;
+export type SqlStep = Extract<Step, { sql: string }>;
+
+const choose = (choose: Chosen['choose']): fc.Arbitrary<Chosen> =>
+  fc.record({ choose: fc.constant(choose), n: fc.nat({ max: 999 }) });
+
+/** Ids that both agencies use for records of their own, so that each has records with ids of the other. */
+const SHARED = [1, 2, 3, 4].map((n) => `01936f5e-0000-7000-8000-00000000000${n}`);
+const UNKNOWN = '01936f5e-0000-7000-8000-000000000009';
+
+const archived = (kind: Kind) => choose(kind).map((chosen): Chosen => ({ ...chosen, isArchived: true }));
+
+const WORDS = ['Oaxaca', 'Oaxaca sur', 'Bogotá', 'Ñandú 100%', 'a_b\\c', 'Ana'];
+const PARTS = [
+  'oax',
+  'ana',
+  'BOGOTA',
+  'nandu',
+  '0%',
+  '_',
+  '\\',
+  'sur',
+  'ana oax',
+  '5512',
+  '@example',
+  'visi',
+  'zz',
+];
+const MOMENTS = ['2026-10-01T10:00:00.000Z', '2026-10-02T10:00:00.000Z', '2026-10-02T10:00:00.001Z'];
+
+/** Accounts, some of them in two spellings, some with the value of another channel. */
+const CONTACTS = [
+  ['whatsapp', '+525512345678'],
+  ['whatsapp', '+52 1 55 1234 5678'],
+  ['telefono', '+525512345678'],
+  ['telefono', '+52 (55) 1234-5678'],
+  ['email', 'Ana@example.com'],
+  ['email', 'ana@example.com'],
+  ['instagram', '@Ana'],
+  ['web', 'visitor'],
+  ['messenger', 'visitor'],
+];
+const accountOf = ([type, value = '']: string[]): string =>
+  `${type} ${value.replace(/\D/g, '').slice(-8) || value.toLowerCase()}`;
+
+const contacts = fc
+  .uniqueArray(fc.constantFrom(...CONTACTS), { selector: accountOf, minLength: 1, maxLength: 3 })
+  .map((list) => list.map(([identifierType, identifierValue]) => ({ identifierType, identifierValue })));
+
+/** The values of fields and parameters that the form alone does not tell. */
+const NAMED: Record<string, fc.Arbitrary<unknown>> = {
+  contacts,
+  key: fc.constantFrom('new', 'won', 'lost'),
+  email: fc.constantFrom('ana@example.com', 'eva@example.com'),
+  channel: fc.constantFrom('whatsapp', 'whatsapp', 'instagram', 'web', 'sms'),
+  contact: fc.constantFrom(...CONTACTS.map(([, value]) => value)),
+  customerId: choose('customers'),
+  sellerMemberId: choose('members'),
+  stageId: choose('stages'),
+  opportunityId: choose('opportunities'),
+  rotatedFrom: choose('conversations'),
+  query: fc.constantFrom(...PARTS),
+  limit: fc.constantFrom(1, 2, 3, 100),
+  offset: fc.constantFrom(0, 1, 2, 5),
+  ids: choose('ids'),
+  createdSince: choose('moment'),
+  updatedSince: choose('moment'),
+  before: fc.oneof(choose('message'), fc.constantFrom(...MOMENTS)),
+  id: choose('message'),
+  checkInDate: fc.constantFrom('2027-01-15', '2027-01-15, con Ana', 'enero'),
+};
+
+const resolved = (schema: Schema): Schema =>
+  typeof schema.$ref === 'string'
+    ? (schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {})
+    : plain(schema);
+
+/** A closed list of values or null, as other nullable fields are written. */
+const plain = ({ anyOf: [values, none] = [], ...field }: Schema & { anyOf?: Schema[] }): Schema =>
+  none ? { ...field, ...values, type: ['string', 'null'] } : field;
+
+const some = <T>(value: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) });
+
+function arbitraryOf(name: string, unresolved: Schema): fc.Arbitrary<unknown> {
+  const schema = resolved(unresolved);
+  const types = [schema.type].flat();
+  const value = NAMED[name] ?? plainArbitraryOf(name, schema, types);
+  return types.includes('null') ? some(value) : value;
+}
+
+function plainArbitraryOf(name: string, schema: Schema, types: unknown[]): fc.Arbitrary<unknown> {
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum.filter((entry) => entry !== null));
+  if (schema.properties) return fieldsOf(schema);
+  if (types.includes('array'))
+    return fc.uniqueArray(arbitraryOf(`${name}[]`, schema.items as Schema), {
+      maxLength: 2,
+      minLength: Number(schema.minItems ?? 0),
+      selector: (entry) =>
+        (entry as Fields).id ? (entry as Fields).id.n % SHARED.length : JSON.stringify(entry),
+    });
+  if (types.includes('boolean')) return fc.boolean();
+  if (types.includes('integer')) return fc.constantFrom(1, 2, 12);
+  if (types.includes('number')) return fc.constantFrom(1, 2.5, 1200);
+  if (schema.format === 'date-time') return fc.constantFrom(...MOMENTS);
+  if (schema.format === 'date') return fc.constantFrom('2027-03-31', '2027-04-01');
+  if (schema.maxLength === 3) return fc.constantFrom('USD', 'EUR');
+  return fc.constantFrom(...WORDS, ...(schema.minLength === undefined ? [''] : []));
+}
+
+/** Any subset of the fields, with all that are required. */
+const fieldsOf = ({ properties = {}, required = [] }: Schema): fc.Arbitrary<Fields> =>
+  fc.record(
+    Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, arbitraryOf(name, field)])),
+    {
+      requiredKeys: required as string[],
+    },
+  ) as fc.Arbitrary<Fields>;
+
+/** Few filters at once: many find nothing. */
+const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc.Arbitrary<Fields> => {
+  const known = parameters.filter((parameter) => parameter.in === 'query');
+  if (known.length === 0) return fc.constant({});
+  const one = fc
+    .constantFrom(...known)
+    .chain(({ name, schema }) => arbitraryOf(name, schema).map((value) => [name, value]));
+  return fc
+    .array(one, { maxLength: 3 })
+    .map((entries) => Object.fromEntries(entries))
+    .map(({ contactType, ...query }) => ({
+      ...query,
+      ...(contactType && query.contact && { contactType }),
+    }));
+};
+
+/** Moments that would otherwise be those of the service, and that no answer shows. */
+const COMPLETED: Record<string, (body: Fields) => Fields> = {
+  [`POST ${BELOW}/conversations/{conversationId}/messages`]: ({ data }) => ({
+    data: data.map((message: Fields) => ({ createdAt: MOMENTS[0], ...message })),
+  }),
+  [`POST ${BELOW}/quotes/{quoteId}/opens`]: (body) => ({ openedAt: MOMENTS[1], ...body }),
+};
+
+/** Most are none, and most others match. */
+const PRECONDITIONS = ['current', 'current', 'any', 'stale', 'weak', 'mustCreate'] as const;
+
+const isRare = fc.nat({ max: 20 }).map((n) => n === 0);
+
+const requestOf = (name: string): fc.Arbitrary<Step> => {
+  const [method = '', path = ''] = name.split(' ');
+  const documented = operations[path]?.[method.toLowerCase()];
+  if (!documented) throw new Error(`No document has ${name}.`);
+  const { kinds, current, write } = OPERATIONS[name] ?? { kinds: [] };
+  const [, second] = [...path.matchAll(/\{(?!organizationId)(\w+)\}/g)];
+  const inPath = [
+    ...kinds.map((kind) => (name.endsWith('/restore') ? archived(kind) : choose(kind))),
+    ...(second ? [choose(second[1] === 'contactId' ? 'contact' : 'message')] : []),
+  ];
+  const schema = documented.requestBody?.content['application/json']?.schema;
+  const usable = PRECONDITIONS.filter((kind) => kind !== 'mustCreate' || method === 'PUT');
+  return fc
+    .record({
+      agency: fc.constantFrom(0 as const, 1 as const),
+      name: fc.constant(name),
+      ids: fc.tuple(...inPath) as fc.Arbitrary<Chosen[]>,
+      query: queryOf(documented.parameters ?? []),
+      body: (schema ? fieldsOf(resolved(schema)) : fc.constant({})).map(COMPLETED[name] ?? ((body) => body)),
+      precondition: current
+        ? fc.oneof(
+            { weight: 12, arbitrary: fc.constant('none' as const) },
+            { weight: 4, arbitrary: fc.constantFrom(...usable) },
+          )
+        : fc.constant('none' as const),
+      key: method === 'POST' ? fc.constantFrom(null, null, 'a', 'b') : fc.constant(null),
+      isKilled: write && ['PUT', 'PATCH'].includes(method) ? isRare : fc.constant(false),
+    })
+    .map((step) => (step.isKilled ? { ...step, precondition: 'none' as const } : step));
+};
+
+/** How often each is taken. Creates and reads are what the others rest on. */
+const weightOf = (name: string): number => {
+  if (/^(POST \/v1|GET \/v1\/\w+$|GET \/v1\/catalog\/products$|PATCH \/v1)/.test(name)) return 6;
+  if (/^(PUT|PATCH|GET .*(messages|products|conversations)$)/.test(name)) return 4;
+  return 2;
+};
+
+const ARCHIVABLE = KINDS.filter((kind) => kind !== 'conversations');
+/** A customer would come back without its contacts, a stage beside another of its key. */
+const RETURNING = ['products', 'members', 'opportunities', 'quotes'] as const;
+
+const sql = fc
+  .constantFrom(
+    ...KINDS.map((kind) => ['change', choose(kind)] as const),
+    ...ARCHIVABLE.map((kind) => ['archive', choose(kind)] as const),
+    ...RETURNING.map((kind) => ['bringBack', archived(kind)] as const),
+    ...(['products', 'customers'] as const).map((kind) => ['copy', choose(kind)] as const),
+    ['age', archived('products')] as const,
+    ['age', archived('products')] as const,
+    ['delete', choose('products')] as const,
+  )
+  .chain(([sql, of]) =>
+    fc.record({
+      agency: fc.constantFrom(0 as const, 1 as const),
+      sql: fc.constant(sql),
+      of,
+      text: fc.constantFrom(...WORDS),
+    }),
+  ) as fc.Arbitrary<Step>;
+
+const job = fc.record({
+  agency: fc.constantFrom(0 as const, 1 as const),
+  job: fc.constantFrom('purge', 'kill', 'kill'),
+}) as fc.Arbitrary<Step>;
+
+export const steps = (length: number): fc.Arbitrary<Step[]> =>
+  fc.array(
+    fc.oneof(
+      ...Object.keys(OPERATIONS).map((name) => ({ weight: weightOf(name), arbitrary: requestOf(name) })),
+      { weight: 12, arbitrary: sql },
+      { weight: 2, arbitrary: job },
+    ),
+    { minLength: length, maxLength: length, size: 'max' },
+  );
+
+/** Puts what was chosen in the place of the choice. */
+export function resolve<T>(
+  value: T,
+  own: Organization,
+  other: Organization,
+  path: readonly string[] = [],
+): T {
+  if (Array.isArray(value)) return value.map((entry) => resolve(entry, own, other, path)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const { choose, n, isArchived } = value as unknown as Chosen;
+  if (choose === undefined)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, resolve(inner, own, other, path)]),
+    ) as T;
+  const pool = poolOf({ choose, isArchived }, own, other, path);
+  return pool[n % pool.length] as T;
+}
+
+/** Mostly live records of its own; now and then one that is archived, of the other organization, or of nobody. */
+function poolOf(
+  { choose, isArchived }: Pick<Chosen, 'choose'> & { isArchived: true | undefined },
+  own: Organization,
+  other: Organization,
+  path: readonly string[],
+): string[] {
+  // A message has one id in one thread.
+  if (choose === 'message')
+    return path[0] === undefined
+      ? [...Object.values(own.messages).map(({ id }) => id), UNKNOWN]
+      : SHARED.map((id) => id.replace('-0000-', `-000${1 + SHARED.indexOf(path[0] ?? '')}-`));
+  if (choose === 'contact') {
+    const contacts = (own.customers[path[0] ?? '']?.contacts ?? []).map(({ id }: Fields) => id);
+    return [...contacts, ...contacts, ...contacts, UNKNOWN];
+  }
+  if (choose === 'moment')
+    return KINDS.flatMap((kind) => Object.values(own[kind]).map(({ updatedAt }) => updatedAt));
+  const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id);
+  if (choose === 'ids') {
+    const all = KINDS.flatMap((kind) => idsOf(Object.values(own[kind])));
+    return all.map((id, index) => [id, ...all.slice(index + 1, index + 4), UNKNOWN].join(','));
+  }
+  if (isArchived) {
+    const gone = Object.values(own[choose]).filter((row) => row.archivedAt !== null);
+    return [...idsOf(gone), ...idsOf(gone), ...Object.keys(own[choose]), UNKNOWN];
+  }
+  const lively = idsOf(live(own[choose]));
+  const others = [...Object.keys(own[choose]), ...Object.keys(other[choose]), UNKNOWN];
+  const made = choose === 'products' || choose === 'customers' ? [] : SHARED;
+  return [...Array.from({ length: 6 }, () => lively).flat(), ...others, ...made];
+}
+
+/** What both organizations begin with: records of each kind, most of them under the ids that the other has too. */
+export const furniture = (agency: 0 | 1): Step[] => {
+  const step = (name: string, ids: unknown[], body: Fields): Step => ({
+    agency,
+    name: name.replace('~', BELOW),
+    ids: ids as Chosen[],
+    query: {},
+    body,
+    precondition: 'none',
+    key: null,
+    isKilled: false,
+  });
+  const [one, two, three] = SHARED as [string, string, string];
+  const first = (choose: Kind) => ({ choose, n: 0 });
+  const thread = { channel: 'whatsapp', contact: '+525512345678', contactName: 'Ana' };
+  const message = { choose: 'message', n: 0 };
+  const said = { direction: 'inbound', messageType: 'text', createdAt: MOMENTS[1] };
+  return [
+    ...[one, two].flatMap((id, n) => [
+      step('POST /v1/customers', [], {
+        firstName: 'Ana',
+        lastName: WORDS[n],
+        contacts: [{ identifierType: 'web', identifierValue: `first ${n}` }],
+      }),
+      step('POST /v1/catalog/products', [], { title: WORDS[n] }),
+      step('PUT ~/pipeline-stages/{pipelineStageId}', [id], { key: ['new', 'won'][n], name: 'x' }),
+      step('PUT ~/team-members/{teamMemberId}', [id], { userId: 'u', name: 'Eva', email: 'eva@example.com' }),
+      step('PUT ~/opportunities/{opportunityId}', [id], {
+        salesStage: 'new',
+        customerId: first('customers'),
+      }),
+      step('PUT ~/quotes/{quoteId}', [id], { title: WORDS[n], status: 'published', opportunityId: id }),
+    ]),
+    step('PUT ~/conversations/{conversationId}', [one], { ...thread, customerId: first('customers') }),
+    step('PUT ~/conversations/{conversationId}', [two], {
+      ...thread,
+      contactName: 'Ana Peña',
+      rotatedFrom: one,
+    }),
+    step('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
+    step('PUT ~/conversations/{conversationId}/messages/{messageId}', [one, message], {
+      ...said,
+      content: 'Hola',
+    }),
+    step('PUT ~/conversations/{conversationId}/messages/{messageId}', [three, message], {
+      ...said,
+      content: 'Hola',
+    }),
+    step('POST ~/conversations/{conversationId}/messages', [two], {
+      data: [{ ...said, id: message, content: 'Buenas' }],
+    }),
+    // The type of a contact alone.
+    step('PATCH /v1/customers/{customerId}', [first('customers')], {
+      contacts: [{ identifierType: 'messenger', identifierValue: 'first 0' }],
+    }),
+    step('DELETE /v1/catalog/products/{productId}', [first('products')], {}),
+    step('POST ~/catalog/products/{productId}/restore', [{ ...first('products'), isArchived: true }], {}),
+  ];
+};
+
+/** Whatever reads: every list, every search in it, every transcript. */
+export const look = (agency: 0 | 1): Step[] => {
+  const step = (name: string, query: Fields = {}, ids: string[] = []): Step => ({
+    agency,
+    name,
+    ids: ids as unknown as Chosen[],
+    query,
+    body: {},
+    precondition: 'none',
+    key: null,
+    isKilled: false,
+  });
+  const lists = Object.keys(OPERATIONS).filter((name) => /^GET [^}]*(\{organizationId\}[^}]*)?$/.test(name));
+  const hasQuery = (name: string) =>
+    operations[name.slice(4)]?.get?.parameters?.some((parameter) => parameter.name === 'query');
+  const transcript = 'GET /v1/conversations/{conversationId}/messages';
+  return [
+    ...lists.map((name) => step(name, { limit: 100 })),
+    ...lists
+      .filter((name) => name.startsWith('GET /v1') && hasQuery(name))
+      .flatMap((name) => ['ana oax', 'sur', 'BOGOTA', '5512'].map((query) => step(name, { query }))),
+    ...SHARED.map((id) => step(transcript, {}, [id])),
+    ...[0, 1].map((n) => step('GET /v1/conversations', { customerId: { choose: 'customers', n } })),
+    step(`GET ${BELOW}/catalog/products`, { archived: 'true' }),
+  ];
+};
