@@ -136,7 +136,7 @@ export async function updateOrganization(
 const closeStatement = prepared(
   'organizations.close',
   ($: Params<{ id: string }>): SQL<{ body: Json<ClosedOrganization> }> => sql`
-    update ${organizations} set closed_at = coalesce(${organizations.closedAt}, now())
+    update ${organizations} set closed_at = least(${organizations.closedAt}, now())
     where ${organizations.id} = ${$.id} and ${isThere} returning ${jsonRow(closedFields)} as body`,
 );
 

@@ -8,7 +8,6 @@ import {
   isRefusal,
   MISSING,
   nameContact,
-  OWNED,
   open,
   patch,
   patchCustomer,
@@ -236,9 +235,6 @@ export const OPERATIONS: Record<string, Operation> = {
     },
   },
 };
-
-/** The kinds whose records the dashboard makes under ids of its own. */
-const OWN_IDS: readonly string[] = [...Object.keys(OWNED), 'conversations'];
 
 export type Outcome = { organization: Organization; status: number; refusal?: Refusal };
 
