@@ -121,7 +121,12 @@ async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[]
 }
 
 /** A full page: the list then counts too. */
-const FULL = Array.from({ length: LIMIT }, () => ({ id: '', body: '{}', total: '0' }));
+const FULL = Array.from({ length: LIMIT }, () => ({
+  id: '',
+  body: Buffer.from('{}'),
+  text: '{}',
+  total: '0',
+}));
 
 /** The plans of each statement that a call asks for, both ways. */
 async function allPlansOf({ after = [], ...first }: Asked): Promise<Node[][]> {

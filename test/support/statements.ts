@@ -10,7 +10,9 @@ export type Asked = QueryConfig & { after?: readonly QueryConfig[]; isTransactio
 export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
-  answer: object[] = [{ id: '', body: Buffer.from('{}'), text: '{}', total: '0' }],
+  answer: object[] = [
+    { id: '', body: Buffer.from('{}'), attachments: Buffer.from('[]'), text: '{}', total: '0' },
+  ],
 ): Promise<Asked> {
   const asked: QueryConfig[] = [];
   let isTransaction = false;
