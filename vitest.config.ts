@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // They take minutes, or packages of the system: npm run test:topologies, npm run test:recipes.
-    exclude: ['test/topologies/**', 'test/recipes/**'],
+    // They take minutes, packages of the system or a cluster: npm run test:topologies, test:recipes, test:citus.
+    exclude: ['test/topologies/**', 'test/recipes/**', 'test/cluster/**'],
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     // Node reads TypeScript itself, as when the service runs: nothing is transformed before.

@@ -6,9 +6,8 @@ import {
   CatalogProductMediaUpdate,
   CatalogProductUpdate,
 } from '../src/catalog/schema.ts';
-import { putConversation } from '../src/conversations/chains.ts';
+import { putConversation, threadView } from '../src/conversations/chains.ts';
 import { putMessages } from '../src/conversations/messages.ts';
-import { conversationView } from '../src/conversations/repository.ts';
 import { claimContacts, contactColumns, type Named } from '../src/customers/contacts.ts';
 import { customerView } from '../src/customers/repository.ts';
 import { type CustomerCreate, CustomerUpdate } from '../src/customers/schema.ts';
@@ -136,7 +135,7 @@ export const writeQuote = (
   });
 
 const insertThread = defineCreate(
-  conversationView,
+  threadView,
   {
     channel: conversations.channel,
     contact: conversations.contact,

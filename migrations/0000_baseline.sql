@@ -35,9 +35,8 @@ begin
   return new;
 end $$;
 --> statement-breakpoint
--- Adds to the number of visible records of a resource. Arguments: the table, and 1 or -1. The table's name is an argument
--- because on a cluster tg_table_name is that of a shard. Each connection writes a slot of its own: with one row for all,
--- simultaneous creates would wait for each other's commit.
+-- Adds to the number of visible records of a resource. Arguments: the resource, and 1 or -1. Each connection writes a slot of its
+-- own: with one row for all, simultaneous creates would wait for each other's commit.
 create function public.add_to_live_count() returns trigger language plpgsql as $$
 begin
   insert into public.live_counts (organization_id, resource, slot, live)

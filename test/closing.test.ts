@@ -159,7 +159,11 @@ describe('a write that is under way while it is closed', () => {
   /** A PUT that waits for a lock. */
   async function waiting(agency: Agency) {
     const { id } = await opportunity(agency);
-    const letGo = await hold(service.ownerUrl, 'select from opportunities where id = $1 for update', [id]);
+    const letGo = await hold(
+      service.ownerUrl,
+      'select from opportunities where organization_id = $1 and id = $2 for update',
+      [agency.id, id],
+    );
     const call = dashboard.of(agency);
     const put = call.put(`/opportunities/${id}`, { salesStage: 'won' });
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);

@@ -83,7 +83,7 @@ type Node = {
 
 const holder: { database?: TestDatabase; client?: pg.Client } = {};
 
-/** There every plan is one task on one shard: test/db/distribute.test.ts. */
+/** There every plan is that of a cluster. */
 const isCluster = inject('workerUrls').length > 0;
 
 beforeAll(async () => {

@@ -32,10 +32,6 @@ const SLOW_CHANGES: [RegExp, string][] = [
   [/^add column .*(references|unique|primary key)/, 'builds an index or checks every row'],
 ];
 
-/** What Citus takes of ALTER TABLE once a table is distributed. A new one is distributed at its CREATE TABLE. */
-const TAKEN_BY_CITUS =
-  /^(add|drop|validate|rename (?!constraint)|owner to|(re)?set \(|.*row level security|alter (column )?\w+ (set|drop) (not null|default)|alter (column )?\w+ (set data )?type) ?/;
-
 const createdIn = (statements: readonly string[]): Set<string | undefined> =>
   new Set(statements.map((text) => /^create table (?:if not exists )?(\w+)/.exec(plain(text))?.[1]));
 
@@ -44,14 +40,6 @@ export function isIndexOfTableInUse(statement: string, all: readonly string[]): 
   const index = INDEX.exec(plain(statement));
   return index !== null && (index[5] === undefined || !createdIn(all).has(index[5]));
 }
-
-/** What a cluster would refuse of a migration, each in a few words. */
-export const refusedByCluster = ({ tag, statements }: Pick<Migration, 'tag' | 'statements'>): string[] =>
-  statements.map(plain).flatMap((text) => {
-    const [, , change] = ALTER.exec(text) ?? [];
-    if (change === undefined || TAKEN_BY_CITUS.test(change)) return [];
-    return [`${tag}: ${text}: is refused by Citus, where the table is distributed`];
-  });
 
 /** What everybody would wait for, each in a few words. */
 export function dangersOf({ tag, statements }: Pick<Migration, 'tag' | 'statements'>): string[] {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import config from '../drizzle.config.ts';
 import { linePerEntry } from './json-text.ts';
-import { dangersOf, isIndexOfTableInUse, refusedByCluster } from './migration-rules.ts';
+import { dangersOf, isIndexOfTableInUse } from './migration-rules.ts';
 
 /** `drizzle-kit generate`, with the reason as a comment, indexes built beside those who write, and the rules held. */
 
@@ -54,8 +54,7 @@ function makeMigration(name: string, why: string): string[] {
     const written = index === 0 ? file : generate('--custom', '--name', `${name}_indexes`);
     const content = `-- ${why.trim().replace(/\s+/g, ' ')}\n${part.join(`\n${BREAKPOINT}\n`)}\n`;
     writeFileSync(`${config.out}/${written}`, content);
-    const migration = { tag: `${written}`, statements: part };
-    return [...dangersOf(migration), ...refusedByCluster(migration)];
+    return dangersOf({ tag: `${written}`, statements: part });
   });
 }
 

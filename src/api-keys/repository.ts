@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { defineList, newestFirst } from '../db/define/list.ts';
-import { bodyOf, type RecordKey, rowOf } from '../db/define/view.ts';
-import { defineUpdate } from '../db/define/write.ts';
+import { type RecordKey, rowOf } from '../db/define/view.ts';
+import { defineCreate, defineUpdate } from '../db/define/write.ts';
 import { inTransaction, type OrganizationId, type OrganizationScope, type Queries } from '../db/run/scope.ts';
 import { apiKeys, issuedKeys, organizations } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
@@ -11,7 +11,7 @@ import { type Json, parseJson, selectList, toJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { ApiError, validationFailed } from '../errors.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
-import { ApiKey, type ApiKeyCreate, ApiKeyListQuery, ApiKeyUpdate } from './schema.ts';
+import { ApiKey, ApiKeyCreate, ApiKeyListQuery, ApiKeyUpdate } from './schema.ts';
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
 
@@ -81,42 +81,32 @@ type NewKey = { id: string; key: string; hash: string; start: string; last4: str
 
 function newKey(): NewKey {
   const key = makeKey();
-  return { id: newId(), key, hash: hashKey(key), ...recognisable(key) };
+  return { id: newId(), key, hash: `\\x${hashKey(key)}`, ...recognisable(key) };
 }
 
 /** The answer to issuing a key: the stored record and the key itself. It is shown only this once. */
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
   toJson({ ...parseJson(body), key });
 
-type IssueValues = Omit<NewKey, 'key'> & {
-  organizationId: string;
-  name: string;
-  access: string;
-  resources: readonly string[] | null;
-  requestsPerMinute: number | null;
-  /** ISO 8601 */
-  expiresAt: string | null;
-};
-
-const issueStatement = prepared(
+const createKey = defineCreate(
+  keyView,
+  {
+    ...columnsOf(ApiKeyCreate, apiKeys),
+    hash: apiKeys.hash,
+    start: apiKeys.start,
+    last4: apiKeys.last4,
+  },
   'api_keys.issue',
-  ($: Params<IssueValues>): SQL<{ body: Json<ApiKey> }> => sql`
-    insert into ${apiKeys} (organization_id, id, name, hash, start, last4, access, resources, requests_per_minute,
-      expires_at)
-    values (${$.organizationId}, ${$.id}, ${$.name}, decode(${$.hash}, 'hex'), ${$.start}, ${$.last4},
-      ${$.access}, ${$.resources}, ${$.requestsPerMinute}, ${$.expiresAt})
-    returning ${bodyOf(keyView)} as body`,
 );
 
-async function insertKey(
-  { db, organizationId }: OrganizationScope,
-  settings: Pick<IssueValues, 'name' | 'access' | 'resources' | 'requestsPerMinute' | 'expiresAt'>,
-  { key, ...stored }: NewKey,
-): Promise<Json<ApiKey & { key: string }>> {
-  const [row] = await db.write(issueStatement, { ...settings, ...stored, organizationId });
-  if (!row) throw new Error('Issuing a key returned no row.');
-  return withSecret(row.body, key);
-}
+const insertKey = async (
+  scope: OrganizationScope,
+  { name, access, resources, requestsPerMinute, expiresAt }: Required<ApiKeyCreate>,
+  { key, id, ...stored }: NewKey,
+): Promise<Json<ApiKey & { key: string }>> => {
+  const settings = { name, access, resources, requestsPerMinute, expiresAt };
+  return withSecret(await createKey(scope, id, { ...settings, ...stored }), key);
+};
 
 /**
  * Issues a key. Only this answer ever shows it.

@@ -2,12 +2,12 @@ import { type SQL, sql } from 'drizzle-orm';
 import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { changeFilters, contains, defineList, equals, newestFirst, type Page } from '../db/define/list.ts';
 import { bodyOf, missing, type RecordKey, rowOf } from '../db/define/view.ts';
-import { defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
+import { type Body, defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
 import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { liveProducts, products } from '../db/schema/catalog.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
-import { isoTime, type Json } from '../db/sql/json.ts';
+import { type Fields, isoTime, type Json, jsonRow, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
 import { ApiError } from '../errors.ts';
 import { text } from '../fields.ts';
@@ -96,14 +96,20 @@ const dueStatement = unprepared(
     where ${products.archivedAt} < ${$.before}::timestamptz order by ${products.archivedAt} limit ${$.limit}`,
 );
 
+const purgedFields: Fields<PurgedProduct> = {
+  organizationId: products.organizationId,
+  id: products.id,
+  archivedAt: products.archivedAt,
+  variants: sql`json_array_length(${products.variants})`,
+};
+
 /** Looks again under the lock: a product that was restored since then stays. */
 const purgeStatement = prepared(
   'products.purge',
-  ($: Params<{ organizationId: string; ids: string[]; before: string }>): SQL<PurgedProduct> => sql`
+  ($: Params<{ organizationId: string; ids: string[]; before: string }>): SQL<Body<PurgedProduct>> => sql`
     delete from ${products} where ${products.organizationId} = ${$.organizationId}
       and ${products.id} = any(${$.ids}::uuid[]) and ${products.archivedAt} < ${$.before}::timestamptz
-    returning ${products.organizationId} as "organizationId", ${products.id},
-      ${isoTime(products.archivedAt)} as "archivedAt", json_array_length(${products.variants}) as variants`,
+    returning ${jsonRow(purgedFields)} as body`,
 );
 
 /**
@@ -121,7 +127,8 @@ export async function purgeCatalogProducts(
   const purged: PurgedProduct[] = [];
   for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
     const ids = rows.map(({ id }) => id);
-    purged.push(...(await db.write(purgeStatement, { organizationId, ids, before })));
+    const gone = await db.write(purgeStatement, { organizationId, ids, before });
+    purged.push(...gone.map(({ body }) => parseJson(body)));
   }
   return purged;
 }

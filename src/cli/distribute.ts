@@ -1,7 +1,7 @@
 import { readConfig } from '../config.ts';
 import { distributeDatabase } from '../db/server/distribute.ts';
 
-/** Spreads the tables over the workers of a Citus cluster. It says what moved, or in one line why nothing did. */
+/** Spreads the tables over the servers of a cluster. It says what moved, or in one line why nothing did. */
 try {
   const { DATABASE_DIRECT_URL, DATABASE_URL } = readConfig();
   const url = DATABASE_DIRECT_URL ?? DATABASE_URL;

@@ -5,7 +5,7 @@ import { defineGet, defineLockedGet } from '../db/define/get.ts';
 import { type Put, putSteps, referenceRefused, type Stored } from '../db/define/put.ts';
 import { missing, type RecordKey, rowOf } from '../db/define/view.ts';
 import { defineUpdate } from '../db/define/write.ts';
-import { violatedConstraint } from '../db/run/faults.ts';
+import { isUniqueViolation } from '../db/run/faults.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../db/run/scope.ts';
 import {
   channelMessages,
@@ -32,7 +32,7 @@ const conversationColumns = {
   contactKey: conversations.contactKey,
 };
 
-const threadView = { ...conversationRecordView, ...threads };
+export const threadView = { ...conversationRecordView, ...threads };
 
 /** A new thread begins a chain of its own. Linking it to another thread is a separate step. */
 const steps = putSteps(threadView, {
@@ -213,7 +213,7 @@ function refuseStoreChange(thread: Thread | undefined, channel: string | undefin
 /** A unique index is the last to refuse a fork, also for a writer that does not take the lock of the chains. */
 const refusingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
   write().catch((error) => {
-    throw violatedConstraint(error) === 'conversations_rotated_from_key' ? isContinuedAlready() : error;
+    throw isUniqueViolation(error) ? isContinuedAlready() : error;
   });
 
 /** The customer who has this contact is told of its name, where the write has changed it. */

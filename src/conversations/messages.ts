@@ -1,5 +1,4 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Put } from '../db/define/put.ts';
 import { bodyOf, missing, type RecordKey, rowOf, tableName } from '../db/define/view.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
@@ -36,10 +35,6 @@ type MessageValues = {
 
 type MessageTable = typeof whatsappMessages | typeof channelMessages;
 
-/** A moment as milliseconds since 1970. Neither the server's time zone nor its style of dates matters. */
-const inMilliseconds = (moment: PgColumn | SQL): SQL =>
-  sql`(extract(epoch from ${moment} at time zone 'UTC') * 1000)::float8`;
-
 /** The statements of one message store. `delivery` are the columns for what the provider reports. */
 function defineStore<Delivery extends string>(table: MessageTable, delivery: Columns<Delivery>) {
   const message = columnsOf(ConversationMessageImport.omit({ delivery: true }), table);
@@ -66,22 +61,41 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
     /** A message without `createdAt` gets the present moment. */
     insert: prepared(
       `${name}.insert`,
-      ($: Params<MessageValues>) => sql<{ createdAt: number }>`
+      ($: Params<MessageValues>) => sql`
         insert into ${table} (organization_id, conversation_id, ${columnList(replaced)}, created_at)
-        values (${$.organizationId}, ${$.conversationId}, ${sent}, coalesce(${$.createdAt}::timestamptz, now()))
-        returning ${inMilliseconds(sql`created_at`)} as "createdAt"`,
+        values (${$.organizationId}, ${$.conversationId}, ${sent}, coalesce(${$.createdAt}::timestamptz, now()))`,
     ),
 
     /** A message without `createdAt` keeps the one it has. Only a row that differs is written. */
     update: prepared(
       `${name}.update`,
-      ($: Params<MessageValues>) => sql<{ createdAt: number }>`
+      ($: Params<MessageValues>) => sql`
         update ${table} set (${columnList(replaced)}, created_at)
           = row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
         where ${ofConversation($)} and ${table.id} = ${$.id}
           and row(${sql.join(Object.values(replaced), sql`, `)}, ${createdAt})
-            is distinct from row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
-        returning ${inMilliseconds(createdAt)} as "createdAt"`,
+            is distinct from row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))`,
+    ),
+
+    /** The thread counts its messages. It and the newest thread of its chain show when the latest came. */
+    count: prepared(
+      `${name}.count`,
+      (
+        $: Params<{
+          organizationId: string;
+          conversationId: string;
+          chainId: string;
+          inserted: number;
+          ids: string[];
+        }>,
+      ) => sql`
+        update ${conversations} set
+          message_count = ${conversations.messageCount}
+            + case when ${conversations.id} = ${$.conversationId} then ${$.inserted}::integer else 0 end,
+          last_message_at = greatest(${conversations.lastMessageAt}, (
+            select max(${createdAt}) from ${table} where ${ofConversation($)} and ${table.id} = any(${$.ids}::uuid[])))
+        where ${conversations.organizationId} = ${$.organizationId} and (${conversations.id} = ${$.conversationId}
+          or (${conversations.chainId} = ${$.chainId} and ${newestThreads.visible}))`,
     ),
 
     get: prepared(
@@ -127,18 +141,6 @@ const lockStatement = prepared(
     from ${conversations} where ${rowOf(threads, $)} for no key update`,
 );
 
-/** The thread counts its messages. It and the newest thread of its chain show when the latest came. */
-const countStatement = prepared(
-  'conversations.add_messages',
-  ($: Params<RecordKey & { chainId: string; inserted: number; latest: string }>) => sql`
-    update ${conversations} set
-      message_count = ${conversations.messageCount}
-        + case when ${conversations.id} = ${$.id} then ${$.inserted}::integer else 0 end,
-      last_message_at = greatest(${conversations.lastMessageAt}, ${$.latest}::timestamptz)
-    where ${conversations.organizationId} = ${$.organizationId} and (${conversations.id} = ${$.id}
-      or (${conversations.chainId} = ${$.chainId} and ${newestThreads.visible}))`,
-);
-
 /** Inserts the new messages, and updates the stored ones. */
 async function writeMessages(
   { db, organizationId }: OrganizationScope,
@@ -149,7 +151,7 @@ async function writeMessages(
   const key = { organizationId, conversationId };
   const ids = messages.map(({ id }) => id.toLowerCase());
   const stored = new Set((await db.read(store.stored, { ...key, ids })).map(({ id }) => id));
-  const answers = await Promise.all(
+  await Promise.all(
     messages.map(({ delivery, ...message }) =>
       db.write(stored.has(message.id.toLowerCase()) ? store.update : store.insert, {
         ...rowValues(store.columns, { ...message, ...delivery }),
@@ -157,12 +159,8 @@ async function writeMessages(
       } as unknown as MessageValues),
     ),
   );
-  const written = answers.flat();
   const inserted = messages.length - stored.size;
-  if (written.length > 0) {
-    const latest = new Date(Math.max(...written.map(({ createdAt }) => createdAt))).toISOString();
-    await db.write(countStatement, { organizationId, id: conversationId, chainId, inserted, latest });
-  }
+  await db.write(store.count, { ...key, chainId, inserted, ids });
   return { inserted, updated: stored.size };
 }
 

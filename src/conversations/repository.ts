@@ -30,7 +30,7 @@ import {
 /** The name comes from the customer itself, also when it is archived. */
 const derived = { customerName: named(customerName, customers, conversations.customerId) };
 
-export const conversationView = {
+const conversationView = {
   ...newestThreads,
   fields: fieldsOf(Conversation, conversations, derived),
 };

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { LostRace, type OrganizationScope, type Queries } from '../db/run/scope.ts';
+import type { OrganizationScope, Queries } from '../db/run/scope.ts';
 import { idempotencyKeys } from '../db/schema/index.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
 
@@ -34,16 +34,14 @@ const findStatement = prepared(
       and ${isKept}`,
 );
 
-/** One that is past its day, and not swept yet, gives way. */
+/** One that is past its day, and not swept yet, gives way. No other can be there: the key is claimed, and was not found. */
 const keepStatement = prepared(
   'idempotency_keys.keep',
-  ($: Params<Key & Omit<KeptAnswer, 'headers'> & { headers: string }>) => sql<{ kept: boolean }>`
+  ($: Params<Key & Omit<KeptAnswer, 'headers'> & { headers: string }>) => sql`
     insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body)
     values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body})
     on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash,
-      status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at
-    where ${idempotencyKeys.createdAt} <= excluded.created_at - interval '${sql.raw(String(KEPT_HOURS))} hours'
-    returning true as kept`,
+      status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at`,
 );
 
 /**
@@ -70,9 +68,7 @@ export async function keepAnswer(
   fingerprint: Buffer,
   { headers, ...answer }: KeptAnswer,
 ): Promise<void> {
-  const values = { ...answer, organizationId, fingerprint, headers: JSON.stringify(headers) };
-  const [row] = await db.write(keepStatement, values);
-  if (!row) throw new LostRace('The idempotency key was used at the same moment.');
+  await db.write(keepStatement, { ...answer, organizationId, fingerprint, headers: JSON.stringify(headers) });
 }
 
 const dueStatement = unprepared(

@@ -46,8 +46,8 @@ const closedFields = fieldsOf(ClosedOrganization, organizations, {
 
 const createStatement = prepared(
   'organizations.create',
-  ($: Params<{ id: string; name: string }>): SQL<{ body: Json<Organization> }> => sql`
-    insert into ${organizations} (id, name) values (${$.id}, ${$.name}) returning ${jsonRow(fields)} as body`,
+  ($: Params<{ id: string; name: string }>) => sql`
+    insert into ${organizations} (id, name) values (${$.id}, ${$.name})`,
 );
 
 const getStatement = prepared(
@@ -58,11 +58,11 @@ const getStatement = prepared(
 
 const missing = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
 
-export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
-  const [row] = await db.write(createStatement, { id, name });
-  if (!row) throw new Error('Creating an organization returned no row.');
-  return parseJson(row.body);
-}
+export const createOrganization = (db: Queries, name: string, id = newId()): Promise<Organization> =>
+  db.transaction(async (within) => {
+    await within.write(createStatement, { id, name });
+    return parseJson(await getOrganization(within, id));
+  });
 
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
@@ -136,7 +136,7 @@ export async function updateOrganization(
 const closeStatement = prepared(
   'organizations.close',
   ($: Params<{ id: string }>): SQL<{ body: Json<ClosedOrganization> }> => sql`
-    update ${organizations} set closed_at = coalesce(${organizations.closedAt}, now())
+    update ${organizations} set closed_at = least(${organizations.closedAt}, now())
     where ${organizations.id} = ${$.id} and ${isThere} returning ${jsonRow(closedFields)} as body`,
 );
 

@@ -138,7 +138,7 @@ const cleared = Object.values(customerColumns).map(({ name }) => sql`${sql.ident
 const eraseCustomerStatement = unprepared(
   'customers.erase',
   ($: Params<RecordKey>) => sql`
-    update ${customers} set archived_at = coalesce(${customers.archivedAt}, now()), ${sql.join(cleared, sql`, `)}
+    update ${customers} set archived_at = least(${customers.archivedAt}, now()), ${sql.join(cleared, sql`, `)}
     where ${rowOf(liveCustomers, $)}`,
 );
 

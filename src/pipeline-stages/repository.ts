@@ -1,6 +1,6 @@
 import { defineList } from '../db/define/list.ts';
 import { defineRecord, type Put } from '../db/define/put.ts';
-import { violatedConstraint } from '../db/run/faults.ts';
+import { isUniqueViolation } from '../db/run/faults.ts';
 import type { OrganizationScope } from '../db/run/scope.ts';
 import { activeStages, pipelineStages } from '../db/schema/index.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
@@ -30,7 +30,7 @@ const list = defineList(stageView, {
  */
 const put = (scope: OrganizationScope, id: string, input: PipelineStagePut): Promise<Put<PipelineStage>> =>
   record.put(scope, id, input).catch((error: unknown) => {
-    if (violatedConstraint(error) !== 'pipeline_stages_live_key') throw error;
+    if (!isUniqueViolation(error)) throw error;
     throw new ApiError('PIPELINE_STAGE_KEY_TAKEN', `Another stage has the key ${JSON.stringify(input.key)}.`);
   });
 

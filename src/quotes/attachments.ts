@@ -113,12 +113,12 @@ type AttachmentValues = AttachmentDescription &
 
 const insertAttachmentStatement = prepared(
   'quotes.create_attachment',
-  ($: Params<AttachmentValues>) => sql<{ id: string }>`
-    insert into ${quoteAttachments} as attachment (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
+  ($: Params<AttachmentValues>) => sql<{ recorded: boolean }>`
+    insert into ${quoteAttachments} (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
     select ${quotes.organizationId}, ${$.id}::uuid, ${quotes.id}, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
     from ${quotes} where ${quotes.organizationId} = ${$.organizationId} and ${quotes.id} = ${$.quoteId}
       and ${liveQuotes.visible}
-    returning attachment.id`,
+    returning true as recorded`,
 );
 
 /**

@@ -9,7 +9,7 @@ import {
   migrateDatabase,
   readMigrations,
 } from '../../src/db/server/migrate.ts';
-import { dangersOf, refusedByCluster } from '../../tools/migration-rules.ts';
+import { dangersOf } from '../../tools/migration-rules.ts';
 import { administer, countAtWork, createTestDatabase, EMPTY_TEMPLATE, hold } from '../support/databases.ts';
 import { describeSchema, differences } from '../support/describe-schema.ts';
 
@@ -286,9 +286,7 @@ describe('the rules for the next migration', () => {
   const [, ...next] = readMigrations();
 
   test('are kept by every migration after the baseline', () => {
-    expect(next.flatMap((migration) => [...dangersOf(migration), ...refusedByCluster(migration)])).toEqual(
-      [],
-    );
+    expect(next.flatMap(dangersOf)).toEqual([]);
   });
 
   test.each([
@@ -327,35 +325,6 @@ describe('the rules for the next migration', () => {
     ['indexes built beside those who write', [...BUILD, 'analyze t']],
   ])('let pass %s', (_name, statements) => {
     expect(dangersOf(added(...statements.map((text) => `${text};`)))).toEqual([]);
-  });
-
-  // Each was tried on Citus 13.2.
-  test.each([
-    'alter table customers alter column summary set storage external',
-    'alter table "public"."customers" alter "summary" set compression pglz',
-    'alter table customers alter column id add generated always as identity',
-    'alter table customers rename constraint a to b',
-    'alter table customers cluster on customers_pkey',
-    'alter table customers set unlogged',
-    'alter table customers disable trigger all',
-  ])('refuse %s, which a cluster does not take', (statement) => {
-    expect(refusedByCluster(added(`-- Why.\n${statement};`))).toHaveLength(1);
-  });
-
-  test.each([
-    'alter table customers add column a text default 0',
-    'alter table customers drop column a',
-    'alter table customers rename column a to b',
-    'alter table customers alter column a set not null',
-    'alter table customers alter a set data type bigint',
-    'alter table customers add constraint a check (b > 0) not valid',
-    'alter table customers validate constraint a',
-    'alter table customers set (fillfactor = 80)',
-    'create table a (b int)',
-    'create index concurrently if not exists a on customers (organization_id, b)',
-    'update customers set a = 1',
-  ])('let a cluster take %s', (statement) => {
-    expect(refusedByCluster(added(`-- Why.\n${statement};`))).toEqual([]);
   });
 });
 
@@ -469,7 +438,7 @@ describe('the schema', () => {
     }
   });
 
-  test('has no sequences, so that it can be distributed by organization', async () => {
+  test('has no sequences: two servers could not share them', async () => {
     expect(await rows(migrated, `select relname from pg_class where ${inPublic} and relkind = 'S'`)).toEqual(
       [],
     );

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { createLogger } from '../../src/http/logging.ts';
@@ -151,7 +151,9 @@ describe('a fault that the log tells all of', () => {
       );
       expect(requestId).toMatch(/^[\w-]{36}$/);
     }
-    expect(errors[0].err).toMatchObject({ message: 'PostgreSQL error 23514', constraint: 'no_secrets' });
+    expect(errors[0].err.message).toBe('PostgreSQL error 23514');
+    // A cluster tells it in the message alone, beside the data.
+    if (inject('workerUrls').length === 0) expect(errors[0].err.constraint).toBe('no_secrets');
     expectNoSecret(own.join(''), agency.key);
   });
 

@@ -11,7 +11,7 @@ import { useService } from '../support/service.ts';
 
 const service = useService();
 
-// A cluster's coordinator sends moments to its workers in its own style: docs/operating.md.
+// A cluster's coordinator sends moments to its workers in its own style: docs/cluster.md.
 const STYLES =
   inject('workerUrls').length > 0 ? ['ISO, MDY'] : ['ISO, MDY', 'SQL, DMY', 'Postgres, MDY', 'German, DMY'];
 

@@ -29,10 +29,9 @@ describe.each(CHANGED)('an update of %s', (table) => {
   });
 
   const run = (update: string) =>
-    service.query<{ updated: string }>(
-      `${update} where organization_id = $1 returning to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as updated`,
-      [agency.id],
-    );
+    service.query<{ updated: Date }>(`${update} where organization_id = $1 returning updated_at as updated`, [
+      agency.id,
+    ]);
   const stored = () =>
     service.query(`select xmin::text, ctid::text, t as row from ${table} t where organization_id = $1`, [
       agency.id,
@@ -51,19 +50,19 @@ describe.each(CHANGED)('an update of %s', (table) => {
   });
 
   test('moves updated_at, whatever it says of it itself', async () => {
-    const before = await run(`update ${table} set created_at = created_at + interval '1 hour'`);
+    const before = await run(`update ${table} set created_at = '2001-01-01'`);
     const after = await run(`update ${table} set updated_at = '2000-01-01'`);
     expect(before.length).toBeGreaterThan(0);
     for (const [index, { updated }] of after.entries())
-      expect(updated > (before[index]?.updated ?? '')).toBe(true);
+      expect(updated.getTime()).toBeGreaterThan(before[index]?.updated.getTime() ?? Number.NaN);
   });
 
   test('moves updated_at by a millisecond where the same transaction, or a clock that was ahead, has moved it there', async () => {
     const twice = await administer(service.ownerUrl, async (client) => {
       const answers = await client.query<{ updated: Date }>(
         `begin;
-         update ${table} set created_at = created_at + interval '1 hour' where organization_id = '${agency.id}' returning updated_at as updated;
-         update ${table} set created_at = created_at + interval '1 hour' where organization_id = '${agency.id}' returning updated_at as updated;
+         update ${table} set created_at = '2002-01-01' where organization_id = '${agency.id}' returning updated_at as updated;
+         update ${table} set created_at = '2003-01-01' where organization_id = '${agency.id}' returning updated_at as updated;
          commit`,
       );
       return (answers as unknown as (typeof answers)[]).slice(1, 3).map(({ rows }) => rows);
@@ -79,9 +78,9 @@ describe.each(CHANGED)('an update of %s', (table) => {
         agency.id,
       ]),
     );
-    for (const moment of ['2099-01-01T00:00:00.001', '2099-01-01T00:00:00.002'])
-      for (const { updated } of await run(`update ${table} set created_at = created_at + interval '1 hour'`))
-        expect(updated).toBe(moment);
+    for (const milliseconds of [1, 2])
+      for (const { updated } of await run(`update ${table} set created_at = '200${milliseconds}-02-02'`))
+        expect(updated.getTime()).toBe(Date.parse('2099-01-01T00:00:00Z') + milliseconds);
   });
 });
 
@@ -123,7 +122,7 @@ describe.each(COUNTED)('$table', ({ name, list, table }) => {
     expect(await totals(), 'inserted').toEqual([2, 2]);
     await change(as);
     expect(await totals(), 'archived').toEqual([1, 1]);
-    await change(table === 'conversations' ? as : "'2020-01-01'");
+    await change(hidden(table).as);
     expect(await totals(), 'archived again').toEqual([1, 1]);
     await remove();
     expect(await totals(), 'deleted while archived').toEqual([1, 1]);

@@ -185,7 +185,7 @@ type Owned = {
   complete?: (row: Row, body: Fields, organization: Organization, old: Row | undefined) => Fields;
 };
 
-export const OWNED: Partial<Record<Kind, Owned>> = {
+const OWNED: Partial<Record<Kind, Owned>> = {
   stages: { put: 'PipelineStagePut', fixed: 'key' },
   members: { put: 'TeamMemberPut' },
   opportunities: {

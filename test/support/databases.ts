@@ -94,7 +94,7 @@ export const withoutTriggers = (
   });
 
 /** The database on every node of the cluster, the coordinator first; without a cluster, the database. */
-function nodesOf(ownerUrl: string): string[] {
+export function nodesOf(ownerUrl: string): string[] {
   const { database } = new pg.Client({ connectionString: ownerUrl });
   return [ownerUrl, ...inject('workerUrls').map((worker) => withDatabase(worker, database ?? ''))];
 }

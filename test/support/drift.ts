@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { newId } from '../../src/db/sql/ids.ts';
 import { documentAt } from './documents.ts';
 import type { Service } from './service.ts';
 
@@ -29,11 +30,9 @@ export const mendCount = ({ query }: Pick<Service, 'query'>, drift: Drift): Prom
       .replace('MISSING', String(drift.missing)),
   );
 
-/** For SQL: the column that takes a record of the table out of lists, and a value that does. */
+/** For SQL: the column that takes a record of the table out of lists, and a value that does, another one each time. */
 export const hidden = (table: string): { by: string; as: string } =>
-  table === 'conversations'
-    ? { by: 'continued_by', as: 'gen_random_uuid()' }
-    : { by: 'archived_at', as: 'now()' };
+  table === 'conversations' ? { by: 'continued_by', as: `'${newId()}'` } : { by: 'archived_at', as: 'now()' };
 
 /**
  * Inserts a record with the id `$2` like the one of the organization `$1` with the id `$3`; without contacts, because only the

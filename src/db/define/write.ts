@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import type { OrganizationScope } from '../run/scope.ts';
+import { inTransaction, type OrganizationScope } from '../run/scope.ts';
 import type { Resource, TenantTable } from '../schema/resource.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
@@ -11,8 +11,8 @@ import { defineGet } from './get.ts';
 import { bodyOf, missing, type RecordKey, recordOf, tableName, type View } from './view.ts';
 
 /**
- * Writes of one record, one statement each. Triggers move `updated_at`, drop what changes nothing, and keep counts and search
- * rows. A write answers what the next GET answers.
+ * Writes of one record, one statement each, and the get of what was created. Triggers move `updated_at`, drop what changes
+ * nothing, and keep counts and search rows. A write answers what the next GET answers.
  */
 
 export type Body<T> = { body: Json<T> };
@@ -22,23 +22,28 @@ export function defineCreate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
   name = `${tableName(view)}.create`,
+  get = defineGet(view),
 ) {
-  const statement = prepared(
+  const insert = prepared(
     name,
-    ($: Params<RecordKey>) => sql<Body<T>>`
+    ($: Params<RecordKey>) => sql`
       insert into ${view.table} (organization_id, id, ${columnList(columns)})
-      values (${$.organizationId}, ${$.id}, ${valueList(columns)})
-      returning ${bodyOf(view)} as body`,
+      values (${$.organizationId}, ${$.id}, ${valueList(columns)})`,
   );
-  return async <Input extends object>(
-    { db, organizationId }: OrganizationScope,
+  return <Input extends object>(
+    scope: OrganizationScope,
     id: string,
     input: Storable<Input, Name>,
-  ): Promise<Json<T>> => {
-    const [row] = await db.write(statement, { ...rowValues(columns, input), organizationId, id });
-    if (!row) throw new Error('A record was created and returned no row.');
-    return row.body;
-  };
+  ): Promise<Json<T>> =>
+    inTransaction(scope, async (within) => {
+      const { db, organizationId } = within;
+      const written = db.write(insert, { ...rowValues(columns, input), organizationId, id });
+      // Sent together. Where the insert fails, the get fails of that.
+      const created = get(within, id);
+      created.catch(() => undefined);
+      await written;
+      return created;
+    });
 }
 
 /** Each connection prepares the statements of so many sets of fields; those of others are parsed at each run. */

@@ -21,14 +21,13 @@ export function sqlState(error: unknown): string | undefined {
 
 /** The constraint or unique index that a write ran against; for a column that must not be null, `table.column`. */
 export function violatedConstraint(error: unknown): string | undefined {
-  const state = sqlState(error);
-  if (!state?.startsWith('23')) return undefined;
-  const message = text(error, 'message') ?? '';
-  // A Citus cluster names the shard's, and only in the message.
-  if (state !== '23502') return text(error, 'constraint') ?? / constraint "(\w+?)_\d{6,}"/.exec(message)?.[1];
-  const [, column, table] = / column "(\w+)" of relation "(\w+?)_\d{6,}"/.exec(message) ?? [];
-  return `${text(error, 'table')?.replace(/_\d{6,}$/, '') ?? table}.${text(error, 'column') ?? column}`;
+  if (!sqlState(error)?.startsWith('23')) return undefined;
+  const column = text(error, 'column');
+  return text(error, 'constraint') ?? (column && `${text(error, 'table')}.${column}`);
 }
+
+/** A row with this key is there already. */
+export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === '23505';
 
 /** What work waits for: its turn, a connection, PostgreSQL's answer, or the next attempt after a fault that passes. */
 export type Phase = 'line' | 'connection' | 'running' | 'pause';
@@ -83,8 +82,6 @@ export function isSafeToRepeat(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
   if (state === '40001' || state === '40P01') return true;
-  // A Citus cluster just moved the shard.
-  if (state === 'XX000') return /could not find valid entry for shard/.test(text(error, 'message') ?? '');
   if (state !== undefined) return NOT_ACCEPTING.has(state) || STALE.has(state);
   return text(error, 'syscall') === 'connect';
 }

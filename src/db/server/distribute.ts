@@ -1,36 +1,22 @@
-import { getTableColumns, getTableName, is, Table } from 'drizzle-orm';
 import pg from 'pg';
-import * as schema from '../schema/index.ts';
-import { BY, distributeTable, FIRST, STAYS } from './distributed-table.ts';
-import { MigrationError, readMigrations, withMigrationLock } from './migrate.ts';
+import { migrateDatabase, type RunStatement, readMigrations, withMigrationLock } from './migrate.ts';
 
-/**
- * Spreads the tables over the workers of a Citus cluster, by organization. Keys stay on the coordinator: they must be
- * found without the organization, and issued and revoked while a worker is down.
- */
+/** Spreads the tables over the servers of a cluster, by organization: docs/cluster.md. */
 
+/** On every node. The other tables lie with `FIRST`: all rows of an organization are on one node. */
 const REFERENCE = 'organizations';
-
-/** The tables that are distributed, the first one first. */
-export const distributedTables: readonly string[] = Object.values(schema)
-  .filter((table) => is(table, Table))
-  .filter((table) => Object.values(getTableColumns(table)).some((column) => column.name === BY))
-  .map((table) => getTableName(table))
-  .filter((name) => !STAYS.has(name))
-  .sort((a, b) => Number(b === FIRST) - Number(a === FIRST) || a.localeCompare(b));
-
-/** A cluster that is not ready to be used. The message is one line. */
-export class ClusterError extends Error {}
+const FIRST = 'customers';
+/** On the coordinator: a key is found without its organization, and revoked while a worker is down. */
+const STAYS = 'api_keys';
 
 export type Moved = { table: string; rows: number };
 
-type ForeignKey = { table: string; name: string; definition: string };
-
 /**
- * Distributes the tables that are not distributed yet; the second time there are none.
+ * Applies the migrations that the database lacks, and distributes the tables that are not distributed yet; the second time
+ * there are none.
  * @param url the coordinator, directly, as a superuser or the owner of the tables
  * @returns the tables that moved, with their rows
- * @throws ClusterError, MigrationError
+ * @throws Error, one line that says what the cluster lacks; MigrationError
  */
 export async function distributeDatabase(url: string, migrations = readMigrations()): Promise<Moved[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
@@ -38,12 +24,12 @@ export async function distributeDatabase(url: string, migrations = readMigration
   await client.connect();
   try {
     await checkCluster(client);
-    return await withMigrationLock(client, migrations, async (pending) => {
-      const [first] = pending;
-      if (first)
-        throw new MigrationError(`Migration ${first.tag} is not applied: run npm run migrate first.`);
-      return await distribute(client);
-    });
+    await setUp(client);
+    const { rowCount: isDistributed } = await client.query(
+      `select from pg_dist_partition where logicalrelid = to_regclass('public.${FIRST}') and partmethod = 'h'`,
+    );
+    await migrateDatabase(url, migrations, isDistributed ? runOnCluster : undefined);
+    return await withMigrationLock(client, () => distribute(client));
   } finally {
     await client.end();
   }
@@ -51,61 +37,90 @@ export async function distributeDatabase(url: string, migrations = readMigration
 
 async function checkCluster(client: pg.Client): Promise<void> {
   const { rowCount: hasCitus } = await client.query(`select from pg_extension where extname = 'citus'`);
-  if (!hasCitus)
-    throw new ClusterError('The database has no extension citus: create it on every node first.');
+  if (!hasCitus) throw new Error('The database has no extension citus: create it on every node first.');
   const { rowCount: hasWorker } = await client.query(
     'select from pg_dist_node where isactive and shouldhaveshards and groupid <> 0',
   );
   if (!hasWorker)
-    throw new ClusterError('The cluster has no worker: add one with citus_add_node(host, port) first.');
+    throw new Error('The cluster has no worker: add one with citus_add_node(host, port) first.');
 }
+
+/** What the session needs to change a cluster: keys and triggers of distributed tables are refused otherwise. */
+async function setUp(client: pg.Client): Promise<void> {
+  try {
+    await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
+    await client.query('set citus.enable_unsafe_triggers = on');
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new Error(`The host of this cluster forbids a setting that keys and triggers need: ${message}.`, {
+      cause,
+    });
+  }
+}
+
+/** A new table is distributed before its keys and triggers come. */
+const runOnCluster: RunStatement = async (client, statement) => {
+  await setUp(client);
+  await client.query(statement);
+  for (const table of await localTables(client)) await place(client, table);
+};
+
+async function localTables(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select relname as name from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> '${STAYS}'
+        and (relname = '${REFERENCE}'
+          or exists (select from pg_attribute where attrelid = pg_class.oid and attname = 'organization_id'))
+        and not exists (select from pg_dist_partition
+          where logicalrelid = pg_class.oid and (partmethod = 'h' or repmodel = 't'))
+      order by relname <> '${REFERENCE}', relname <> '${FIRST}', relname`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+const place = (client: pg.Client, table: string): Promise<unknown> =>
+  client.query(
+    table === REFERENCE
+      ? `select create_reference_table('${table}')`
+      : `select create_distributed_table('${table}', 'organization_id',
+          colocate_with => '${table === FIRST ? 'default' : FIRST}')`,
+  );
+
+/** Foreign keys would make the tables local ones of the cluster; triggers would follow each row that is copied. */
+const TAKEN_APART = `
+  select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
+    format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as make
+  from pg_constraint where contype = 'f' and (conrelid = any($1::regclass[]) or confrelid = any($1::regclass[]))
+  union all
+  select format('drop trigger %I on %s', tgname, tgrelid::regclass), pg_get_triggerdef(oid)
+  from pg_trigger where not tgisinternal and tgrelid = any($1::regclass[])`;
+
+/** The workers know the functions that were made after the extension. */
+const FUNCTIONS_ELSEWHERE = `
+  select create_distributed_function(oid::regprocedure) from pg_proc
+  where pronamespace = 'public'::regnamespace
+    and not exists (select from pg_depend where (classid, objid, deptype) = ('pg_proc'::regclass, pg_proc.oid, 'e'))
+    and not exists (select from pg_dist_object where (classid, objid) = ('pg_proc'::regclass, pg_proc.oid))`;
 
 async function distribute(client: pg.Client): Promise<Moved[]> {
-  // A table on the coordinator only is known to the cluster as well, once it refers to one that is not.
-  const { rows } = await client.query<{ name: string }>(
-    `select logicalrelid::text as name from pg_dist_partition where partmethod = 'h' or repmodel = 't'`,
-  );
-  const known = new Set(rows.map(({ name }) => name));
-  const { rows: tables } = await client.query<{ name: string }>(
-    `select tablename as name from pg_tables where schemaname = 'public'`,
-  );
-  const present = new Set(tables.map(({ name }) => name));
-  const missing = [REFERENCE, ...distributedTables].filter(
-    (table) => present.has(table) && !known.has(table),
-  );
-  if (missing.length === 0) return [];
+  const tables = await localTables(client);
+  if (tables.length === 0) return [];
   const moved: Moved[] = [];
   await client.query('begin');
-  try {
-    await client.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
-    const keys = await readForeignKeys(client);
-    for (const { table, name } of keys) await client.query(`alter table ${table} drop constraint ${name}`);
-    for (const table of missing) {
-      const { rows: counted } = await client.query<{ rows: number }>(
-        `select count(*)::int as rows from ${table}`,
-      );
-      if (table === REFERENCE) await client.query(`select create_reference_table('${table}')`);
-      else await distributeTable(client, table);
-      moved.push({ table, rows: counted[0]?.rows ?? 0 });
-    }
-    for (const { table, name, definition } of keys)
-      await client.query(`alter table ${table} add constraint ${name} ${definition}`);
-    // The copied rows still lie on the coordinator too, where no statement sees them.
-    for (const table of missing)
-      await client.query(`select truncate_local_data_after_distributing_table('${table}')`);
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined);
-    throw error;
+  const { rows: parts } = await client.query<{ drop: string; make: string }>(TAKEN_APART, [tables]);
+  for (const { drop } of parts) await client.query(drop);
+  await client.query(FUNCTIONS_ELSEWHERE);
+  for (const table of tables) {
+    await place(client, table);
+    const counted = await client.query<Moved>(
+      `select '${table}' as table, count(*)::int as rows from ${table}`,
+    );
+    moved.push(...counted.rows);
   }
+  for (const { make } of parts) await client.query(make);
+  // The copied rows still lie on the coordinator too, where no statement sees them.
+  for (const table of tables)
+    await client.query(`select truncate_local_data_after_distributing_table('${table}')`);
+  await client.query('commit');
   return moved;
-}
-
-async function readForeignKeys(client: pg.Client): Promise<ForeignKey[]> {
-  const { rows } = await client.query<ForeignKey>(
-    `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
-      from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace and conparentid = 0
-      order by conname`,
-  );
-  return rows;
 }

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { isLockTimeout, sqlState } from '../run/faults.ts';
-import { distributeNewTable } from './distributed-table.ts';
 
 /**
  * Applies the migrations of the folder that drizzle-kit writes, and records them in its table. Drizzle's own migrator
@@ -34,6 +33,10 @@ export function readMigrations(): Migration[] {
 /** When the newest migration of this version was made; a database is up to date when it has applied that one. */
 export const latestMigration: number = Math.max(...readMigrations().map(({ when }) => when));
 
+export type RunStatement = (client: pg.Client, statement: string) => Promise<unknown>;
+
+const runStatement: RunStatement = (client, statement) => client.query(statement);
+
 /** Any number, as long as no other application takes the same lock in this database. */
 const MIGRATION_LOCK = 7_210_455_317;
 
@@ -44,9 +47,14 @@ export class MigrationError extends Error {}
  * Brings the database to the schema of this version. Safe however many instances start at once: one migrates, the
  * others wait for it. A database that is up to date is only read, so that a role without rights to the schema can start.
  * @param url a direct connection: a session lock means nothing behind a transaction pooler
+ * @param run runs each statement of a migration that is one transaction
  * @throws MigrationError
  */
-export async function migrateDatabase(url: string, migrations = readMigrations()): Promise<void> {
+export async function migrateDatabase(
+  url: string,
+  migrations = readMigrations(),
+  run: RunStatement = runStatement,
+): Promise<void> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
@@ -59,8 +67,6 @@ export async function migrateDatabase(url: string, migrations = readMigrations()
     await checkServer(client);
     if ((await pendingOf(client, migrations)).length === 0) return;
     await client.query('set statement_timeout = 0');
-    // On a Citus cluster, keys between distributed tables can only be made so. Elsewhere it is a name without meaning.
-    await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
     await takeLock(client);
     const [first, ...others] = await pendingOf(client, migrations);
     if (!first) return;
@@ -70,24 +76,21 @@ export async function migrateDatabase(url: string, migrations = readMigrations()
         'create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)',
       );
     });
-    for (const migration of [first, ...others]) await explained(migration, () => apply(client, migration));
+    for (const migration of [first, ...others])
+      await explained(migration, () => apply(client, migration, run));
   } finally {
     await client.end();
   }
 }
 
-/**
- * Works while no instance migrates.
- * @param work gets the migrations that the database lacks
- */
+/** Works while no instance migrates. */
 export async function withMigrationLock<Result>(
   client: pg.Client,
-  migrations: readonly Migration[],
-  work: (pending: readonly Migration[]) => Promise<Result>,
+  work: () => Promise<Result>,
 ): Promise<Result> {
   await takeLock(client);
   try {
-    return await work(await pendingOf(client, migrations));
+    return await work();
   } finally {
     await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
   }
@@ -155,8 +158,8 @@ const isConcurrent = ({ statements }: Migration): boolean =>
 const record = (client: pg.Client, { hash, when }: Migration) =>
   client.query('insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)', [hash, when]);
 
-const apply = (client: pg.Client, migration: Migration): Promise<void> =>
-  isConcurrent(migration) ? applyConcurrently(client, migration) : applyAtOnce(client, migration);
+const apply = (client: pg.Client, migration: Migration, run: RunStatement): Promise<void> =>
+  isConcurrent(migration) ? applyConcurrently(client, migration) : applyAtOnce(client, migration, run);
 
 /** Statement by statement, each of which does nothing where it was done before. */
 async function applyConcurrently(client: pg.Client, migration: Migration): Promise<void> {
@@ -184,15 +187,12 @@ const LOCK_TIMEOUT_MS = 300;
 const LOCK_ATTEMPTS = 60;
 const LOCK_PAUSE_MS = 700;
 
-async function applyAtOnce(client: pg.Client, migration: Migration): Promise<void> {
+async function applyAtOnce(client: pg.Client, migration: Migration, run: RunStatement): Promise<void> {
   await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
   for (let attempt = 1; ; attempt += 1) {
     try {
       await client.query('begin');
-      for (const statement of migration.statements) {
-        await client.query(statement);
-        await distributeNewTable(client, statement);
-      }
+      for (const statement of migration.statements) await run(client, statement);
       await record(client, migration);
       await client.query('commit');
       return;

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { distributeDatabase } from '../../src/db/server/distribute.ts';
+import { migrateDatabase, readMigrations } from '../../src/db/server/migrate.ts';
+import {
+  administer,
+  createClusterDatabase,
+  createTestDatabase,
+  EMPTY_TEMPLATE,
+  formCluster,
+  nodesOf,
+  serviceRole,
+} from '../support/databases.ts';
+import { findDrift } from '../support/drift.ts';
+import { populate } from '../support/operations.ts';
+import { type Service, startService } from '../support/service.ts';
+
+/** The places of the tables; see docs/cluster.md. Everything else that runs with npm run test:citus is on a cluster too. */
+
+test('every migration runs where the tables are distributed, and distributes its own before their keys', async () => {
+  const database = await createClusterDatabase(inject('serverUrl'));
+  onTestFinished(database.drop);
+  const [baseline, ...others] = readMigrations();
+  if (!baseline) throw new Error('There is no baseline.');
+  await distributeDatabase(database.ownerUrl, [baseline]);
+  const statements = [
+    'create table reviews (organization_id uuid, id uuid, customer_id uuid, primary key (organization_id, id))',
+    'create trigger reviews_touch before update on reviews for each row execute function touch_record()',
+    `alter table reviews add constraint reviews_customer_fkey foreign key (organization_id, customer_id)
+      references customers (organization_id, id)`,
+  ];
+  const added = { tag: '9999_reviews', when: Date.parse('2100-01-01'), hash: 'a'.repeat(64), statements };
+  await distributeDatabase(database.ownerUrl, [baseline, ...others, added]);
+  const places = await administer(database.ownerUrl, async (client) => {
+    const { rows } = await client.query<{ name: string; type: string | null }>(
+      `select t.table_name as name, citus_table_type as type from information_schema.columns t
+        left join citus_tables c on c.table_name = to_regclass(quote_ident(t.table_name))
+        where table_schema = 'public' and (column_name = 'organization_id' or (t.table_name, column_name) = ('organizations', 'id'))`,
+    );
+    return new Map(rows.map(({ name, type }) => [name, type]));
+  });
+  expect(places.get('reviews')).toBe('distributed');
+  expect(places.get('organizations')).toBe('reference');
+  expect([...places].filter(([, type]) => !/^(distributed|reference)$/.test(type ?? ''))).toEqual([
+    ['api_keys', 'local'],
+  ]);
+});
+
+/** Everything that is stored. */
+async function rowsOf(service: Service): Promise<Map<string, string[]>> {
+  const tables = await service.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'public'`,
+  );
+  const found = new Map<string, string[]>();
+  for (const { name } of tables) {
+    const rows = await service.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} t`);
+    found.set(name, rows.map(({ row }) => row).sort());
+  }
+  return found;
+}
+
+async function command(url: string): Promise<string[]> {
+  const args = ['--import', './src/runtime.js', 'src/cli/distribute.ts'];
+  const env = { DATABASE_DIRECT_URL: url, DATABASE_URL: url, PATH: process.env.PATH };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  return stdout.trim().split('\n');
+}
+
+test('a server that becomes the coordinator keeps every row, and serves on', async () => {
+  const database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
+  onTestFinished(database.drop);
+  await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
+  await migrateDatabase(database.ownerUrl);
+  await expect(distributeDatabase(database.ownerUrl)).rejects.toThrow(
+    'The database has no extension citus: create it on every node first.',
+  );
+  const service = await startService({ beside: database });
+  onTestFinished(service.close);
+  const agencies = [await service.agency('North'), await service.agency('South')];
+  for (const agency of agencies) await populate({ service, agency }, 'Ñandú', 0);
+  const before = await rowsOf(service);
+
+  await formCluster(nodesOf(database.ownerUrl));
+  const said = await command(database.ownerUrl);
+  expect(said).toContain(`customers: ${before.get('customers')?.length} rows`);
+  expect(await rowsOf(service)).toEqual(before);
+  const [local] = await service.query<{ bytes: number }>(
+    'select sum(pg_relation_size(split_part(name, $2, 1)::regclass))::int as bytes from unnest($1::text[]) name',
+    [said, ':'],
+  );
+  expect(local?.bytes).toBe(0);
+  expect(await command(database.ownerUrl)).toEqual(['Every table is distributed already.']);
+
+  for (const agency of agencies) {
+    const { body } = await agency.post('/v1/customers', {
+      contacts: [{ identifierType: 'web', identifierValue: 'new' }],
+    });
+    expect((await agency.patch(`/v1/customers/${body.id}`, { summary: 'Lima' })).status).toBe(200);
+    expect((await agency.get('/v1/customers?query=lima')).body.data).toMatchObject([{ id: body.id }]);
+    expect((await agency.get('/v1/customers')).body.pagination.total).toBe(2);
+  }
+  expect(await findDrift(service, ...agencies)).toEqual([]);
+});

@@ -1,0 +1,177 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { distributeDatabase } from '../../src/db/server/distribute.ts';
+import { administer, createClusterDatabase } from '../support/databases.ts';
+import { findDrift } from '../support/drift.ts';
+import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
+import { openAgency, openClient, openInstance, type Send, TOKEN } from '../topologies/instance.ts';
+import { compare, failures } from '../topologies/ledger.ts';
+import { startTraffic } from '../topologies/traffic.ts';
+
+/** What operators do to a cluster, and what happens to it, under a service that runs as a process. */
+
+async function openCluster(lead?: Parameters<typeof createClusterDatabase>[1]) {
+  const database = await createClusterDatabase(inject('serverUrl'), lead);
+  onTestFinished(database.drop);
+  await distributeDatabase(database.ownerUrl);
+  const folder = await mkdtemp(join(tmpdir(), 'crm-cluster-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const instance = await openInstance({
+    DATABASE_URL: database.url,
+    DATA_DIR: folder,
+    DATABASE_TIMEOUT_MS: '3000',
+  });
+  const { child, ended } = instance.process();
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const clientOf = (port: number, key: string): Send => {
+    const client = openClient(port, { authorization: `Bearer ${key}` });
+    onTestFinished(client.close);
+    return client.send;
+  };
+  const query = <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
+    administer(database.ownerUrl, async (client) => (await client.query<Row>(text, values)).rows);
+  return { database, instance, clientOf, query };
+}
+
+const PLACE = `from citus_shards where shardid = get_shard_id_for_distribution_column('customers', $1::uuid)`;
+
+test('a shard that moves and an organization that is isolated lose nothing under load', async () => {
+  const { database, instance, query } = await openCluster();
+  const agencies = [await openAgency(database.url), await openAgency(database.url)];
+  const [moved, isolated] = agencies.map(({ id }) => id);
+  const traffic = agencies.map(({ key }) => startTraffic(instance.port, key, 3));
+  const progress = (writes: number) => Promise.all(traffic.map((each) => each.progress(writes)));
+  await progress(20);
+  await query(
+    `select citus_move_shard_placement(shardid, shard.nodename, shard.nodeport, other.nodename, other.nodeport, 'block_writes')
+      from (select * ${PLACE}) shard cross join lateral (
+        select nodename, nodeport from pg_dist_node
+        where shouldhaveshards and (nodename, nodeport) <> (shard.nodename, shard.nodeport) limit 1) other`,
+    [moved],
+  );
+  await progress(20);
+  await query(
+    `select isolate_tenant_to_new_shard('customers', $1::uuid, 'CASCADE', shard_transfer_mode := 'block_writes')`,
+    [isolated],
+  );
+  await progress(20);
+  for (const [index, agency] of agencies.entries()) {
+    await traffic[index]?.stop();
+    const { ledger } = traffic[index] as (typeof traffic)[number];
+    expect(failures(ledger).filter(([status]) => status !== 503)).toEqual([]);
+    await compare(ledger, agency, database.ownerUrl, instance.port);
+  }
+  const [shard] = await query<{ least: string; greatest: string }>(
+    `select shardminvalue as least, shardmaxvalue as greatest from pg_dist_shard
+      where shardid = get_shard_id_for_distribution_column('customers', $1::uuid)`,
+    [isolated],
+  );
+  expect(shard?.least).toBe(shard?.greatest);
+  expect(await findDrift({ query }, ...agencies)).toEqual([]);
+});
+
+const SERVICE_UNAVAILABLE = {
+  error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) },
+};
+
+const contacts = (value: string) => [{ identifierType: 'web', identifierValue: value }];
+
+type Agency = { id: string; send: Send; customer: string; product: string };
+
+/** Every operation of /v1 that reads, on what the agency has. */
+const reads = ({ customer, product }: Agency): string[] =>
+  [
+    'customers',
+    'customers?query=ana',
+    'catalog/products',
+    'opportunities',
+    'conversations',
+    'quotes',
+    'team',
+    `customers/${customer}`,
+    `catalog/products/${product}`,
+  ].map((path) => `/v1/${path}`);
+
+/** Changes, creates and archives; answers with the statuses. */
+async function write({ send, customer, product }: Agency, round: string): Promise<number[]> {
+  const created = await send('POST', '/v1/customers', { contacts: contacts(round) });
+  const made = await send('POST', '/v1/catalog/products', { title: round, variants: [{ label: 'Doble' }] });
+  const answers = [
+    created,
+    made,
+    await send('PATCH', `/v1/customers/${customer}`, { city: round }),
+    await send('PATCH', `/v1/customers/${customer}`, { contacts: contacts(`of ${round}`) }),
+    await send('PATCH', `/v1/catalog/products/${product}`, { operator: round }),
+    await send('DELETE', `/v1/customers/${created.body?.id ?? customer}`),
+    await send('DELETE', `/v1/catalog/products/${made.body?.id ?? product}`),
+  ];
+  return answers.map(({ status }) => status);
+}
+
+const WRITTEN = [201, 201, 200, 200, 200, 200, 200];
+
+test('while one worker is lost, the organizations of the others are served, and its own come back with it', async () => {
+  const here = await administer(inject('serverUrl'), async (client) => {
+    const { rows } = await client.query<{ host: string | null }>('select host(inet_client_addr()) as host');
+    return rows[0]?.host ?? '127.0.0.1';
+  });
+  let lost: DatabaseProxy | undefined;
+  // The coordinator knows one worker by a proxy, which is cut: as when its machine is gone.
+  const { database, instance, clientOf, query } = await openCluster(async (url, index) => {
+    if (index > 0) return url;
+    lost = await startProxy(url, here);
+    return lost.url;
+  });
+  onTestFinished(() => lost?.close());
+  const dashboard = clientOf(instance.dashboardPort, TOKEN);
+  const isLost = async (id: string): Promise<boolean> => {
+    const [shard] = await query<{ port: number }>(`select nodeport as port ${PLACE}`, [id]);
+    return String(shard?.port) === new URL(lost?.url ?? '').port;
+  };
+
+  const groups: { lost: Agency[]; others: Agency[] } = { lost: [], others: [] };
+  while (groups.lost.length < 1 || groups.others.length < 1) {
+    const { id, key } = await openAgency(database.url);
+    const send = clientOf(instance.port, key);
+    const customer = await send('POST', '/v1/customers', { firstName: 'Ana', contacts: contacts('first') });
+    const product = await send('POST', '/v1/catalog/products', {
+      title: 'Oaxaca',
+      variants: [{ label: 'Doble' }],
+    });
+    const agency = { id, send, customer: customer.body.id, product: product.body.id };
+    groups[(await isLost(id)) ? 'lost' : 'others'].push(agency);
+  }
+  const issueAndRevoke = async ({ id }: Agency): Promise<void> => {
+    const path = `/dashboard/v1/organizations/${id}/api-keys`;
+    const issued = await dashboard('POST', path, { name: 'while a worker is lost' });
+    expect(issued.status).toBe(201);
+    expect((await dashboard('DELETE', `${path}/${issued.body.id}`)).status).toBe(200);
+  };
+  const found = () => dashboard('POST', '/dashboard/v1/organizations', { name: 'New' });
+  const isServed = async (agency: Agency, round: string): Promise<void> => {
+    for (const path of reads(agency)) expect((await agency.send('GET', path)).status, path).toBe(200);
+    expect(await write(agency, round)).toEqual(WRITTEN);
+    await issueAndRevoke(agency);
+  };
+
+  lost?.cut();
+  for (const agency of groups.others) await isServed(agency, 'lost');
+  for (const agency of groups.lost) {
+    const refused = await Promise.all(reads(agency).map((path) => agency.send('GET', path)));
+    for (const { status, body } of refused) expect([status, body]).toEqual([503, SERVICE_UNAVAILABLE]);
+    expect(await write(agency, 'lost')).toEqual(WRITTEN.map(() => 503));
+    await issueAndRevoke(agency);
+  }
+  expect((await found()).status).toBe(503);
+
+  lost?.mend();
+  const all = [...groups.lost, ...groups.others];
+  for (const agency of all) await isServed(agency, 'back');
+  expect((await found()).status).toBe(201);
+  expect(await findDrift({ query }, ...all)).toEqual([]);
+});
