@@ -317,7 +317,7 @@ export const furniture = (agency: 0 | 1): Step[] => {
     key: null,
     isKilled: false,
   });
-  const [one, two, three] = SHARED as [string, string, string];
+  const [one, two, three, four] = SHARED as [string, string, string, string];
   const first = (choose: Kind) => ({ choose, n: 0 });
   const gone = { identifierType: 'web', identifierValue: 'gone' };
   const thread = { channel: 'whatsapp', contact: '+525512345678', contactName: 'Ana' };
@@ -350,6 +350,8 @@ export const furniture = (agency: 0 | 1): Step[] => {
       rotatedFrom: one,
     }),
     step('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
+    // Nobody has written in this one yet.
+    step('PUT ~/conversations/{conversationId}', [four], { channel: 'web', contact: 'silent' }),
     step('PUT ~/conversations/{conversationId}/messages/{messageId}', [one, message], {
       ...said,
       content: 'Hola',
