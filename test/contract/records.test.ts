@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { getTableName } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { declaredCodes, operationsOf, readDocument } from '../support/contract.ts';
+import {
+  declaredCodes,
+  emptyOf,
+  exampleOf,
+  operationsOf,
+  readDocument,
+  type Schema,
+} from '../support/contract.ts';
 import { type Caller, useDashboard } from '../support/dashboard.ts';
 import {
   BELOW,
@@ -19,7 +26,9 @@ import type { Agency } from '../support/service.ts';
 
 const { service, dashboard } = useDashboard();
 
-const documented = operationsOf(readDocument('openapi/dashboard.json'));
+const document = readDocument('openapi/dashboard.json');
+const documented = operationsOf(document);
+const { schemas } = document.components;
 /** Their store depends on their conversation: test/conversations.test.ts. */
 const MESSAGES = `PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`;
 
@@ -38,8 +47,8 @@ type Kind = {
   notFound: string | undefined;
   /** A field that takes any text. */
   text: string;
-  /** What is null or the like where `minimal` leaves it out. */
-  defaults: (has: Has) => Fields;
+  /** The optional fields that null clears. */
+  nullable: string[];
   /** The answers to both, without their ids. */
   ofMinimal: (has: Has) => Fields;
   ofFull: (has: Has) => Fields;
@@ -48,14 +57,35 @@ type Kind = {
 /** Only the names of fields are of interest. */
 const NAMES = {} as Has;
 
-const kindOf = (name: string, { table, minimal, full, defaults, derived }: Put): Kind => {
+const nameOf = (media: { schema: Schema } | undefined): string =>
+  String(media?.schema.$ref).replace(/.*\//, '');
+
+/** What a record shows of fields that nobody sent. */
+function unsent(answer: string): Fields {
+  const moments = ['createdAt', 'updatedAt'].filter((field) => field in (schemas[answer]?.properties ?? {}));
+  return { ...emptyOf(answer), ...Object.fromEntries(moments.map((field) => [field, expect.any(String)])) };
+}
+
+const kindOf = (name: string, { table, minimal, defaults, derived, ...put }: Put): Kind => {
   const path = pathOf(name);
-  const archive = documented.find((each) => each.path === path && each.method === 'DELETE')?.operation;
-  const read = documented.find((each) => each.path === path && each.method === 'GET')?.operation;
+  const operationOf = (method: string) =>
+    documented.find((each) => each.path === path && each.method === method)?.operation;
+  const [archive, read, written] = [operationOf('DELETE'), operationOf('GET'), operationOf('PUT')];
   const list = Object.keys(LISTS).find((each) => {
     const { resource } = LISTS[each] ?? {};
     return resource?.isCounted && getTableName(resource.table) === table;
   });
+  const answer = nameOf(written?.responses[201]?.content?.['application/json']);
+  const fields = Object.keys(
+    schemas[nameOf(written?.requestBody?.content['application/json'])]?.properties ?? {},
+  );
+  const examples = exampleOf({ $ref: answer }, schemas) as Fields;
+  /** A field that the table does not name has the example of the document. */
+  const full = (has: Has): Fields => {
+    const named = { ...put.full(has), ...derived?.(has) };
+    const others = fields.filter((field) => !(field in named)).map((field) => [field, examples[field]]);
+    return { ...Object.fromEntries(others), ...put.full(has) };
+  };
   return {
     path: path.replace(BELOW, '').replace(/\/[^/]+$/, ''),
     compare: (...parts) => `Compare with ${parts.join(' and ')} of OPERATIONS['${name}'].put in ${FILE}`,
@@ -63,15 +93,12 @@ const kindOf = (name: string, { table, minimal, full, defaults, derived }: Put):
     missing: archive && declaredCodes(archive, 404).find((code) => code !== 'ORGANIZATION_NOT_FOUND'),
     notFound: read && declaredCodes(read, 404).find((code) => code !== 'ORGANIZATION_NOT_FOUND'),
     text: ['title', 'name', 'contactName'].find((field) => field in full(NAMES)) ?? '',
-    defaults,
+    nullable: fields.filter((field) => unsent(answer)[field] === null && field in full(NAMES)),
     counted: list && pathOf(list),
     minimal,
     full,
-    ofMinimal: (has) => ({ ...minimal(has), ...defaults(has) }),
-    ofFull: (has) => {
-      const answer = { ...full(has), ...derived(has) };
-      return Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined));
-    },
+    ofMinimal: (has) => ({ ...unsent(answer), ...minimal(has), ...defaults?.(has) }),
+    ofFull: (has) => ({ ...unsent(answer), ...full(has), ...derived?.(has) }),
   };
 };
 
@@ -228,12 +255,12 @@ describe.each(KINDS)('GET and PATCH $path', (kind) => {
   test('null clears a field', async () => {
     const path = `${kind.path}/${randomUUID()}`;
     await call.put(path, kind.full(has));
-    const optional = Object.entries(kind.defaults(has))
-      .filter(([field, value]) => value === null && field in kind.full(has))
-      .map(([field]) => [field, null]);
-    const { status, body } = await call.patch(path, Object.fromEntries(optional));
+    const { status, body } = await call.patch(
+      path,
+      Object.fromEntries(kind.nullable.map((field) => [field, null])),
+    );
     expect(status).toBe(200);
-    for (const [field] of optional) expect(body[String(field)], String(field)).toBe(null);
+    for (const field of kind.nullable) expect(body[field], field).toBe(null);
     expect(await shown(path)).toEqual(body);
   });
 
