@@ -40,7 +40,7 @@ describe('requests that are sent ahead', () => {
       const id = `\r\nX-Request-Id: request-${index}\r\n\r\n`;
       return index % 3 === 0 ? `${head}${id}${body}` : `GET /now HTTP/1.1\r\nHost: x${id}`;
     });
-    const { socket, received } = open(port, pieces.join(''));
+    const { received } = open(port, pieces.join(''));
     await expect.poll(() => answersIn(received())).toBe(100);
     expect(received().match(/(?<=request-)\d+/g)).toEqual(pieces.map((_, index) => String(index)));
     expect(new Set(statusesIn(received()))).toEqual(new Set(['200']));
@@ -65,7 +65,7 @@ describe('requests that are sent ahead', () => {
 
   test('do not make a connection slow that waits for us', async () => {
     const { app, port, answer, asked } = await serve();
-    const { socket, received } = open(port, GET('/later') + GET('/now').repeat(200));
+    const { received } = open(port, GET('/later') + GET('/now').repeat(200));
     await asked;
     losePatience(app);
     // Others are cut by then.
