@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { useDashboard } from './support/dashboard.ts';
 import { product } from './support/records.ts';
+import type { Agency } from './support/service.ts';
 
 const MONTH = 30 * 24 * 60 * 60 * 1_000;
 const clock = { now: Date.now() };
@@ -8,9 +9,9 @@ const { service, dashboard } = useDashboard(() => ({ now: () => clock.now }));
 
 const PRODUCTS = '/v1/catalog/products';
 
-/** An agency, and a product that was archived so long before the clock's now. */
-async function archived(ago: number) {
-  const agency = await service.agency();
+/** A product of the agency that was archived so long before the clock's now. */
+async function archived(ago: number, own?: Agency) {
+  const agency = own ?? (await service.agency());
   const made = await product(agency, { variants: [{ label: 'Temporada alta', fromPrice: 10.5 }] });
   await agency.delete(`${PRODUCTS}/${made.id}`);
   const moment = new Date(clock.now - ago).toISOString();
@@ -21,14 +22,18 @@ async function archived(ago: number) {
   return { agency, made, moment, list, restore };
 }
 
-test('a product can be restored to the last moment of the 30 days, with everything it had', async () => {
-  const { made, moment, list, restore } = await archived(MONTH);
+test('products can be restored to the last moment of the 30 days, and are listed the latest archived first', async () => {
+  const newer = await archived(MONTH / 2);
+  const { made, moment, list, restore } = await archived(MONTH, newer.agency);
   const updatedAt = expect.any(String);
-  const purgeAt = new Date(clock.now).toISOString();
-  expect((await list()).data).toEqual([{ ...made, updatedAt, archivedAt: moment, purgeAt }]);
+  const at = (milliseconds: number) => new Date(milliseconds).toISOString();
+  expect((await list()).data).toEqual([
+    { ...newer.made, updatedAt, archivedAt: newer.moment, purgeAt: at(clock.now + MONTH / 2) },
+    { ...made, updatedAt, archivedAt: moment, purgeAt: at(clock.now) },
+  ]);
   const { status, body } = await restore();
   expect([status, body]).toEqual([200, { ...made, updatedAt }]);
-  expect((await list()).data).toEqual([]);
+  expect((await list()).pagination.total).toBe(1);
 });
 
 test('past the 30 days it is not listed, and to restore it is 404 and changes nothing', async () => {

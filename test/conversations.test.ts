@@ -95,6 +95,16 @@ describe('rotatedFrom', () => {
     expect([await dashboard.stored(agency), await dashboard.stored(theirs.agency)]).toEqual(before);
   });
 
+  test('moves a thread with all that continue it to the end of another chain; left out, it begins its own', async () => {
+    const { agency, ids, put } = await threads(5);
+    const [a, b, c, d, e] = ids;
+    for (const [id, rotatedFrom] of [[a], [b, a], [c, b], [d], [e, d]]) await put(id, rotatedFrom);
+    expect((await put(b, e)).status).toBe(200);
+    expect(await chainsOf(agency)).toEqual([[a], [d, e, b, c]]);
+    expect((await put(b)).status).toBe(200);
+    expect(await chainsOf(agency)).toEqual([[a], [b, c], [d, e]]);
+  });
+
   test('of 30 threads that continue one at the same moment exactly one does', async () => {
     const { agency, ids, put } = await threads(31);
     const [first, ...others] = ids;

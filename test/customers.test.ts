@@ -134,6 +134,25 @@ describe('createCustomer', () => {
 });
 
 describe('updateCustomer', () => {
+  test('replaces the whole list of contacts; one that stays keeps its id and name, however it is written now', async () => {
+    const agency = await service.agency();
+    await conversation(agency, { channel: 'whatsapp', contact: '+5215512345678', contactName: 'Anita' });
+    const { id, contacts } = await create(agency, {
+      contacts: [web('gone'), contact('whatsapp', '+5215512345678'), contact('email', 'ana@example.com')],
+    });
+    const sent = [contact('email', 'Ana@Example.com'), web('new'), contact('whatsapp', '+52 55 1234 5678')];
+    const { body } = await agency.patch(`${CUSTOMERS}/${id}`, { contacts: sent });
+    const number = '+525512345678';
+    expect(body.contacts).toEqual([
+      { ...contacts[2], identifierValue: 'Ana@Example.com' },
+      { ...web('new'), id: expect.any(String), displayName: null, phoneNumber: null },
+      { ...contacts[1], displayName: 'Anita', identifierValue: number, phoneNumber: number },
+    ]);
+    expect((await agency.get(`${CUSTOMERS}?query=gone`)).body.data).toEqual([]);
+    const respelled = [sent[0], sent[1], contact('whatsapp', '0052 55 1234 5678')];
+    expect((await agency.patch(`${CUSTOMERS}/${id}`, { contacts: respelled })).body).toEqual(body);
+  });
+
   test('that waited behind a change of the contacts answers what the next GET answers, tag included', async () => {
     const agency = await service.agency();
     const { id } = await create(agency, { contacts: [web('start')] });
