@@ -416,13 +416,14 @@ describe('arguments, walked over all tools', () => {
       [1.5, (types) => types.includes('integer')],
       ['\ud800', (types) => types.includes('string')],
     ];
-    for (const { name, properties, given } of walk)
+    for (const { name, properties, required, given } of walk)
       for (const [value, isWrong] of values) {
         const wrong = Object.keys(properties).filter((one) => isWrong(typesOf(properties[one] as Property)));
-        // The key becomes a header, which is looked at before the rest.
-        const isKey = (one: string) => one === 'idempotencyKey';
-        const [keys, others] = [wrong.filter(isKey), wrong.filter((one) => !isKey(one))];
-        for (const some of [...inParts(keys), ...inParts(others)]) {
+        // What becomes the path or a header is looked at before the rest.
+        const isBefore = (one: string) =>
+          one === 'idempotencyKey' || (required.includes(one) && one.endsWith('Id'));
+        const before = wrong.filter(isBefore).map((one) => [one]);
+        for (const some of [...before, ...inParts(wrong.filter((one) => !isBefore(one)))]) {
           const mistyped = Object.fromEntries(some.map((one) => [one, value]));
           const { body } = await call(client, name, { ...given(), ...mistyped });
           expect(body.error?.code, `${name} ${some} ${value}`).toBe('VALIDATION_FAILED');
