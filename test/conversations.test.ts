@@ -277,7 +277,8 @@ describe.each(STORES)('messages of $channel', ({ channel, table, delivery, kept 
     expect([again.status, again.body]).toEqual([200, created.body]);
     expect(await dashboard.stored(agency)).toEqual(before);
     expect(await state()).toEqual({ count: 1, last: created.body.createdAt });
-    await call.put(message, text('Buenas'));
+    const replaced = await call.put(message, text('Buenas'));
+    expect(replaced.body).toEqual({ ...created.body, content: 'Buenas', senderName: null });
     const cleared = Object.fromEntries(Object.keys(kept).map((column) => [column, null]));
     expect(await row()).toMatchObject({ ...cleared, content: 'Buenas' });
   });
