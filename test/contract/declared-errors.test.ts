@@ -282,37 +282,41 @@ test('every code of the closed list is declared by an operation, or belongs to n
 });
 
 describe('an answer that its operation does not declare is refused', () => {
-  const answer = (code: ErrorCode, url = '/v1/customers') => ({
-    method: 'GET',
-    url,
-    status: statusOf(code),
-    headers: { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' },
-    body: JSON.stringify({ error: { code, message: 'x' } }),
+  const CUSTOMER = '/v1/customers/x';
+  const HEADERS = {
+    'cache-control': 'private, no-cache',
+    'content-type': 'application/json; charset=utf-8',
+    vary: 'Authorization, x-api-key',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': 'x',
+  };
+  const hold = (code: ErrorCode, url = CUSTOMER, headers: object = {}, more: object = {}) =>
+    holds.public({
+      method: 'GET',
+      url,
+      status: statusOf(code),
+      headers: { ...HEADERS, ...headers },
+      body: JSON.stringify({ error: { code, message: 'x', ...more } }),
+    });
+
+  test.each<[string, string, ...Parameters<typeof hold>]>([
+    ['with a status that its document does not have', 'answered 412', 'PRECONDITION_FAILED'],
+    ['with a status without a code', 'declares no code for it', 'CUSTOMER_NOT_FOUND', '/v1/customers'],
+    ['with another code', 'declares CUSTOMER_NOT_FOUND', 'QUOTE_NOT_FOUND'],
+    ['with a code of no operation', 'declares CUSTOMER_NOT_FOUND', 'ROUTE_NOT_FOUND'],
+    ['with another field', 'getCustomer 404', 'CUSTOMER_NOT_FOUND', CUSTOMER, {}, { hint: 'y' }],
+    ['with another header', 'x-a, not in', 'CUSTOMER_NOT_FOUND', CUSTOMER, { 'x-a': 'y' }],
+    ['without a header', 'no retry-after', 'SERVICE_UNAVAILABLE'],
+    ['for everybody', 'cache-control: public', 'CUSTOMER_NOT_FOUND', CUSTOMER, { 'cache-control': 'public' }],
+    ['on a path that does not exist', 'not in the document', 'CUSTOMER_NOT_FOUND', '/v1/nothing'],
+    ['on a path that leads upwards', 'not in the document', 'CUSTOMER_NOT_FOUND', '/v1/customers/..'],
+    ['on a path of no text', 'not in the document', 'CUSTOMER_NOT_FOUND', '/v1/customers/%zz'],
+  ])('%s', (_how, said, ...answer) => {
+    expect(() => hold(...answer)).toThrow(said);
   });
 
-  test('with a status that the document does not have', () => {
-    expect(() => holds.public(answer('PRECONDITION_FAILED'))).toThrow('listCustomers answered 412');
-  });
-
-  test('with a status that it has no code of its own for', () => {
-    expect(() => holds.public(answer('CUSTOMER_NOT_FOUND'))).toThrow('declares no code for it');
-  });
-
-  test('while a path that leads to no operation may only be a route that is not there', () => {
-    for (const url of ['/v1/customers/..', '/v1/customers/%zz', '/v1/nothing']) {
-      expect(() => holds.public(answer('ROUTE_NOT_FOUND', url))).not.toThrow();
-      expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).toThrow('not in the document');
-    }
-    expect(() => holds.public(answer('ROUTE_NOT_FOUND', '/v1/customers/x'))).toThrow(
-      'declares CUSTOMER_NOT_FOUND',
-    );
-  });
-
-  test('with another code of a status that it has, or with a field that no error has', () => {
-    const url = '/v1/customers/x';
-    expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).not.toThrow();
-    expect(() => holds.public(answer('QUOTE_NOT_FOUND', url))).toThrow('declares CUSTOMER_NOT_FOUND');
-    const body = JSON.stringify({ error: { code: 'CUSTOMER_NOT_FOUND', message: 'x', hint: 'y' } });
-    expect(() => holds.public({ ...answer('CUSTOMER_NOT_FOUND', url), body })).toThrow('getCustomer 404');
+  test('and no other', () => {
+    hold('CUSTOMER_NOT_FOUND');
+    for (const url of ['/v1/nothing', '/v1/customers/..', '/v1/customers/%zz']) hold('ROUTE_NOT_FOUND', url);
   });
 });

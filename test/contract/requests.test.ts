@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { reopenOrganization } from '../../src/organizations/repository.ts';
 import { operationsOf, readDocument, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
@@ -246,9 +245,6 @@ describe('all faults are named at once', () => {
   });
 });
 
-/** How often the agency was populated. */
-let sets = 0;
-
 describe('names that mean nothing are ignored and named', () => {
   const create = '/v1/catalog/products?organizationId=x';
 
@@ -470,27 +466,6 @@ describe('names that mean nothing are ignored and named', () => {
     );
     expect(status).toBe(400);
     expect(text.length).toBeLessThan(1_000);
-  });
-
-  test.each(documented)('$name', async ({ name, operation }) => {
-    const isRead = name.startsWith('GET');
-    const sent = await requestOf(name, isRead ? has : await populate(world, 'Oaxaca', ++sets));
-    const isJson = 'application/json' in (operation.requestBody?.content ?? {});
-    const naming = {
-      ...sent,
-      path: `${sent.path}${sent.path.includes('?') ? '&' : '?'}organization_id=${UNKNOWN}`,
-      ...(isJson && { body: { ...sent.body, organization_id: UNKNOWN } }),
-    };
-    const named = isJson ? ['organization_id', 'body.organization_id'] : ['organization_id'];
-    const strict = await send(isRead ? furnished : world, naming, { prefer: 'handling=strict' });
-    expect(strict.status).toBe(400);
-    const paths = strict.body.error.details.map(({ path }: { path: string }) => path);
-    expect(paths).toEqual(named.map((each) => (each.startsWith('body') ? each : `query.${each}`)));
-    const lenient = await send(isRead ? furnished : world, naming);
-    expect(lenient.status).toBeLessThan(300);
-    expect(lenient.headers['x-ignored-parameters']).toBe(named.join(', '));
-    // Whoever closes the organization takes the writes of all others away.
-    await reopenOrganization(world.agency.scope);
   });
 });
 
