@@ -17,7 +17,7 @@ import {
 } from '../support/contract.ts';
 import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { appOf } from '../support/instance.ts';
-import { populate } from '../support/operations.ts';
+import { type Has, populate } from '../support/operations.ts';
 import { customer, quote, stage } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
@@ -60,9 +60,6 @@ const ownerOf = (path: string): string =>
 /** What the service keeps of a key under a path, as src/http/idempotency.ts makes it. */
 const fingerprintOf = (path: string, key: string): Buffer =>
   hash('sha256', `${ownerOf(path)} POST ${path}\n${key}`, 'buffer');
-
-/** How often the agency was populated. */
-let sets = 0;
 
 /** How each code is brought about, whatever the operation. Records that are missing have no entry: their ids are ids that nobody has. */
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
@@ -135,13 +132,7 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
       await other.end();
     }
   },
-  PRECONDITION_FAILED: async (send, agency) => {
-    sets += 1;
-    return send({
-      ids: await populate({ service, agency }, 'Oaxaca', sets),
-      headers: { 'if-match': '"another"' },
-    });
-  },
+  PRECONDITION_FAILED: (send) => send({ ids: has, headers: { 'if-match': '"another"' } }),
   CATALOG_PRODUCT_NOT_ARCHIVED: async (send, agency) => {
     const { body } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
     return send({ ids: { productId: body.id } });
@@ -167,9 +158,11 @@ const faults = {
 };
 
 let agency: Agency;
+let has: Has;
 let instances: Record<Api, Record<'working' | 'broken' | 'unreachable', FastifyInstance>>;
 beforeAll(async () => {
   agency = await service.agency();
+  has = await populate({ service, agency });
   const dashboardApp = async (db: Database) => (await buildDashboard(service, { db })).app;
   instances = {
     public: {
