@@ -9,6 +9,7 @@ import { useDashboard } from '../support/dashboard.ts';
 import { administer } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import type { Agency, Reply } from '../support/service.ts';
+import { furniture, look, seldom } from './fixed.ts';
 import { OPERATIONS, outcomeOf, type Request } from './operations.ts';
 import {
   EMPTY,
@@ -22,7 +23,7 @@ import {
   settle,
   withRow,
 } from './organization.ts';
-import { furniture, look, type RequestStep, resolve, type SqlStep, type Step, steps } from './steps.ts';
+import { type RequestStep, resolve, type SqlStep, type Step, steps } from './steps.ts';
 
 /**
  * Whatever is done to two organizations, over both APIs, by jobs and by SQL, and whatever connections are ended meanwhile: every
@@ -297,19 +298,20 @@ async function take(world: World, step: Step): Promise<Pair> {
     await service.query(work.text, work.values);
     return settled(world, work.after);
   }
-  if (step.job === 'kill') {
-    await kill();
-    return world.organizations;
-  }
+  if (step.job === 'kill') await kill();
+  if (step.job === 'compare') expect(await findDrift(service, ...world.agencies)).toEqual([]);
+  if (step.job !== 'purge') return world.organizations;
   await purgeProducts({ db: service.db, logger: createLogger('silent'), now: Date.now() });
   return settled(world, [purged(world.organizations[0]), purged(world.organizations[1])]);
 }
+
+const COMPARE: Step = { agency: 0, job: 'compare' };
 
 test('every answer is what the model says', async () => {
   const property = fc.asyncProperty(steps(LENGTH), async (sequence) => {
     const agencies = [await service.agency(), await service.agency()] as const;
     let world: World = { agencies, organizations: [EMPTY, EMPTY] };
-    const all = [...furniture(0), ...furniture(1), ...sequence, ...look(0), ...look(1)];
+    const all = [...furniture(0), ...furniture(1), ...sequence, ...look(0), ...look(1), COMPARE];
     for (const [index, step] of all.entries()) {
       try {
         world = { ...world, organizations: await take(world, step) };
@@ -317,11 +319,11 @@ test('every answer is what the model says', async () => {
         throw new Error(`step ${index}, ${JSON.stringify(step)}`, { cause: error });
       }
     }
-    expect(await findDrift(service, ...agencies)).toEqual([]);
   });
   const { failed, errorInstance, numRuns } = await fc.check(property, {
     numRuns: RUNS,
     seed: SEED,
+    examples: [[seldom()]],
     endOnFailure: true,
   });
   if (failed) throw new Error(`MODEL_SEED=${SEED}, sequence ${numRuns}`, { cause: errorInstance });
