@@ -93,6 +93,37 @@ const eachFieldAlone = (): Step[] =>
       }),
     );
 
+/** Files of two quotes, one of which goes, and the other with its person. */
+const attached = (): Step[] => {
+  const ask = askedBy(0);
+  const file = { kind: 'itinerary', fileName: 'x.pdf', mimeType: 'application/pdf', content: 'día 1' };
+  const list = [one, two].map((id) => ask('GET /v1/quotes/{quoteId}/attachments', [id]));
+  return [
+    ...[one, one, two].map((id) => ask('POST ~/quotes/{quoteId}/attachments', [id], file)),
+    ...list,
+    ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [two, first('attachment')]),
+    ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [one, first('attachment')]),
+    ...list,
+  ];
+};
+
+/** Reads and writes of both APIs while the organization is closed, and afterwards. */
+const whileClosed = (): Step[] => {
+  const asked = [
+    askedBy(0)('GET /v1/team'),
+    askedBy(0)('POST /v1/catalog/products', [], { title: 'x' }),
+    askedBy(0)('GET ~/team-members'),
+    askedBy(0)('PATCH ~/team-members/{teamMemberId}', [one], { name: 'x' }),
+  ];
+  return [
+    { agency: 0, account: 'close' },
+    ...asked,
+    askedBy(1)('GET /v1/team'),
+    { agency: 0, account: 'reopen' },
+    ...asked,
+  ];
+};
+
 /** What drawn steps would seldom do. It is taken once. */
 export const seldom = (): Step[] => {
   const ask = askedBy(0);
@@ -102,10 +133,17 @@ export const seldom = (): Step[] => {
     ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
     // A product that was archived too long ago.
+    // What the client has already, and what it has not; an empty page too, whose filter knows no such value.
+    ...(['current', 'weak', 'stale'] as const).flatMap((precondition) => [
+      { ...ask('GET /v1/customers', [], {}, { limit: 1 }), precondition },
+      { ...ask('GET /v1/opportunities', [], {}, { salesStage: 'none' }), precondition },
+    ]),
+    ...attached(),
     ask('DELETE /v1/catalog/products/{productId}', [first('products')]),
     { agency: 0, sql: 'age', of: lastArchived('products'), text: '' },
     ask('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
     ask('GET ~/catalog/products', [], {}, { archived: 'true' }),
+    ...whileClosed(),
     ...eachFieldAlone(),
   ];
 };

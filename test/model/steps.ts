@@ -16,7 +16,7 @@ import {
 
 /** A record, a moment or a message that stands in a request, chosen when the step is taken. */
 export type Chosen = {
-  choose: Kind | 'contact' | 'message' | 'moment' | 'ids';
+  choose: Kind | 'contact' | 'attachment' | 'message' | 'moment' | 'ids';
   n: number;
   isArchived?: true;
 };
@@ -32,6 +32,8 @@ export type Step = { agency: 0 | 1 } & (
       isKilled: boolean;
     }
   | { sql: 'change' | 'archive' | 'bringBack' | 'copy' | 'age' | 'delete'; of: Chosen; text: string }
+  | { together: RequestStep[] }
+  | { account: 'close' | 'reopen' }
   | { job: 'purge' | 'kill' | 'compare' }
 );
 export type RequestStep = Extract<Step, { name: string }>;
@@ -47,21 +49,7 @@ const UNKNOWN = '01936f5e-0000-7000-8000-000000000009';
 const archived = (kind: Kind) => choose(kind).map((chosen): Chosen => ({ ...chosen, isArchived: true }));
 
 export const WORDS = ['Oaxaca', 'Oaxaca sur', 'Bogotá', 'Ñandú 100%', 'a_b\\c', 'Ana'];
-const PARTS = [
-  'oax',
-  'ana',
-  'BOGOTA',
-  'nandu',
-  '0%',
-  '_',
-  '\\',
-  'sur',
-  'ana oax',
-  '5512',
-  '@example',
-  'visi',
-  'zz',
-];
+const PARTS = 'oax|ana|BOGOTA|nandu|0%|_|\\|sur|ana oax|5512|@example|visi|zz'.split('|');
 export const MOMENTS = ['2026-10-01T10:00:00.000Z', '2026-10-02T10:00:00.000Z', '2026-10-02T10:00:00.001Z'];
 
 /** Accounts, some of them in two spellings, some with the value of another channel. */
@@ -173,6 +161,13 @@ const COMPLETED: Record<string, (body: Fields) => Fields> = {
     data: data.map((message: Fields) => ({ createdAt: MOMENTS[0], ...message })),
   }),
   [`POST ${BELOW}/quotes/{quoteId}/opens`]: (body) => ({ openedAt: MOMENTS[1], ...body }),
+  // A form, of which the document has no JSON.
+  [`POST ${BELOW}/quotes/{quoteId}/attachments`]: () => ({
+    fileName: 'día 1.txt',
+    kind: 'itinerary',
+    mimeType: 'text/plain',
+    content: 'á las 9',
+  }),
 };
 
 /** Most are none, and most others match. */
@@ -192,14 +187,15 @@ function documentedAt(name: string) {
 export const fieldArbitraries = (name: string): Record<string, fc.Arbitrary<unknown>> =>
   valuesOf(documentedAt(name).body ?? {});
 
-const requestOf = (name: string): fc.Arbitrary<Step> => {
+const requestOf = (name: string): fc.Arbitrary<RequestStep> => {
   const { method, path, parameters, body } = documentedAt(name);
   const { kinds, current, write } = OPERATIONS[name] ?? { kinds: [] };
   const [, second] = [...path.matchAll(/\{(?!organizationId)(\w+)\}/g)];
   const inPath = [
     ...kinds.map((kind) => (name.endsWith('/restore') ? archived(kind) : choose(kind))),
-    ...(second ? [choose(second[1] === 'contactId' ? 'contact' : 'message')] : []),
+    ...(second ? [choose(second[1]?.slice(0, -2) as Chosen['choose'])] : []),
   ];
+  const isTagged = current || method === 'GET';
   const usable = PRECONDITIONS.filter((kind) => kind !== 'mustCreate' || method === 'PUT');
   return fc
     .record({
@@ -208,15 +204,16 @@ const requestOf = (name: string): fc.Arbitrary<Step> => {
       ids: fc.tuple(...inPath) as fc.Arbitrary<Chosen[]>,
       query: queryOf(parameters),
       body: (body ? fieldsOf(body) : fc.constant({})).map(COMPLETED[name] ?? ((body) => body)),
-      precondition: current
+      precondition: isTagged
         ? fc.oneof(
             { weight: 12, arbitrary: fc.constant('none' as const) },
             { weight: 4, arbitrary: fc.constantFrom(...usable) },
           )
         : fc.constant('none' as const),
       key: method === 'POST' ? fc.constantFrom(null, null, 'a', 'b') : fc.constant(null),
-      isKilled: write && ['PUT', 'PATCH'].includes(method) ? isRare : fc.constant(false),
+      isKilled: write && method !== 'DELETE' ? isRare : fc.constant(false),
     })
+    .map((step) => (method === 'POST' && step.key === null ? { ...step, isKilled: false } : step))
     .map((step) => (step.isKilled ? { ...step, precondition: 'none' as const } : step));
 };
 
@@ -255,15 +252,54 @@ const job = fc.record({
   job: fc.constantFrom('purge', 'kill', 'kill'),
 }) as fc.Arbitrary<Step>;
 
+const step = fc.oneof(
+  ...Object.keys(OPERATIONS).map((name) => ({ weight: weightOf(name), arbitrary: requestOf(name) })),
+  { weight: 12, arbitrary: sql },
+  { weight: 2, arbitrary: job },
+);
+
+const OF_THEIR_OWN = ['quotes/{quoteId}', 'opportunities/{opportunityId}', 'team-members/{teamMemberId}'];
+
+/** Changes of different records at once, of both organizations: none depends on another. */
+const together = fc
+  .constantFrom(...OF_THEIR_OWN)
+  .chain((path) => {
+    const names = ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`);
+    const drawn = ([0, 1] as const).flatMap((agency) =>
+      SHARED.map((id) =>
+        fc
+          .oneof(...names.map(requestOf))
+          .map((request) => ({ ...request, agency, ids: [id] as unknown as Chosen[] })),
+      ),
+    );
+    return fc.tuple(...drawn);
+  })
+  .map((requests): Step => ({ agency: 0, together: requests }));
+
+/** Some, while one of both is closed. */
+const closed = fc
+  .tuple(fc.constantFrom(0 as const, 1 as const), fc.array(step, { minLength: 2, maxLength: 8 }))
+  .map(([agency, between]): Step[] => [
+    { agency, account: 'close' },
+    ...between,
+    { agency, account: 'reopen' },
+  ]);
+
 export const steps = (length: number): fc.Arbitrary<Step[]> =>
-  fc.array(
-    fc.oneof(
-      ...Object.keys(OPERATIONS).map((name) => ({ weight: weightOf(name), arbitrary: requestOf(name) })),
-      { weight: 12, arbitrary: sql },
-      { weight: 2, arbitrary: job },
-    ),
-    { minLength: length, maxLength: length, size: 'max' },
-  );
+  fc
+    .array(
+      fc.oneof(
+        { weight: 97, arbitrary: step.map((one) => [one]) },
+        { weight: 2, arbitrary: together.map((one) => [one]) },
+        { weight: 1, arbitrary: closed },
+      ),
+      {
+        minLength: length,
+        maxLength: length,
+        size: 'max',
+      },
+    )
+    .map((parts) => parts.flat());
 
 /** Puts what was chosen in the place of the choice. */
 export function resolve<T>(
@@ -299,6 +335,8 @@ function poolOf(
     const contacts = (own.customers[path[0] ?? '']?.contacts ?? []).map(({ id }: Fields) => id);
     return [...contacts, ...contacts, ...contacts, UNKNOWN];
   }
+  if (choose === 'attachment')
+    return [...Object.keys(own.attachments), ...Object.keys(other.attachments), UNKNOWN];
   if (choose === 'moment')
     return KINDS.flatMap((kind) => Object.values(own[kind]).map(({ updatedAt }) => updatedAt));
   const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id);
