@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { BELOW, OPERATIONS } from './operations.ts';
 import { type Fields, type Kind, operations } from './organization.ts';
-import { type Chosen, fieldArbitraries, MOMENTS, SHARED, type Step, WORDS } from './steps.ts';
+import {
+  type Chosen,
+  fieldArbitraries,
+  MOMENTS,
+  type RequestStep,
+  SHARED,
+  type Step,
+  WORDS,
+} from './steps.ts';
 
 /** Steps that are taken in any case, around those that are drawn. */
 
@@ -9,7 +17,7 @@ const [one, two, three, four] = SHARED as [string, string, string, string];
 
 const askedBy =
   (agency: 0 | 1) =>
-  (name: string, ids: unknown[] = [], body: unknown = {}, query: Fields = {}): Step => ({
+  (name: string, ids: unknown[] = [], body: unknown = {}, query: Fields = {}): RequestStep => ({
     agency,
     name: name.replace('~', BELOW),
     ids: ids as Chosen[],
@@ -48,7 +56,12 @@ export const furniture = (agency: 0 | 1): Step[] => {
       ask('PUT ~/pipeline-stages/{pipelineStageId}', [id], { key: ['new', 'won'][n], name: 'x' }),
       ask('PUT ~/team-members/{teamMemberId}', [id], { userId: 'u', name: 'Eva', email: 'eva@example.com' }),
       ask('PUT ~/opportunities/{opportunityId}', [id], { salesStage: 'new', customerId: first('customers') }),
-      ask('PUT ~/quotes/{quoteId}', [id], { title: WORDS[n], status: 'published', opportunityId: id }),
+      ask('PUT ~/quotes/{quoteId}', [id], {
+        title: 'x',
+        destination: WORDS[n],
+        status: 'published',
+        opportunityId: id,
+      }),
     ]),
     ask('PUT ~/conversations/{conversationId}', [one], { ...thread, customerId: first('customers') }),
     ask('PUT ~/conversations/{conversationId}', [two], {
@@ -104,6 +117,9 @@ const attached = (): Step[] => {
     ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [two, first('attachment')]),
     ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [one, first('attachment')]),
     ...list,
+    askedBy(1)('GET /v1/quotes/{quoteId}/attachments', [one]),
+    ask('POST ~/customers/{customerId}/erase', [first('customers')]),
+    ...list,
   ];
 };
 
@@ -131,18 +147,43 @@ export const seldom = (): Step[] => {
     // A tag, and one that has it in itself; a page that is not the first of what is searched.
     ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
     ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
+    // Of two that have their latest message from one moment, the order is that of their ids.
+    ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
-    // A product that was archived too long ago.
     // What the client has already, and what it has not; an empty page too, whose filter knows no such value.
     ...(['current', 'weak', 'stale'] as const).flatMap((precondition) => [
       { ...ask('GET /v1/customers', [], {}, { limit: 1 }), precondition },
       { ...ask('GET /v1/opportunities', [], {}, { salesStage: 'none' }), precondition },
     ]),
     ...attached(),
+    // A product that was archived too long ago.
     ask('DELETE /v1/catalog/products/{productId}', [first('products')]),
     { agency: 0, sql: 'age', of: lastArchived('products'), text: '' },
     ask('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
     ask('GET ~/catalog/products', [], {}, { archived: 'true' }),
+    { agency: 0, job: 'purge' },
+    { agency: 0, job: 'compare' },
+    // An opportunity that is archived goes on having a customer, and a quote.
+    ask('DELETE ~/opportunities/{opportunityId}', [two]),
+    ask('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
+    // At once, some of them new.
+    {
+      agency: 0,
+      together: ([0, 1] as const).flatMap((agency) =>
+        SHARED.map((id, n) =>
+          askedBy(agency)('PUT ~/quotes/{quoteId}', [id], {
+            title: WORDS[n],
+            status: 'draft',
+            opportunityId: one,
+          }),
+        ),
+      ),
+    },
+    // One key of both organizations.
+    ...([0, 1, 0, 1] as const).map((agency) => ({
+      ...askedBy(agency)('POST /v1/catalog/products', [], { title: 'x' }),
+      key: 'a',
+    })),
     ...whileClosed(),
     ...eachFieldAlone(),
   ];
