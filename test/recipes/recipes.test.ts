@@ -115,7 +115,7 @@ async function check(copy: string, commands: readonly string[]): Promise<Outcome
   return { isGood: true, output: '' };
 }
 
-const WALKS = 'test/contract test/plans test/drift test/mcp test/model';
+const WALKS = 'test/contract test/plans test/mcp test/model';
 const PACKAGES = 'vitest run --config vitest.packages.config.ts';
 
 describe.each(RECIPES.map(({ name, places }) => [name, places] as const))('%s', (name, places) => {
