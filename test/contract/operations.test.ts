@@ -58,13 +58,6 @@ describe('the tables have', () => {
     expect(left, `No router has these: take their entries out of OPERATIONS of ${FILE}`).toEqual([]);
   });
 
-  test('a body for every operation that takes one', () => {
-    for (const { name } of documented.filter(({ operation }) => operation.requestBody)) {
-      const { body, form, put } = OPERATIONS[name] ?? {};
-      expect(body ?? form ?? put, `Write \`body\` or \`put\` into ${inIt(name, 'OPERATIONS')}`).toBeDefined();
-    }
-  });
-
   test('for every read that has a tag, the operation that changes its answer', () => {
     for (const { name } of documented.filter(({ operation }) => 304 in operation.responses)) {
       const { change } = OPERATIONS[name] ?? {};

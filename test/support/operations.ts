@@ -1,4 +1,3 @@
-import { expect } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
@@ -19,7 +18,7 @@ import { eraseCustomer } from '../../src/people/erasure.ts';
 import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';
 import type { Dashboard } from '../support/dashboard.ts';
-import { emptyOf } from './contract.ts';
+import { operationsOf, readDocument, type Schema } from './contract.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,
@@ -148,22 +147,10 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
 }
 export type Has = Awaited<ReturnType<typeof populate>>;
 
-/** A record that its owner puts as a whole. */
-export type Put = {
-  table: string;
-  /** The fields that it must have, and no other. */
-  minimal: (has: Has) => Fields;
-  full: (has: Has) => Fields;
-  /** The answer to `minimal`, beside it and the id. */
-  defaults: (has: Has) => Fields;
-  /** What the answer to `full` has beside it, or otherwise; undefined: what it has not. */
-  derived: (has: Has) => Fields;
-};
-
 export type Operation = {
   /** Parameters that it needs. */
   query?: string;
-  /** A body that changes what `populate` made. */
+  /** A body that changes what `populate` made. Without it, the body of a PUT has every field that its document has. */
   body?: (has: Has) => Fields;
   /** The same, of an operation that takes a file. */
   form?: (has: Has) => Record<string, string | Blob>;
@@ -171,21 +158,20 @@ export type Operation = {
   ids?: (has: Has) => Partial<Has>;
   /** Of a read whose answer has a tag: the operation, or the work, that changes it. */
   change?: string | ((world: World) => Promise<unknown>);
-  put?: Put;
 };
 
-const TIMES = { createdAt: expect.any(String), updatedAt: expect.any(String) };
 const aMessage = ({ word }: Has) => ({
   content: `Otra vez ${word}`,
   direction: 'outbound',
   messageType: 'text',
 });
 
-/** The operations that all records of the dashboard have, beside PUT and DELETE. */
-const read = (path: string, body: (has: Has) => Fields): Record<string, Operation> => ({
+/** The operations that all records of the dashboard have, beside DELETE. */
+const owned = (path: string, body: (has: Has) => Fields): Record<string, Operation> => ({
   [`GET ${BELOW}/${path.replace(/\/.*/, '')}`]: { change: `PATCH ${BELOW}/${path}` },
   [`GET ${BELOW}/${path}`]: { change: `PATCH ${BELOW}/${path}` },
   [`PATCH ${BELOW}/${path}`]: { body },
+  [`PUT ${BELOW}/${path}`]: {},
 });
 
 /** Every operation of both routers that has an organization or makes one. */
@@ -255,130 +241,18 @@ export const OPERATIONS: Record<string, Operation> = {
   [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
     body: ({ word }) => ({ displayName: `Anita ${word}` }),
   },
-  ...read('pipeline-stages/{pipelineStageId}', ({ word }) => ({ name: `Nuevo nombre ${word}` })),
-  [`PUT ${BELOW}/pipeline-stages/{pipelineStageId}`]: {
-    put: {
-      table: 'pipeline_stages',
-      minimal: ({ word, stageKey }) => ({ key: stageKey, name: `Ganado ${word}` }),
-      full: ({ word, stageKey }) => ({ key: stageKey, name: `Perdido ${word}`, position: 4 }),
-      defaults: () => ({ position: 0 }),
-      derived: () => ({}),
-    },
-  },
+  ...owned('pipeline-stages/{pipelineStageId}', ({ word }) => ({ name: `Nuevo nombre ${word}` })),
   [`DELETE ${BELOW}/pipeline-stages/{pipelineStageId}`]: {},
-  ...read('team-members/{teamMemberId}', ({ word }) => ({ roles: ['seller', word] })),
-  [`PUT ${BELOW}/team-members/{teamMemberId}`]: {
-    put: {
-      table: 'team_members',
-      minimal: ({ word }) => ({ userId: 'u8', name: `Iván ${word}`, email: 'ivan@example.com' }),
-      full: ({ word }) => ({
-        userId: 'u9',
-        name: `Sofía ${word}`,
-        email: 'sofia@example.com',
-        roles: ['owner', 'billing', 'billing'],
-        isAssignable: false,
-      }),
-      defaults: () => ({ roles: [], isAssignable: true, createdAt: expect.any(String) }),
-      derived: () => ({ createdAt: expect.any(String) }),
-    },
-  },
+  ...owned('team-members/{teamMemberId}', ({ word }) => ({ roles: ['seller', word] })),
   [`DELETE ${BELOW}/team-members/{teamMemberId}`]: {},
-  ...read('opportunities/{opportunityId}', () => ({ temperature: 'warm', temperatureOverride: 'hot' })),
-  [`PUT ${BELOW}/opportunities/{opportunityId}`]: {
-    put: {
-      table: 'opportunities',
-      minimal: () => ({ salesStage: 'new' }),
-      full: ({ word, customerId, teamMemberId, pipelineStageId }) => ({
-        title: `Luna de miel ${word}`,
-        shortRef: 'OP-1',
-        destination: 'Cartagena',
-        customerId,
-        sellerMemberId: teamMemberId,
-        budgetMin: 100.5,
-        budgetMax: 900,
-        budgetCurrency: 'USD',
-        checkInDate: '2027-01-15',
-        nights: 6,
-        passengerCount: 2,
-        salesStage: 'qualified',
-        stageId: pipelineStageId,
-        temperature: 'cold',
-        temperatureOverride: 'hot',
-        qualifiedAt: '2026-11-20T10:00:00.000Z',
-        lastActivityAt: '2026-11-21T10:00:00.123Z',
-      }),
-      defaults: () => ({ ...emptyOf('OpportunityRecord'), ...TIMES }),
-      derived: ({ word }) => ({
-        customerName: `Ana ${word}`,
-        sellerName: `Lucía ${word}`,
-        stage: expect.stringContaining('negotiation'),
-        temperature: 'hot',
-        agentTemperature: 'cold',
-        ...TIMES,
-      }),
-    },
-  },
+  ...owned('opportunities/{opportunityId}', () => ({ temperature: 'warm', temperatureOverride: 'hot' })),
   [`DELETE ${BELOW}/opportunities/{opportunityId}`]: {},
-  ...read('conversations/{conversationId}', ({ word }) => ({ controlledBy: `Lucía ${word}` })),
-  [`PUT ${BELOW}/conversations/{conversationId}`]: {
-    put: {
-      table: 'conversations',
-      minimal: ({ word }) => ({ channel: 'whatsapp', contact: `@${word}` }),
-      full: ({ word, customerId }) => ({
-        channel: 'whatsapp',
-        contact: '+5215512345678',
-        contactName: `Anita ${word}`,
-        customerId,
-        activityState: 'waiting_for_agency',
-        controlledBy: 'agent',
-        language: 'es',
-      }),
-      defaults: () => ({ ...emptyOf('ConversationRecord'), createdAt: expect.any(String) }),
-      derived: ({ word }) => ({
-        customerName: `Ana ${word}`,
-        lastMessageAt: null,
-        rotatedFrom: null,
-        createdAt: expect.any(String),
-      }),
-    },
-  },
+  ...owned('conversations/{conversationId}', ({ word }) => ({ controlledBy: `Lucía ${word}` })),
   [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: aMessage },
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
     body: (has) => ({ data: [{ id: has.messageId, ...aMessage(has) }] }),
   },
-  ...read('quotes/{quoteId}', ({ word }) => ({ destination: `Cartagena ${word}` })),
-  [`PUT ${BELOW}/quotes/{quoteId}`]: {
-    put: {
-      table: 'quotes',
-      minimal: ({ word, opportunityId }) => ({ opportunityId, title: `Borrador ${word}`, status: 'draft' }),
-      full: ({ word, opportunityId }) => ({
-        opportunityId,
-        title: `Seis noches ${word}`,
-        status: 'disabled',
-        destination: 'Cartagena',
-        customerId: null,
-        price: 2890.25,
-        currency: 'USD',
-      }),
-      defaults: ({ word, customerId }) => ({
-        ...emptyOf('Quote'),
-        customerId,
-        customerName: `Ana ${word}`,
-        token: expect.stringMatching(/^[0-9A-Za-z]{43}$/),
-        openCount: 0,
-        ...TIMES,
-      }),
-      derived: () => ({
-        customerName: null,
-        token: expect.any(String),
-        openCount: 0,
-        firstOpenedAt: null,
-        lastOpenedAt: null,
-        publishedAt: null,
-        ...TIMES,
-      }),
-    },
-  },
+  ...owned('quotes/{quoteId}', ({ word }) => ({ destination: `Cartagena ${word}` })),
   [`POST ${BELOW}/quotes/{quoteId}/opens`]: { body: () => ({ openedAt: '2026-10-05T10:00:00.000Z' }) },
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
     form: ({ word }) => ({ kind: 'itinerary', file: new File([`the bytes of ${word}`], `${word}.txt`) }),
@@ -394,6 +268,63 @@ export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1
 export const operationsBy = (...methods: string[]): string[] =>
   methods.flatMap((method) => Object.keys(OPERATIONS).filter((name) => methodOf(name) === method));
 
+const written = readDocument('openapi/dashboard.json');
+const BODIES = new Map(
+  operationsOf(written).map(({ method, path, operation }) => {
+    const { $ref } = operation.requestBody?.content['application/json']?.schema ?? {};
+    return [`${method} ${path}`, written.components.schemas[String($ref).replace(/.*\//, '')]];
+  }),
+);
+
+/** Values of fields that name another record, or have a rule of their own. */
+const NAMED: Record<string, (has: Has) => unknown> = {
+  channel: () => 'whatsapp',
+  customerId: ({ customerId }) => customerId,
+  email: () => 'sofia@example.com',
+  key: ({ stageKey }) => stageKey,
+  opportunityId: ({ opportunityId }) => opportunityId,
+  rotatedFrom: () => null,
+  sellerMemberId: ({ teamMemberId }) => teamMemberId,
+  stageId: ({ pipelineStageId }) => pipelineStageId,
+};
+
+/** A value of the field that is neither null nor its default. */
+function sampleOf(
+  name: string,
+  { anyOf: [of = {}] = [], ...own }: Schema & { anyOf?: Schema[] },
+  has: Has,
+): unknown {
+  const { type, enum: values, format, maxLength, items } = { ...own, ...of };
+  const named = NAMED[name];
+  if (named) return named(has);
+  if (Array.isArray(values)) return values.at(-1);
+  if (format === 'date-time') return '2026-11-20T10:00:00.123Z';
+  if (format === 'date') return '2027-01-15';
+  if (format) throw new Error(`Write what ${name} names into NAMED of ${FILE}.`);
+  switch ([type].flat()[0]) {
+    case 'array':
+      return [sampleOf(name, items as Schema, has)];
+    case 'boolean':
+      return false;
+    case 'integer':
+      return 4;
+    case 'number':
+      return 2890.25;
+    default:
+      return maxLength === 3 ? 'USD' : `${name} ${has.word}`;
+  }
+}
+
+/** A body of a PUT that has these fields: those that it must have, or all. Undefined for an operation without a body. */
+export function wholeOf(name: string, has: Has, onlyRequired = false): Fields | undefined {
+  const { properties = {}, required } = BODIES.get(name) ?? {};
+  const fields = Object.entries(properties).filter(
+    ([field]) => !onlyRequired || (required as string[]).includes(field),
+  );
+  if (fields.length === 0) return undefined;
+  return Object.fromEntries(fields.map(([field, schema]) => [field, sampleOf(field, schema, has)]));
+}
+
 export type Sent = {
   method: string;
   path: string;
@@ -403,7 +334,7 @@ export type Sent = {
 
 /** The request of an operation to what the organization has, with other ids where they are given. */
 export async function requestOf(name: string, has: Has, others: Partial<Has> = {}): Promise<Sent> {
-  const { query, body, form, ids, put } = OPERATIONS[name] ?? {};
+  const { query, body, form, ids } = OPERATIONS[name] ?? {};
   const inPath: Record<string, string> = { ...has, ...ids?.(has), ...others };
   const path = pathOf(name).replace(/\{(\w+)\}/g, (_, id) => inPath[id] ?? '');
   const sent = { method: methodOf(name), path: query ? `${path}?${query}` : path };
@@ -414,7 +345,7 @@ export async function requestOf(name: string, has: Has, others: Partial<Has> = {
     const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
     return { ...sent, headers, body: Buffer.from(await encoded.arrayBuffer()) };
   }
-  const fields = put ? put.full(has) : body?.(has);
+  const fields = body ? body(has) : wholeOf(name, has);
   return fields ? { ...sent, body: fields } : sent;
 }
 

@@ -13,6 +13,8 @@ const JSON_TYPE = 114;
 
 /** Messages that others follow: Parse, Bind, Describe and Execute, until the Sync. */
 const HELD = new Set(Buffer.from('PBDE'));
+/** Messages that the server answers with one that says it is ready: Sync and Query. */
+const ASKING = new Set(Buffer.from('SQ'));
 
 type Read = (offset: number, code: number, length: number, bytes: Buffer) => object;
 
@@ -45,17 +47,31 @@ export class BytesClient extends pg.Client {
     const attachListeners = (stream: Duplex): void => {
       stream.on('data', (chunk: Buffer) =>
         parser.parse(chunk, (message) => {
+          if (message.name === 'readyForQuery') asked = Math.max(0, asked - 1);
           connection.emit(message.name === 'error' ? 'errorMessage' : message.name, message);
         }),
       );
     };
     let held: Buffer[] = [];
-    const send = (message: Buffer): void => {
-      held.push(message);
-      if (HELD.has(message[0] ?? 0)) return;
+    /** Statements without an answer. */
+    let asked = 0;
+    let isWaiting = false;
+    const flush = (): void => {
+      isWaiting = false;
       const messages = held;
       held = [];
       if (connection.stream.writable) connection.stream.write(Buffer.concat(messages));
+    };
+    /** What is asked behind others leaves with all that is asked in the same turn of the event loop. */
+    const send = (message: Buffer): void => {
+      held.push(message);
+      const [type = 0] = message;
+      if (HELD.has(type)) return;
+      const isBehind = asked > 0;
+      if (ASKING.has(type)) asked += 1;
+      if (isBehind && !isWaiting) setImmediate(flush);
+      isWaiting = isBehind;
+      if (!isBehind) flush();
     };
     Object.assign(connection, { attachListeners, _send: send });
   }

@@ -75,7 +75,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         withDeadline(statementTimeout, { caller, isShort: statement.isShort, canEnd: true }, (deadline) => {
           deadline.statement = statement.name;
           const ask = (client: pg.Client) => send(client, statement, values, caller?.refusal);
-          const once = () => pool.withClient(ask, deadline);
+          const run = statement.isShort ? pool.withLane : pool.withClient;
+          const once = () => run(ask, deadline);
           return retryRead(() => inTurn(reads, once, deadline), deadline);
         }),
       write: (statement, values) =>

@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts';
 import { BytesClient } from './bytes.ts';
 import { type Deadline, enter } from './deadline.ts';
 import { spoilsConnection, sqlState } from './faults.ts';
+import { createLanes } from './lanes.ts';
 import { LostRace } from './scope.ts';
 
 export type PoolOptions = {
@@ -115,6 +116,34 @@ export function openPool(options: PoolOptions) {
     }
   }
 
+  const lanes = createLanes(() => pool.connect().catch(notSent));
+
+  /** Runs a short read on a connection that others use too. One that must be ended ends the connection: the others ask again. */
+  async function withLane<Result>(
+    work: (client: pg.Client) => Promise<Result>,
+    deadline: Deadline,
+  ): Promise<Result> {
+    enter(deadline, 'connection');
+    const lane = lanes.take();
+    try {
+      const client = await lane.client;
+      enter(deadline, 'running');
+      deadline.cancel = () => {
+        lane.isSpoilt = true;
+        sendCancel(client);
+        client.connection.stream.destroy();
+      };
+      if (deadline.over) throw deadline.over;
+      return await work(client);
+    } catch (error) {
+      lane.isSpoilt ||= isBroken(error);
+      throw error;
+    } finally {
+      deadline.cancel = undefined;
+      lanes.leave(lane);
+    }
+  }
+
   const withClient = <Result>(
     work: (client: pg.Client) => Promise<Result>,
     deadline: Deadline,
@@ -144,6 +173,7 @@ export function openPool(options: PoolOptions) {
   }
 
   return {
+    withLane,
     withClient,
     withTransaction,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount }),
