@@ -133,7 +133,7 @@ async function check(copy: string, commands: readonly string[]): Promise<Outcome
 
 /** What sees most, the cheapest first. */
 const WALKS = [
-  'test/drift test/contract/openapi test/contract/operations test/contract/migrations test/contract/documents',
+  'test/contract/openapi test/contract/operations test/contract/migrations test/contract/documents',
   'test/contract test/plans test/mcp test/model',
 ];
 const PACKAGES = 'vitest run --config vitest.packages.config.ts';
