@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { operationsOf, readDocument } from '../support/contract.ts';
+import { bodyOf, DOCUMENTED } from '../support/contract.ts';
 import { TOKEN, useDashboard } from '../support/dashboard.ts';
 import {
   DASHBOARD,
@@ -26,13 +26,6 @@ const { service, dashboard } = useDashboard();
 
 const POSTS = operationsBy('POST');
 const CHANGES = operationsBy('PATCH', 'PUT', 'DELETE');
-const documented = ['openapi/openapi.json', 'openapi/dashboard.json'].flatMap((path) =>
-  operationsOf(readDocument(path)).map(({ method, path, operation }) => ({
-    name: `${method} ${path}`,
-    operation,
-  })),
-);
-
 let world: World;
 let has: Has;
 beforeEach(async () => {
@@ -48,9 +41,9 @@ const everything = async () => [
 
 /** The request with names that mean nothing: refused under strict handling, which changes nothing. */
 async function withNames(name: string): Promise<{ sent: Sent; ignored: string }> {
-  const { operation } = documented.find((each) => each.name === name) ?? {};
+  const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
   const sent = await requestOf(name, has);
-  const isJson = 'application/json' in (operation?.requestBody?.content ?? {});
+  const isJson = operation && bodyOf(operation) !== undefined;
   const naming = {
     ...sent,
     path: `${sent.path}${sent.path.includes('?') ? '&' : '?'}organization_id=x`,
@@ -145,7 +138,7 @@ describe('is refused with a tag that the record does not have, and done with its
 });
 
 test('the documents name the headers of a request where they mean something', () => {
-  for (const { name, operation } of documented) {
+  for (const { name, operation } of DOCUMENTED) {
     const { parameters = [], responses } = operation;
     const named = parameters.filter(({ in: place }) => place === 'header').map((header) => header.name);
     expect(named.includes('Idempotency-Key'), name).toBe(POSTS.includes(name));
