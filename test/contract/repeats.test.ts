@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { bodyOf, DOCUMENTED } from '../support/contract.ts';
 import { TOKEN, useDashboard } from '../support/dashboard.ts';
+import { findDrift } from '../support/drift.ts';
 import {
   DASHBOARD,
   type Has,
@@ -135,6 +136,15 @@ describe('is refused with a tag that the record does not have, and done with its
       expect([await tagNow(), (await send(world, sent, { 'if-match': own })).status]).toEqual([tag, 412]);
     expect((await send(world, sent)).headers.etag, 'the same again').toBe(tag);
   });
+});
+
+/** To end a key or to close an organization a second time has the first answer. */
+const ONCE = operationsBy('DELETE').filter((name) => !/\{(apiKeyId|organizationId)\}$/.test(name));
+
+test.each(ONCE)('of 20 simultaneous %s exactly one is done, and counts', async (name) => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
+  expect(await findDrift(service, world.agency)).toEqual([]);
 });
 
 test('the documents name the headers of a request where they mean something', () => {
