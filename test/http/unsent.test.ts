@@ -1,10 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { handleErrors } from '../../src/http/error-handler.ts';
 import { boundUnsent } from '../../src/http/load/unsent.ts';
