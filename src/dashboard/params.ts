@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, pathId, uuid } from '../fields.ts';
+import { dateTime, id, pathId, shown, uuid } from '../fields.ts';
 
 /** Every schema of parameters has it: a route gets only what its schema names. */
 const organizationId = () => pathId('Id of the organization.');
@@ -40,4 +40,9 @@ export const patchOf = <Shape extends z.ZodRawShape>(put: z.ZodObject<Shape>): z
 export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess((sent) => sent ?? {}, body);
 
 /** The answer of every DELETE that archives. */
-export const ArchivedRecord = z.object({ id: id(), archivedAt: dateTime() }).meta({ id: 'ArchivedRecord' });
+export const ArchivedRecord = z
+  .object({
+    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    archivedAt: shown(dateTime(), 'When it left lists and lookups.'),
+  })
+  .meta({ id: 'ArchivedRecord' });

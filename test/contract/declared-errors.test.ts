@@ -17,7 +17,7 @@ import {
 } from '../support/contract.ts';
 import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { appOf } from '../support/instance.ts';
-import { populate } from '../support/operations.ts';
+import { type Has, populate } from '../support/operations.ts';
 import { customer, quote, stage } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
@@ -60,9 +60,6 @@ const ownerOf = (path: string): string =>
 /** What the service keeps of a key under a path, as src/http/idempotency.ts makes it. */
 const fingerprintOf = (path: string, key: string): Buffer =>
   hash('sha256', `${ownerOf(path)} POST ${path}\n${key}`, 'buffer');
-
-/** How often the agency was populated. */
-let sets = 0;
 
 /** How each code is brought about, whatever the operation. Records that are missing have no entry: their ids are ids that nobody has. */
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
@@ -135,13 +132,7 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
       await other.end();
     }
   },
-  PRECONDITION_FAILED: async (send, agency) => {
-    sets += 1;
-    return send({
-      ids: await populate({ service, agency }, 'Oaxaca', sets),
-      headers: { 'if-match': '"another"' },
-    });
-  },
+  PRECONDITION_FAILED: (send) => send({ ids: has, headers: { 'if-match': '"another"' } }),
   CATALOG_PRODUCT_NOT_ARCHIVED: async (send, agency) => {
     const { body } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
     return send({ ids: { productId: body.id } });
@@ -167,9 +158,11 @@ const faults = {
 };
 
 let agency: Agency;
+let has: Has;
 let instances: Record<Api, Record<'working' | 'broken' | 'unreachable', FastifyInstance>>;
 beforeAll(async () => {
   agency = await service.agency();
+  has = await populate({ service, agency });
   const dashboardApp = async (db: Database) => (await buildDashboard(service, { db })).app;
   instances = {
     public: {
@@ -282,37 +275,41 @@ test('every code of the closed list is declared by an operation, or belongs to n
 });
 
 describe('an answer that its operation does not declare is refused', () => {
-  const answer = (code: ErrorCode, url = '/v1/customers') => ({
-    method: 'GET',
-    url,
-    status: statusOf(code),
-    headers: { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' },
-    body: JSON.stringify({ error: { code, message: 'x' } }),
+  const CUSTOMER = '/v1/customers/x';
+  const HEADERS = {
+    'cache-control': 'private, no-cache',
+    'content-type': 'application/json; charset=utf-8',
+    vary: 'Authorization, x-api-key',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': 'x',
+  };
+  const hold = (code: ErrorCode, url = CUSTOMER, headers: object = {}, more: object = {}) =>
+    holds.public({
+      method: 'GET',
+      url,
+      status: statusOf(code),
+      headers: { ...HEADERS, ...headers },
+      body: JSON.stringify({ error: { code, message: 'x', ...more } }),
+    });
+
+  test.each<[string, string, ...Parameters<typeof hold>]>([
+    ['with a status that its document does not have', 'answered 412', 'PRECONDITION_FAILED'],
+    ['with a status without a code', 'declares no code for it', 'CUSTOMER_NOT_FOUND', '/v1/customers'],
+    ['with another code', 'declares CUSTOMER_NOT_FOUND', 'QUOTE_NOT_FOUND'],
+    ['with a code of no operation', 'declares CUSTOMER_NOT_FOUND', 'ROUTE_NOT_FOUND'],
+    ['with another field', 'getCustomer 404', 'CUSTOMER_NOT_FOUND', CUSTOMER, {}, { hint: 'y' }],
+    ['with another header', 'x-a, not in', 'CUSTOMER_NOT_FOUND', CUSTOMER, { 'x-a': 'y' }],
+    ['without a header', 'no retry-after', 'SERVICE_UNAVAILABLE'],
+    ['for everybody', 'cache-control: public', 'CUSTOMER_NOT_FOUND', CUSTOMER, { 'cache-control': 'public' }],
+    ['on a path that does not exist', 'not in the document', 'CUSTOMER_NOT_FOUND', '/v1/nothing'],
+    ['on a path that leads upwards', 'not in the document', 'CUSTOMER_NOT_FOUND', '/v1/customers/..'],
+    ['on a path of no text', 'not in the document', 'CUSTOMER_NOT_FOUND', '/v1/customers/%zz'],
+  ])('%s', (_how, said, ...answer) => {
+    expect(() => hold(...answer)).toThrow(said);
   });
 
-  test('with a status that the document does not have', () => {
-    expect(() => holds.public(answer('PRECONDITION_FAILED'))).toThrow('listCustomers answered 412');
-  });
-
-  test('with a status that it has no code of its own for', () => {
-    expect(() => holds.public(answer('CUSTOMER_NOT_FOUND'))).toThrow('declares no code for it');
-  });
-
-  test('while a path that leads to no operation may only be a route that is not there', () => {
-    for (const url of ['/v1/customers/..', '/v1/customers/%zz', '/v1/nothing']) {
-      expect(() => holds.public(answer('ROUTE_NOT_FOUND', url))).not.toThrow();
-      expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).toThrow('not in the document');
-    }
-    expect(() => holds.public(answer('ROUTE_NOT_FOUND', '/v1/customers/x'))).toThrow(
-      'declares CUSTOMER_NOT_FOUND',
-    );
-  });
-
-  test('with another code of a status that it has, or with a field that no error has', () => {
-    const url = '/v1/customers/x';
-    expect(() => holds.public(answer('CUSTOMER_NOT_FOUND', url))).not.toThrow();
-    expect(() => holds.public(answer('QUOTE_NOT_FOUND', url))).toThrow('declares CUSTOMER_NOT_FOUND');
-    const body = JSON.stringify({ error: { code: 'CUSTOMER_NOT_FOUND', message: 'x', hint: 'y' } });
-    expect(() => holds.public({ ...answer('CUSTOMER_NOT_FOUND', url), body })).toThrow('getCustomer 404');
+  test('and no other', () => {
+    hold('CUSTOMER_NOT_FOUND');
+    for (const url of ['/v1/nothing', '/v1/customers/..', '/v1/customers/%zz']) hold('ROUTE_NOT_FOUND', url);
   });
 });

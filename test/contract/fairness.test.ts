@@ -148,13 +148,14 @@ describe('a flood of one organization', () => {
       const letGo = await lockTeam();
       const reads: Promise<string | undefined>[] = [];
       // Without the flood, the invalid request is 400. Each look begins a new flood.
-      const look = async (): Promise<number> => {
+      const look = async () => {
         reads.push(...Array.from({ length: 200 }, () => codeFor(read)));
         await nextTick();
         await nextTick();
-        return (await ask(flooding, invalid)).statusCode;
+        const { statusCode, headers } = await ask(flooding, invalid);
+        return [statusCode, headers['retry-after']];
       };
-      await expect.poll(look).toBe(503);
+      await expect.poll(look).toEqual([503, '1']);
       expect(await send(flooding, 'PATCH', `/v1/customers/${id}`, { firstName: 'Eva' })).toBe(200);
       expect(await send(other, 'GET', '/v1/customers')).toBe(200);
       expect(codeOf((await ask(other, toolCall('listCustomers'))).body)).toBe(undefined);

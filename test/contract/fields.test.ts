@@ -5,7 +5,17 @@ import { newId } from '../../src/db/sql/ids.ts';
 import { readDocument, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
-import { BELOW, type Has, populate, requestOf, send, type World } from '../support/operations.ts';
+import {
+  BELOW,
+  FILE,
+  type Has,
+  LISTS,
+  pathOf,
+  populate,
+  requestOf,
+  send,
+  type World,
+} from '../support/operations.ts';
 import { customer, type Fields, product } from '../support/records.ts';
 
 /**
@@ -246,28 +256,23 @@ describe('what the document does not allow is refused, named, and changes nothin
 /** Lists whose entries are records of their own. */
 const PARTS = ['contacts', 'variants'];
 
-const RESOURCES = [
-  {
-    path: '/v1/catalog/products',
-    schema: 'CatalogProduct',
-    make: product,
-    parts: { variants: [{ label: 'Alta' }] },
-  },
-  { path: '/v1/customers', schema: 'Customer', make: customer, parts: {} },
-];
+const RESOURCES = Object.entries(LISTS).flatMap(([list, { written, make }]) =>
+  written.endsWith('Create') ? [{ path: pathOf(list), schema: written.replace(/Create$/, ''), make }] : [],
+);
 
 test('every resource that /v1 creates and patches is here', () => {
   const ofV1 = documents[0]?.components.schemas ?? {};
   const patched = Object.keys(ofV1).filter((name) => `${name}Create` in ofV1 && `${name}Update` in ofV1);
   const here = RESOURCES.map(({ schema }) => schema);
-  expect(here, 'Write how one is made into RESOURCES of this file').toEqual(patched);
+  expect(here.sort(), `Write its list into LISTS of ${FILE}`).toEqual(patched.sort());
 });
 
-describe.each(RESOURCES)('$schema', ({ path, schema, make, parts }) => {
+describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
   const written = fieldsOf(`${schema}Create`).filter(([name]) => !PARTS.includes(name));
+  const parts = schema === 'CatalogProduct' ? { variants: [{ label: 'Alta' }] } : {};
 
   test('patches every field that create takes, and no other', () => {
-    expect(written.length).toBeGreaterThan(5);
+    expect(written.length).toBeGreaterThan(0);
     const patched = fieldsOf(`${schema}Update`).map(([name]) => name);
     expect(patched.filter((name) => !PARTS.includes(name)).sort()).toEqual(
       written.map(([name]) => name).sort(),

@@ -227,7 +227,9 @@ test.each(['openapi/openapi.json', 'openapi/dashboard.json'])(
     const texts = [...asked].filter((schema) => [(schema as Schema).type].flat().includes('string'));
     expect(texts.length).toBeGreaterThan(40);
     const isBounded = ({ maxLength, enum: values, format }: Record<string, unknown>): boolean =>
-      maxLength !== undefined || values !== undefined || /^(?:date-time|uuid|binary)$/.test(String(format));
+      maxLength !== undefined ||
+      values !== undefined ||
+      /^(?:date|date-time|uuid|binary)$/.test(String(format));
     expect(texts.filter((schema) => !isBounded(schema as Record<string, unknown>))).toEqual([]);
   },
 );

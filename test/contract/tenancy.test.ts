@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { declaredCodes, operationsOf, readDocument } from '../support/contract.ts';
+import { declaredCodes, type Operation, operationsOf, readDocument } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
   type Has,
@@ -13,12 +13,13 @@ import {
   pathOf,
   populate,
   requestOf,
+  run,
   send,
 } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
 import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
-/** Every operation is tried with the ids of another organization, and those of /v1 without a good key. */
+/** Every operation is tried with the ids of another organization and of archived records, and those of /v1 without a good key. */
 
 const { service, dashboard } = useDashboard();
 
@@ -41,18 +42,25 @@ let mine: Agency;
 let theirs: Agency;
 let myIds: Has;
 let theirIds: Has;
+/** Of records of mine that are archived. */
+let goneIds: Has;
+const ARCHIVES = operationsBy('DELETE').filter(
+  (name) => !/\{(organization|apiKey|attachment)Id\}$/.test(name),
+);
 beforeAll(async () => {
   [mine, theirs] = [await service.agency('Mine'), await service.agency('Theirs')];
   [myIds, theirIds] = [await furnish(mine), await furnish(theirs)];
+  goneIds = await populate(world(mine), 'Oaxaca', 1);
+  for (const name of ARCHIVES) expect((await run(world(mine), name, goneIds)).status, name).toBe(200);
 });
 
-/** Runs the work and proves that it left every row of theirs as it was, and that there were some. */
-async function leavingTheirsAlone(work: () => Promise<void>): Promise<void> {
-  const before = await dashboard.stored(theirs);
+/** Runs the work and proves that it left every row of an organization as it was, and that there were some. */
+async function leavingAlone(agency: Agency, work: () => Promise<void>): Promise<void> {
+  const before = await dashboard.stored(agency);
   expect(Object.keys(before).length).toBeGreaterThan(10);
   for (const [table, rows] of Object.entries(before)) expect(rows, table).not.toEqual([]);
   await work();
-  expect(await dashboard.stored(theirs)).toEqual(before);
+  expect(await dashboard.stored(agency)).toEqual(before);
 }
 
 describe('without a good key every operation gives the same answer', () => {
@@ -84,7 +92,7 @@ describe('without a good key every operation gives the same answer', () => {
 
   test.each(keys)('%s', async (_name, keyOf, expected) => {
     const key = await keyOf();
-    await leavingTheirsAlone(async () => {
+    await leavingAlone(theirs, async () => {
       for (const { name } of operations) {
         const sent = await requestOf(name, theirIds);
         const forms: Record<string, string>[] =
@@ -124,42 +132,49 @@ const IDS = Object.keys(OPERATIONS).flatMap((name) =>
 );
 const STRANGE = ['0', '-1', 'null', "'", '%00', '%F0%9F%8C%8B', 'x'.repeat(7_000)];
 
-describe("another organization's record is a record that does not exist", () => {
+/** They read, bring back or erase archived records, too. */
+const OF_ARCHIVED = /^PUT |\/(restore|export|erase)$|^GET \/dashboard.*\/customers\//;
+
+describe("another organization's record, and one that is archived, is a record that does not exist", () => {
   test.each(IDS)('$idName of $name', async ({ name, idName }) => {
     const theirId = { ...theirIds, ...OPERATIONS[name]?.ids?.(theirIds) }[idName];
     // A record of one's own may have the id of another organization's.
     const isMade = name.startsWith('PUT') && name.endsWith(`{${idName}}`);
+    const isGone = ARCHIVES.some((each) => each.endsWith(`{${idName}}`)) && !OF_ARCHIVED.test(name);
     const asker = isMade ? await service.agency() : mine;
     const own = isMade ? { ...(await furnish(asker)), stageKey: randomUUID() } : myIds;
-    const ask = async (id: string) => send(world(asker), await requestOf(name, own, { [idName]: id }));
-    const { operation } = documented.find((each) => each.name === name) ?? {};
-    const { schema } = operation?.parameters?.find((parameter) => parameter.name === idName) ?? {};
-    await leavingTheirsAlone(async () => {
-      const [foreign, unknown] = [await ask(theirId), isMade ? undefined : await ask(UNKNOWN)];
-      expect(foreign.status).toBe(isMade ? 201 : 404);
-      if (unknown && operation) {
-        expect(declaredCodes(operation, 404)).toContain(foreign.body.error.code);
-        expect(foreign.text.replaceAll(theirId, UNKNOWN)).toBe(unknown.text);
-        expect(Object.keys(foreign.headers).sort()).toEqual(Object.keys(unknown.headers).sort());
-      }
+    const ask = async (id: string, more: object = {}) =>
+      send(world(asker), { ...(await requestOf(name, own, { [idName]: id })), ...more });
+    const { operation = {} as Operation } = documented.find((each) => each.name === name) ?? {};
+    const { schema } = operation.parameters?.find((parameter) => parameter.name === idName) ?? {};
+    const work = async () => {
+      const unknown = isMade ? undefined : await ask(UNKNOWN);
+      if (unknown) expect(declaredCodes(operation, 404)).toContain(unknown.body.error.code);
+      else expect((await ask(theirId)).status).toBe(201);
+      for (const id of unknown ? [theirId, ...(isGone ? [goneIds[idName]] : [])] : [])
+        for (const more of name.startsWith('PATCH') ? [{}, { body: {} }] : [{}]) {
+          const { status, text, headers } = await ask(id, more);
+          expect([status, text.replaceAll(id, UNKNOWN)]).toEqual([404, unknown?.text]);
+          expect(Object.keys(headers).sort()).toEqual(Object.keys(unknown?.headers ?? {}).sort());
+        }
       for (const id of isMade ? STRANGE : [UNKNOWN.toUpperCase(), ...STRANGE]) {
         const { status, body } = await ask(id);
-        const isUuid = id === UNKNOWN.toUpperCase();
-        if (schema?.format === 'uuid' && !isUuid)
+        if (schema?.format === 'uuid' && id !== UNKNOWN.toUpperCase())
           expect([status, body.error.details], id).toEqual([
             400,
             [{ path: `params.${idName}`, message: 'must be a UUID' }],
           ]);
         else expect([status, body.error.code], id).toEqual([404, unknown?.body.error.code]);
       }
-    });
+    };
+    await leavingAlone(theirs, isMade ? work : () => leavingAlone(mine, work));
   });
 });
 
 describe('no request names the organization', () => {
   test('not by a parameter, a field or a header: what is written is the key’s', async () => {
     const own = await service.agency();
-    await leavingTheirsAlone(async () => {
+    await leavingAlone(theirs, async () => {
       const naming = { organizationId: theirs.id, organization_id: theirs.id, organization: theirs.id };
       const query = new URLSearchParams(naming);
       const headers = { 'x-organization-id': theirs.id, 'organization-id': theirs.id };

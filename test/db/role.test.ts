@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { administer } from '../support/databases.ts';
 import { useService } from '../support/service.ts';
 
@@ -6,35 +6,31 @@ import { useService } from '../support/service.ts';
 
 const service = useService();
 
-describe('the role that the service works as', () => {
-  test('is the one that operators make, and owns nothing', async () => {
-    const [role] = await administer(service.url, async (client) => {
-      const { rows } = await client.query(
-        `select rolname as name, rolsuper or rolcreaterole or rolcreatedb or rolbypassrls as mighty,
-            (select count(*)::int from pg_class where relowner = r.oid) as owned
-          from pg_roles r where rolname = current_user`,
-      );
-      return rows;
-    });
-    expect(role).toEqual({ name: 'crm_service', mighty: false, owned: 0 });
-  });
+test('the role that the service works as is the one that operators make, and owns nothing', async () => {
+  const role = await administer(service.url, (client) =>
+    client.query(
+      `select rolname as name, rolsuper or rolcreaterole or rolcreatedb or rolbypassrls as mighty,
+          (select count(*)::int from pg_class where relowner = r.oid) as owned
+        from pg_roles r where rolname = current_user`,
+    ),
+  );
+  expect(role.rows).toEqual([{ name: 'crm_service', mighty: false, owned: 0 }]);
+});
 
-  test.each([
-    'truncate customers',
-    'truncate customers cascade',
-    'create table planted (id int)',
-    'create schema planted',
-    'alter table customers add column planted int',
-    'alter table customers disable trigger all',
-    'drop table quotes',
-    'drop index products_status_idx',
-    'create index planted on customers (id)',
-    'create function planted() returns int language sql return 1',
-    'drop extension unaccent',
-    'insert into drizzle.__drizzle_migrations (hash, created_at) values (1, 1)',
-    'delete from drizzle.__drizzle_migrations',
-  ])('cannot %s', async (statement) => {
-    const done = administer(service.url, (client) => client.query(statement));
-    await expect(done).rejects.toMatchObject({ code: '42501' });
-  });
+test.each([
+  'truncate customers',
+  'create table planted (id int)',
+  'create schema planted',
+  'alter table customers add column planted int',
+  'alter table customers disable trigger all',
+  'drop table quotes',
+  'drop index products_status_idx',
+  'create index planted on customers (id)',
+  'create function planted() returns int language sql return 1',
+  'drop extension unaccent',
+  'insert into drizzle.__drizzle_migrations (hash, created_at) values (1, 1)',
+  'delete from drizzle.__drizzle_migrations',
+])('it cannot %s', async (statement) => {
+  const done = administer(service.url, (client) => client.query(statement));
+  await expect(done).rejects.toMatchObject({ code: '42501' });
 });

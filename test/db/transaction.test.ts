@@ -1,92 +1,212 @@
 import { sql } from 'drizzle-orm';
-import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/run/client.ts';
+import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import type { Database } from '../../src/db/run/client.ts';
 import type { Caller, Queries } from '../../src/db/run/scope.ts';
-import { type Params, prepared } from '../../src/db/sql/statement.ts';
+import { checkPooler } from '../../src/db/server/pooler.ts';
+import { type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { notFound, REFUSALS } from '../../src/errors.ts';
+import { pooled } from '../support/databases.ts';
+import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
-/** Statements that are all or nothing. */
+/** Statements that are all or nothing, and what PostgreSQL undoes for the sake of another transaction: it is run again. */
 
 const service = useService();
 
 const INSERT = prepared(
-  'test.transaction_insert',
-  ($: Params<{ id: number }>) => sql`insert into noted (id) values (${$.id})`,
+  'test.insert',
+  ($: Params<{ id: number }>) => sql`insert into counters values (${$.id}, 0)`,
 );
-const CONNECTION = prepared(
-  'test.transaction_connection',
-  (_: Params<Record<never, never>>) => sql<{ pid: number }>`select pg_backend_pid() as pid`,
+const VALUE = prepared(
+  'test.value',
+  ($: Params<{ id: number }>) => sql<{ value: number }>`select value from counters where id = ${$.id}`,
 );
-const LARGE = prepared(
-  'test.transaction_large',
-  (_: Params<Record<never, never>>) =>
-    sql<{ text: string }>`select repeat('x', 100000) as text from generate_series(1, 5)`,
+const ADD = prepared(
+  'test.add',
+  ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id}`,
+);
+const DIVIDE = prepared(
+  'test.divide',
+  ($: Params<{ by: number }>) => sql<{ quotient: number }>`select 6 / ${$.by}::int as quotient`,
+);
+const REPEATABLE_READ = unprepared(
+  'test.repeatable_read',
+  () => sql<object>`set transaction isolation level repeatable read`,
+);
+const FAILING_READ = prepared('test.failing_read', () => sql<{ value: number }>`select fail() as value`);
+const FAILING_WRITE = prepared(
+  'test.failing_write',
+  () => sql<{ value: number }>`update counters set value = value + 1 where id = 1 returning fail() as value`,
+);
+const CONNECTION = prepared('test.connection', () => sql<{ pid: number }>`select pg_backend_pid() as pid`);
+const LARGE = prepared('test.large', () => sql`select repeat('x', 100000) from generate_series(1, 5)`);
+const SETTINGS = unprepared(
+  'test.settings',
+  () => sql<Record<string, string>>`
+    select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+      current_setting('idle_in_transaction_session_timeout') as idle,
+      current_setting('max_parallel_workers_per_gather') as workers`,
 );
 
-let db: Database;
 let queries: Queries;
-beforeAll(() => service.query('create table noted (id integer constraint noted_pkey primary key)'));
-beforeEach(async () => {
-  await service.query('delete from noted');
-  // One connection: what one request leaves behind, the next one finds.
-  db = openDatabase({ url: service.url, poolSize: 1, maxWaiting: 10, statementTimeout: 60_000 });
-  onTestFinished(db.close);
-  queries = db.for((await service.agency()).id);
-});
-
-const insert = (...ids: readonly number[]) =>
-  queries.transaction(async ({ write }) => {
-    for (const id of ids) await write(INSERT, { id });
-  });
-const noted = async (): Promise<number[]> =>
-  (await service.query<{ id: number }>('select id from noted order by id')).map(({ id }) => id);
-
-test('are all written, the first time on a connection and later', async () => {
-  await insert(1, 2);
-  await insert(3, 4);
-  expect(await noted()).toEqual([1, 2, 3, 4]);
-});
-
-test('are none of them written when one fails, and the connection serves the next request', async () => {
-  for (let round = 0; round < 2; round += 1) {
-    await expect(insert(1, 1)).rejects.toMatchObject({ code: '23505', constraint: 'noted_pkey' });
-    expect(await noted()).toEqual([]);
-    await insert(1, 2);
-    await service.query('delete from noted');
-  }
-});
-
-test('are none of them written when several are asked at once and one fails', async () => {
-  const atOnce = (...ids: readonly number[]) =>
-    queries.transaction(({ write }) => Promise.all(ids.map((id) => write(INSERT, { id }))));
-  await expect(atOnce(1, 2, 1, 3)).rejects.toMatchObject({ code: '23505' });
-  expect(await noted()).toEqual([]);
-  await atOnce(1, 2, 3);
-  expect(await noted()).toEqual([1, 2, 3]);
-});
-
-test('are undone when the work throws, also inside of another transaction', async () => {
-  const failed = queries.transaction((outer) =>
-    outer.transaction(async ({ write }) => {
-      await write(INSERT, { id: 1 });
-      throw new Error('given up');
-    }),
+beforeAll(async () => {
+  await service.query(
+    'create table counters (id integer constraint counters_pkey primary key, value integer not null)',
   );
-  await expect(failed).rejects.toThrow('given up');
-  expect(await noted()).toEqual([]);
+  // A sequence keeps its place when its transaction is undone: it counts the attempts.
+  await service.query('create sequence attempts');
+  await service.query('create table failures (times integer not null)');
+  await service.query(`create function fail() returns integer language plpgsql security definer as $$
+    declare attempt integer := nextval('attempts');
+    begin
+      if attempt <= (select times from failures) then
+        raise exception 'attempt %', attempt using errcode = '40001';
+      end if;
+      return attempt;
+    end $$`);
+  queries = service.db.for((await service.agency()).id);
+});
+beforeEach(async () => {
+  await service.query('delete from counters');
+  await service.query('insert into counters values (1, 0), (2, 0)');
 });
 
-test('an answer of ours leaves the connection as it was, whatever it says', async () => {
-  const before = await queries.read(CONNECTION, {});
-  const missing = notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated');
-  await expect(queries.transaction(() => Promise.reject(missing))).rejects.toBe(missing);
-  expect(await queries.read(CONNECTION, {})).toEqual(before);
-  const caller: Caller = {
-    signal: new AbortController().signal,
-    refusal: (bytes) => (bytes === undefined ? undefined : REFUSALS.unsent),
-    ran: () => undefined,
+const values = async (): Promise<number[]> =>
+  (await service.query<{ value: number }>('select value from counters order by id')).map(
+    ({ value }) => value,
+  );
+
+describe('the statements of a transaction', () => {
+  let db: Database;
+  let own: Queries;
+  beforeEach(() => {
+    // One connection: what one request leaves behind, the next one finds.
+    db = ownPool(service, { poolSize: 1 });
+    own = db.for('an organization');
+  });
+  const insert = (...ids: readonly number[]) =>
+    own.transaction(async ({ write }) => {
+      for (const id of ids) await write(INSERT, { id });
+    });
+  const insertAtOnce = (...ids: readonly number[]) =>
+    own.transaction(({ write }) => Promise.all(ids.map((id) => write(INSERT, { id }))));
+
+  test.each([
+    ['one after another', insert],
+    ['at once', insertAtOnce],
+  ])(
+    'asked %s are all written, or none when one fails, and the connection serves the next',
+    async (_how, ask) => {
+      for (const round of [10, 20]) {
+        const refused = ask(round, round + 1, round, round + 2);
+        await expect(refused).rejects.toMatchObject({ code: '23505', constraint: 'counters_pkey' });
+        expect(await values()).toHaveLength(round / 5);
+        await ask(round, round + 1);
+      }
+      expect(await values()).toHaveLength(6);
+    },
+  );
+
+  test('are undone when the work throws, also inside of another transaction', async () => {
+    const failed = own.transaction((outer) =>
+      outer.transaction(async ({ write }) => {
+        await write(INSERT, { id: 3 });
+        throw new Error('given up');
+      }),
+    );
+    await expect(failed).rejects.toThrow('given up');
+    expect(await values()).toHaveLength(2);
+  });
+
+  test('leave the connection as it was, whatever an answer of ours says', async () => {
+    const before = await own.read(CONNECTION, {});
+    const missing = notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated');
+    await expect(own.transaction(() => Promise.reject(missing))).rejects.toBe(missing);
+    expect(await own.read(CONNECTION, {})).toEqual(before);
+    const caller: Caller = {
+      signal: new AbortController().signal,
+      refusal: (bytes) => (bytes === undefined ? undefined : REFUSALS.unsent),
+      ran: () => undefined,
+    };
+    await expect(db.for('other', caller).read(LARGE, {})).rejects.toBe(REFUSALS.unsent);
+    expect(await own.read(CONNECTION, {})).toEqual(before);
+  });
+
+  test('are prepared the next time when one of them failed', async () => {
+    const divide = (by: number) =>
+      queries.transaction(async ({ read }) => [await read(DIVIDE, { by }), await read(VALUE, { id: by })]);
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
+    expect(await divide(2)).toEqual([[{ quotient: 3 }], [{ value: 0 }]]);
+  });
+});
+
+test('of two transactions that wait for each other, the one that PostgreSQL ends (40P01) runs again from its start', async () => {
+  let attempts = 0;
+  const locked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const crossing = (first: number, second: number) =>
+    queries.transaction(async ({ write }) => {
+      attempts += 1;
+      await write(ADD, { id: first });
+      locked[first - 1]?.resolve();
+      // In the first attempts both hold their row before either asks for the other.
+      await locked[second - 1]?.promise;
+      await write(ADD, { id: second });
+    });
+  await Promise.all([crossing(1, 2), crossing(2, 1)]);
+  expect(attempts).toBe(3);
+  expect(await values()).toEqual([2, 2]);
+});
+
+test('a transaction whose row another one changed (40001) runs again and sees the change', async () => {
+  const seen: (number | undefined)[] = [];
+  await queries.transaction(async ({ read, write }) => {
+    await write(REPEATABLE_READ, {});
+    seen.push((await read(VALUE, { id: 1 }))[0]?.value);
+    if (seen.length === 1) await service.query('update counters set value = 10 where id = 1');
+    await write(ADD, { id: 1 });
+  });
+  expect(seen).toEqual([0, 10]);
+  expect(await values()).toEqual([11, 0]);
+});
+
+describe('what PostgreSQL undoes', () => {
+  const failing = async (times: number): Promise<void> => {
+    await service.query('delete from failures');
+    await service.query('insert into failures values ($1)', [times]);
+    await service.query('alter sequence attempts restart');
   };
-  await expect(db.for('other', caller).read(LARGE, {})).rejects.toBe(REFUSALS.unsent);
-  expect(await queries.read(CONNECTION, {})).toEqual(before);
+
+  test('is repeated: a read until it succeeds, a write three times, and then it is there once', async () => {
+    await failing(4);
+    expect(await queries.read(FAILING_READ, {})).toEqual([{ value: 5 }]);
+    await failing(3);
+    expect(await queries.write(FAILING_WRITE, {})).toEqual([{ value: 4 }]);
+    expect(await values()).toEqual([1, 0]);
+    await failing(4);
+    const given = queries.write(FAILING_WRITE, {});
+    await expect(given).rejects.toMatchObject({ code: '40001', message: 'attempt 4' });
+    expect(await values()).toEqual([1, 0]);
+  });
+
+  test('is not repeated by itself inside of a transaction: the whole transaction is', async () => {
+    await failing(2);
+    let attempts = 0;
+    const rows = await queries.transaction(async ({ read, write }) => {
+      attempts += 1;
+      await write(ADD, { id: 2 });
+      return read(FAILING_READ, {});
+    });
+    expect([rows, attempts]).toEqual([[{ value: 3 }], 3]);
+    expect(await values()).toEqual([0, 1]);
+  });
+});
+
+/** With npm run test:pooler the way leads through one. */
+test('the way to the database keeps prepared statements; PostgreSQL ends by itself what takes too long, and gives a request one process', async () => {
+  await checkPooler(pooled(service.url, inject('poolerUrl')));
+  expect(await service.db.read(SETTINGS, {})).toEqual([
+    // A second after the service ends it.
+    { statement: '241s', lock: '241s', idle: '30s', workers: '0' },
+  ]);
 });

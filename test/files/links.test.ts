@@ -1,30 +1,21 @@
 import { expect, test } from 'vitest';
-import { makeToken, readToken } from '../../src/files/links.ts';
+import { type LinkSecrets, makeToken, readToken } from '../../src/files/links.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 const FILE = {
   organizationId: '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17',
   attachmentId: '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d18',
 };
-const [CURRENT, PREVIOUS, OTHER] = ['the current secret', 'the previous secret', 'a secret of others'];
+const BOTH = { current: 'the current secret', previous: 'the previous secret' };
+const ALONE = { current: BOTH.current };
 
-const tokenOf = (secret: string): string => makeToken({ current: secret }, FILE, NOW + 1);
-
-test('a token is read with the secret that it was made with, or with the previous one, and with no other', () => {
-  const both = { current: CURRENT, previous: PREVIOUS };
-  expect(readToken(both, tokenOf(CURRENT), NOW)).toEqual(FILE);
-  expect(readToken(both, tokenOf(PREVIOUS), NOW)).toEqual(FILE);
-  expect(readToken(both, tokenOf(OTHER), NOW)).toBeUndefined();
-});
-
-test('a service that has no previous secret refuses what others made, and does not fail', () => {
-  const one = { current: CURRENT };
-  expect(readToken(one, tokenOf(CURRENT), NOW)).toEqual(FILE);
-  expect(readToken(one, tokenOf(PREVIOUS), NOW)).toBeUndefined();
-  expect(readToken(one, tokenOf(''), NOW)).toBeUndefined();
-});
-
-test('a token is made with the current secret, whatever the previous one is', () => {
-  const token = makeToken({ current: CURRENT, previous: PREVIOUS }, FILE, NOW + 1);
-  expect(token).toBe(tokenOf(CURRENT));
+test.each<[string, LinkSecrets, LinkSecrets, boolean]>([
+  ['its own secret', ALONE, ALONE, true],
+  ['its current secret, beside a previous one', BOTH, ALONE, true],
+  ['its previous secret', { current: BOTH.previous }, BOTH, true],
+  ['a secret that it had long ago', { current: BOTH.previous }, ALONE, false],
+  ['a secret of others', { current: 'a secret of others' }, BOTH, false],
+  ['no secret', { current: '' }, ALONE, false],
+])('a token made with %s is read: %4$s', (_name, made, has, isRead) => {
+  expect(readToken(has, makeToken(made, FILE, NOW + 1), NOW)).toEqual(isRead ? FILE : undefined);
 });

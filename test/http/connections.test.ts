@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { PATIENCE } from '../../src/http/load/connections.ts';
+import { connectionsThatFit } from '../../src/http/load/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { GET, losePatience, open, serve } from './held.ts';
+import { useService } from '../support/service.ts';
+import { exchange, listen, requestBytes } from '../support/socket.ts';
+import { GET, losePatience, open, serve, statusesIn } from './held.ts';
 
 const POST =
   'POST /now HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n';
@@ -12,11 +13,9 @@ const POST =
 describe('a client that is slow', () => {
   const patience = { headers: 150, request: 150 };
 
-  test('never gets longer than 20 s for headers and body, and is looked for every half second', async () => {
-    expect(PATIENCE).toEqual({ headers: 20_000, request: 20_000 });
+  test('never gets longer than 20 s for headers and body', async () => {
     const { app } = await serve();
-    expect(app.server.headersTimeout).toBe(20_000);
-    expect(app.server.requestTimeout).toBe(20_000);
+    expect([app.server.headersTimeout, app.server.requestTimeout]).toEqual([20_000, 20_000]);
   });
 
   test.each([
@@ -35,12 +34,7 @@ describe('a client that is slow', () => {
     );
   });
 
-  test('one that sends nothing at all is cut', async () => {
-    const { port } = await serve({ patience });
-    await open(port).ended;
-  });
-
-  test('does not end an answer that takes longer', async () => {
+  test('is cut also where it sends nothing at all, and that ends no answer that takes longer', async () => {
     const { app, port, answer, asked } = await serve();
     const slow = open(port, GET('/later'));
     await asked;
@@ -54,7 +48,6 @@ describe('a client that is slow', () => {
 describe('a client that sends no more', () => {
   const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
   const asksIn = (text: string): number => text.split(CONTINUE).length - 1;
-  const statuses = (text: string): string[] => text.match(/(?<=HTTP\/1.1 )\d+/g) ?? [];
   const empty =
     'POST /now HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
 
@@ -62,7 +55,7 @@ describe('a client that sends no more', () => {
     const { port } = await serve();
     const { socket, ended } = open(port, GET('/now') + empty + GET('/unknown') + empty);
     socket.end();
-    expect(statuses(await ended)).toEqual(['200', '200', '404', '200']);
+    expect(statusesIn(await ended)).toEqual(['200', '200', '404', '200']);
   });
 
   test('is asked whether it is there, as long as its answer takes; who speaks HTTP/1.0 cannot be asked', async () => {
@@ -97,21 +90,6 @@ describe('a client that sends no more', () => {
     await expect.poll(() => asksIn(other.received())).toBe(2);
     end('def');
     expect(await ended).toMatch(/abcdef$/);
-    other.socket.destroy();
-  });
-
-  test('has gone when its system says so', async () => {
-    const closed = Promise.withResolvers<boolean>();
-    const { port, asked } = await serve({
-      onRequest: (_request, { raw }, done) => {
-        raw.once('close', () => closed.resolve(raw.writableFinished));
-        done();
-      },
-    });
-    const { socket } = open(port, GET('/later'));
-    await asked;
-    socket.destroy();
-    expect(await closed.promise).toBe(false);
   });
 
   test.each([
@@ -120,29 +98,16 @@ describe('a client that sends no more', () => {
     ['a part of a request', 'GET /now HTTP/1.1\r\nHost:'],
     ['a request without its body', POST],
   ])('keeps no connection open with %s', async (_name, sent) => {
-    const { app, port } = await serve();
+    const { connections, port } = await serve();
     const { socket, ended } = open(port, sent);
     socket.end();
     await ended;
-    const connections = () =>
-      new Promise<number>((done) => app.server.getConnections((_error, amount) => done(amount)));
     await expect.poll(connections).toBe(0);
   });
 });
 
 describe('one connection more than there may be', () => {
-  const connections = (app: FastifyInstance) =>
-    new Promise<number>((done) => app.server.getConnections((_error, amount) => done(amount)));
   const isOpen = ({ socket }: ReturnType<typeof open>): boolean => !socket.destroyed && !socket.readableEnded;
-
-  async function serveCounted(options: Parameters<typeof serve>[0]) {
-    let begun = 0;
-    const onRequest: onRequestHookHandler = (_request, _reply, done) => {
-      begun += 1;
-      done();
-    };
-    return { ...(await serve({ ...options, onRequest })), begun: () => begun };
-  }
 
   test.each([
     ['sent nothing', ''],
@@ -150,11 +115,11 @@ describe('one connection more than there may be', () => {
     ['sends its next headers byte by byte', `${GET('/now')}GET /n`],
     ['has its answer', GET('/now')],
   ])('closes the oldest that %s, and is served', async (_name, text) => {
-    const { app, port } = await serve({ maxConnections: 3 });
+    const { connections, port } = await serve({ maxConnections: 3 });
     const held = [];
     for (let count = 1; count <= 3; count += 1) {
       held.push(open(port, text));
-      await expect.poll(() => connections(app)).toBe(count);
+      await expect.poll(connections).toBe(count);
     }
     const answered = text.startsWith(GET('/now')) ? held : [];
     for (const { received } of answered) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
@@ -162,13 +127,13 @@ describe('one connection more than there may be', () => {
     await expect.poll(beyond.received).toMatch(/^HTTP\/1\.1 200 /);
     await held[0]?.ended;
     expect(held.map(isOpen)).toEqual([false, true, true]);
-    expect(await connections(app)).toBe(3);
+    expect(await connections()).toBe(3);
   });
 
   test('closes the one that has waited longest, whether or not it ever sent a request', async () => {
-    const { app, port } = await serve({ maxConnections: 3 });
+    const { connections, port } = await serve({ maxConnections: 3 });
     const [early, silent, late] = [open(port), open(port), open(port)];
-    await expect.poll(() => connections(app)).toBe(3);
+    await expect.poll(connections).toBe(3);
     for (const { socket, received } of [late, early]) {
       socket.write(GET('/now'));
       await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
@@ -185,22 +150,22 @@ describe('one connection more than there may be', () => {
   });
 
   test('closes no connection with a request under way: where all have one, it is closed itself', async () => {
-    const { begun, ...service } = await serveCounted({ maxConnections: 2 });
-    const busy = [open(service.port, GET('/later')), open(service.port, GET('/later') + GET('/now'))];
-    await expect.poll(begun).toBe(2);
-    expect(await open(service.port, GET('/now')).ended).toBe('');
-    service.answer();
+    const { routed, port, answer } = await serve({ maxConnections: 2 });
+    const busy = [open(port, GET('/later')), open(port, GET('/later') + GET('/now'))];
+    await expect.poll(() => routed.length).toBe(2);
+    expect(await open(port, GET('/now')).ended).toBe('');
+    answer();
     for (const { received } of busy) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test('closes one whose body is still on its way when no other waits', async () => {
-    const { begun, ...service } = await serveCounted({ maxConnections: 2 });
-    const [busy, arriving] = [open(service.port, GET('/later')), open(service.port, POST)];
-    await expect.poll(begun).toBe(2);
-    const beyond = open(service.port, GET('/now'));
+    const { routed, port, answer } = await serve({ maxConnections: 2 });
+    const [busy, arriving] = [open(port, GET('/later')), open(port, POST)];
+    await expect.poll(() => routed.length).toBe(2);
+    const beyond = open(port, GET('/now'));
     await expect.poll(beyond.received).toMatch(/^HTTP\/1\.1 200 /);
     expect(await arriving.ended).toBe('');
-    service.answer();
+    answer();
     await expect.poll(busy.received).toMatch(/^HTTP\/1\.1 200 /);
   });
 
@@ -212,6 +177,28 @@ describe('one connection more than there may be', () => {
     const { port } = await serve({ maxConnections: 1, logger: createLogger('warn', { write }) });
     for (let count = 0; count < 3; count += 1) open(port);
     await expect.poll(() => closed, { timeout: 10_000 }).toBe(2);
+  });
+});
+
+describe('the service', () => {
+  const LIMIT = 16;
+  const service = useService({ maxConnections: LIMIT });
+
+  test('takes as many connections as fit into a quarter of its memory', () => {
+    expect([512 * 1024 * 1024, 1].map(connectionsThatFit)).toEqual([2_048, 256]);
+  });
+
+  test('answers whoever has a key, though somebody holds as many connections as there may be', async () => {
+    const { port } = await listen(service);
+    const { key } = await service.agency();
+    const starts = ['', 'GET /v1/team HTTP/1.1\r\nX-Slow: ', GET('/v1/team')];
+    const held = Array.from({ length: LIMIT }, (_none, index) => open(port, starts[index % 3]));
+    await expect.poll(() => held.filter(({ received }) => received().includes(' 401 ')).length).toBe(5);
+    for (let calls = 0; calls < 2 * LIMIT; calls += 1) {
+      const sent = requestBytes('GET', '/v1/team', { Authorization: `Bearer ${key}` });
+      expect((await exchange(port, sent))?.status).toBe(200);
+      open(port);
+    }
   });
 });
 
@@ -252,11 +239,14 @@ describe('a server that ends', () => {
     await expect.poll(before.received).toMatch(/\r\nconnection: keep-alive\r\n/i);
     leaving.abort();
     answer();
-    expect(await underWay.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n/i);
-    expect(await open(port, GET('/now')).ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n/i);
-    expect(await open(port, GET('/unknown')).ended).toMatch(
-      /^HTTP\/1\.1 404 [\s\S]*\r\nconnection: close\r\n/i,
-    );
+    for (const [{ ended }, status] of [
+      [underWay, '200'],
+      [open(port, GET('/now')), '200'],
+      [open(port, GET('/unknown')), '404'],
+    ] as const) {
+      expect(statusesIn(await ended)).toEqual([status]);
+      expect(await ended).toMatch(/\r\nconnection: close\r\n/i);
+    }
   });
 });
 
@@ -281,4 +271,20 @@ test('a burst of 1,000 new connections is taken, though nothing is accepted mean
   for (let looks = 0; Atomics.load(connected, 0) < 1_000 && looks < 2_000; looks += 1)
     Atomics.wait(connected, 0, Atomics.load(connected, 0), 100);
   expect(Atomics.load(connected, 0)).toBe(1_000);
+});
+
+test('an answer whose header cannot be written becomes a 500, is logged, and stops no other', async () => {
+  const lines: string[] = [];
+  const { port } = await serve({
+    logger: createLogger('info', { write: (line) => lines.push(line) }),
+    routes: (app) => app.get('/bad', (_request, reply) => reply.header('x-broken', 'a\nb').send('{}')),
+  });
+  const id = '\r\nX-Request-Id: the-request';
+  const asked = ['/now', '/bad', '/now'].map((path) =>
+    open(port, GET(path).replace('\r\n\r\n', `${id}\r\n\r\n`)),
+  );
+  for (const [index, status] of ['200', '500', '200'].entries())
+    await expect.poll(() => statusesIn(asked[index]?.received() ?? '')).toEqual([status]);
+  const faults = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50);
+  expect(faults).toMatchObject([{ requestId: 'the-request', err: { message: expect.any(String) } }]);
 });

@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { latestMigration } from '../../src/db/server/migrate.ts';
 import { checkDatabase } from '../../src/db/server/readiness.ts';
@@ -31,6 +32,15 @@ async function operators(
   return { get: (url: string) => app.inject(url), lines };
 }
 
+function expectUnavailable({
+  statusCode,
+  headers,
+  json,
+}: Awaited<ReturnType<FastifyInstance['inject']>>): void {
+  expect([statusCode, headers['retry-after']]).toEqual([503, '1']);
+  expect(json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) } });
+}
+
 describe('GET /readyz', () => {
   test('is 200 while the database answers and 503 when it is gone, as soon as it is back 200 again', async () => {
     const proxy = await startProxy(service.url);
@@ -55,25 +65,16 @@ describe('GET /readyz', () => {
   test('is 503 in the error shape until the newest migration is applied', async () => {
     const database = await createTestDatabase(inject('serverUrl'));
     onTestFinished(database.drop);
-    const { get } = await operators(() => checkDatabase(database.url, PATIENCE_MS));
-    expect((await get('/readyz')).json()).toEqual({ status: 'ready' });
-    const behind = await createTestDatabase(inject('serverUrl'), 'template0');
-    onTestFinished(behind.drop);
-    const answer = await (await operators(() => checkDatabase(behind.url, PATIENCE_MS))).get('/readyz');
-    expect(answer.statusCode).toBe(503);
-    expect(answer.headers['retry-after']).toBe('1');
-    expect(answer.json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) } });
-  });
-
-  test('is 503 when only older migrations are applied', async () => {
-    const database = await createTestDatabase(inject('serverUrl'));
-    onTestFinished(database.drop);
+    const empty = await createTestDatabase(inject('serverUrl'), 'template0');
+    onTestFinished(empty.drop);
+    const ask = async ({ url }: { url: string }) =>
+      (await operators(() => checkDatabase(url, PATIENCE_MS))).get('/readyz');
+    expect((await ask(database)).json()).toEqual({ status: 'ready' });
+    expectUnavailable(await ask(empty));
     await administer(database.ownerUrl, (client) =>
       client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [latestMigration]),
     );
-    await expect(checkDatabase(database.url, PATIENCE_MS)).rejects.toThrow(
-      'The newest migration is not applied.',
-    );
+    expectUnavailable(await ask(database));
   });
 
   test('is 503 without a question and without a log line once the service is about to end', async () => {
@@ -85,10 +86,7 @@ describe('GET /readyz', () => {
     const { get, lines } = await operators(ready, NO_METRICS, leaving.signal);
     expect((await get('/readyz')).statusCode).toBe(200);
     leaving.abort();
-    const answer = await get('/readyz');
-    expect(answer.statusCode).toBe(503);
-    expect(answer.headers['retry-after']).toBe('1');
-    expect(answer.json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) } });
+    expectUnavailable(await get('/readyz'));
     expect((await get('/livez')).statusCode).toBe(200);
     expect([checks, lines]).toEqual([1, []]);
   });
@@ -127,36 +125,37 @@ describe('GET /metrics', () => {
     return { app, metrics, get, lines: async () => (await get('/metrics')).body.split('\n') };
   }
 
-  test('counts requests by route and status, and the refusals of the rate limit', async () => {
+  test('counts requests by route and status, unknown paths as one, and refusals; it tells no organization and no key', async () => {
+    const [{ app, lines }, other] = [await measured(3), await measured()];
     const agency = await service.agency();
-    const { app, lines } = await measured(3);
     const headers = { authorization: `Bearer ${agency.key}` };
-    for (const url of ['/v1/team', '/v1/team?limit=5', '/v1/catalog/products/nothing-there', '/v1/team'])
-      await app.inject({ url, headers });
+    const known = ['/v1/team', '/v1/team?limit=5', `/v1/catalog/products/${agency.id}`, '/v1/team'];
+    for (const url of known) await app.inject({ url, headers });
+    for (const [method, url] of [
+      ['GET', `/v1/${agency.id}`],
+      ['PUT', '/v1/team'],
+      ['GET', '/.env'],
+      ['DELETE', '/planted-path?planted=query'],
+    ] as const)
+      await app.inject({ method, url, headers });
     const shown = await lines();
-    for (const line of [
+    const series = (all: string[]) => all.filter((line) => line.startsWith('http_requests_total{')).sort();
+    expect(series(shown)).toEqual([
+      'http_requests_total{method="GET",route="/v1/catalog/products/:productId",status="404"} 1',
       'http_requests_total{method="GET",route="/v1/team",status="200"} 2',
       'http_requests_total{method="GET",route="/v1/team",status="429"} 1',
-      'http_requests_total{method="GET",route="/v1/catalog/products/:productId",status="404"} 1',
+      'http_requests_total{method="any",route="unknown",status="404"} 4',
+    ]);
+    for (const line of [
       'http_request_duration_seconds_count{method="GET",route="/v1/team"} 3',
       // The third was refused.
       'http_request_database_seconds_count{method="GET",route="/v1/team"} 2',
       'rate_limit_refusals_total 1',
     ])
       expect(shown).toContain(line);
-  });
-
-  test('keeps every path that does not exist in one series, whatever its method', async () => {
-    const { app, lines } = await measured();
-    for (const [method, url] of [
-      ['GET', '/v1/planted-path'],
-      ['PUT', '/v1/team'],
-      ['GET', '/.env'],
-      ['DELETE', '/planted-path?planted=query'],
-    ] as const)
-      await app.inject({ method, url });
-    const series = (await lines()).filter((line) => line.startsWith('http_requests_total'));
-    expect(series).toEqual(['http_requests_total{method="any",route="unknown",status="404"} 4']);
+    for (const secret of [agency.id, agency.key, agency.key.slice(0, 12), 'planted'])
+      expect(shown.join()).not.toContain(secret);
+    expect(series(await other.lines()), 'of another application').toEqual([]);
   });
 
   test('shows the pool, the key cache, what the jobs removed, the event loop and the process', async () => {
@@ -167,57 +166,35 @@ describe('GET /metrics', () => {
     metrics.jobDone({ products: 1, variants: 0 });
     metrics.jobDone({ files: 4 });
     metrics.jobDone({ keys: 7 });
+    const enough = Promise.withResolvers<void>();
+    // One organization has half of the connections.
+    const busy = Array.from({ length: 12 }, () => agency.scope.db.transaction(() => enough.promise));
+    const inUse = () => service.db.stats().total - service.db.stats().idle;
+    await expect.poll(() => [service.db.stats().waiting, inUse()]).toEqual([7, 5]);
     const shown = await lines();
-    const { idle, waiting } = service.db.stats();
+    const { idle } = service.db.stats();
     const { hits, misses } = service.keys.stats();
+    enough.resolve();
+    await Promise.all(busy);
     for (const line of [
       'purged_products_total 3',
       'purged_variants_total 5',
       'swept_files_total 4',
       'swept_idempotency_keys_total 7',
-      'database_connections_in_use 0',
+      'database_connections_in_use 5',
       `database_connections_idle ${idle}`,
-      `database_requests_waiting ${waiting}`,
+      'database_requests_waiting 7',
       `key_cache_hits_total ${hits}`,
       `key_cache_misses_total ${misses}`,
     ])
       expect(shown).toContain(line);
     expect(misses).toBeGreaterThan(0);
+    expect((await lines()).find((line) => line.startsWith('database_connections_in_use'))).toMatch(/ 0$/);
     for (const name of [
       'nodejs_eventloop_lag_seconds',
       'process_cpu_seconds_total',
       'process_resident_memory_bytes',
     ])
       expect(shown.some((line) => line.startsWith(`${name} `))).toBe(true);
-  });
-
-  test('shows connections in use and what waits for one: one organization has half of them', async () => {
-    const { lines } = await measured();
-    const { scope } = await service.agency();
-    const enough = Promise.withResolvers<void>();
-    const busy = Array.from({ length: 12 }, () => scope.db.transaction(() => enough.promise));
-    await expect.poll(() => service.db.stats()).toMatchObject({ running: 5, waiting: 7 });
-    await expect.poll(() => service.db.stats().total - service.db.stats().idle).toBe(5);
-    const shown = await lines();
-    enough.resolve();
-    await Promise.all(busy);
-    expect(shown).toContain('database_connections_in_use 5');
-    expect(shown).toContain('database_requests_waiting 7');
-  });
-
-  test('tells no organization and no key', async () => {
-    const agency = await service.agency();
-    const { app, get } = await measured(1);
-    for (const url of ['/v1/team', `/v1/customers/${agency.id}`, `/v1/${agency.id}`])
-      await app.inject({ url, headers: { 'x-api-key': agency.key } });
-    const { body } = await get('/metrics');
-    expect(body).toContain('http_requests_total');
-    for (const secret of [agency.id, agency.key, agency.key.slice(0, 12)]) expect(body).not.toContain(secret);
-  });
-
-  test('is of one application: another one counts for itself', async () => {
-    const [one, other] = [await measured(), await measured()];
-    await one.app.inject('/v1/team');
-    expect((await other.lines()).filter((line) => line.startsWith('http_requests_total{'))).toEqual([]);
   });
 });

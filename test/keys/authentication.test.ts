@@ -11,35 +11,42 @@ import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
 const service = useService();
 
-let port: number;
 let agency: Agency;
 beforeAll(async () => {
-  port = (await listen(service)).port;
   agency = await service.agency();
 });
 
 describe('the key of a request', () => {
-  test.each<[string, Record<string, string>, string | undefined]>([
-    ['a bearer token', { authorization: 'Bearer abc' }, 'abc'],
-    ['in any case', { authorization: 'bEARER abc' }, 'abc'],
-    ['with spaces around it', { authorization: 'Bearer   abc  ' }, 'abc'],
-    ['in a header of its own', { 'x-api-key': 'abc' }, 'abc'],
-    ['in a header of its own, with spaces', { 'x-api-key': ' abc ' }, 'abc'],
-    ['twice the same', { authorization: 'Bearer abc', 'x-api-key': 'abc' }, 'abc'],
-    ['two that differ', { authorization: 'Bearer abc', 'x-api-key': 'abd' }, undefined],
-    ['two that differ in case', { authorization: 'Bearer abc', 'x-api-key': 'ABC' }, undefined],
-    ['beside the password of a proxy', { authorization: 'Basic eDp5', 'x-api-key': 'abc' }, 'abc'],
-    ['beside an empty bearer', { authorization: 'Bearer ', 'x-api-key': 'abc' }, 'abc'],
-    ['beside an empty header of its own', { authorization: 'Bearer abc', 'x-api-key': '' }, 'abc'],
-    ['only the password of a proxy', { authorization: 'Basic eDp5' }, undefined],
-    ['the key without a scheme', { authorization: 'abc' }, undefined],
-    ['another scheme', { authorization: 'Token abc' }, undefined],
-    ['a scheme that only begins so', { authorization: 'Bearerabc' }, undefined],
-    ['an empty bearer', { authorization: 'Bearer' }, undefined],
-    ['an empty header', { 'x-api-key': '' }, undefined],
-    ['none', {}, undefined],
-  ])('%s', (_name, headers, key) => {
-    expect(presentedKey(Object.entries(headers).flat())).toBe(key);
+  test.each<[string, string[], string | undefined]>([
+    ['a bearer token', ['authorization', 'Bearer abc'], 'abc'],
+    ['in any case', ['Authorization', 'bEARER abc'], 'abc'],
+    ['with spaces around it', ['authorization', 'Bearer   abc  '], 'abc'],
+    ['in a header of its own', ['X-Api-Key', 'abc'], 'abc'],
+    ['in a header of its own, with spaces', ['x-api-key', ' abc '], 'abc'],
+    ['in both', ['authorization', 'Bearer abc', 'x-api-key', 'abc'], 'abc'],
+    ['two that differ', ['authorization', 'Bearer abc', 'x-api-key', 'abd'], undefined],
+    ['two that differ in case', ['authorization', 'Bearer abc', 'x-api-key', 'ABC'], undefined],
+    ['beside the password of a proxy', ['authorization', 'Basic eDp5', 'x-api-key', 'abc'], 'abc'],
+    ['beside an empty bearer', ['authorization', 'Bearer ', 'x-api-key', 'abc'], 'abc'],
+    ['beside an empty header of its own', ['authorization', 'Bearer abc', 'x-api-key', ''], 'abc'],
+    ['only the password of a proxy', ['authorization', 'Basic eDp5'], undefined],
+    ['the key without a scheme', ['authorization', 'abc'], undefined],
+    ['another scheme', ['authorization', 'Token abc'], undefined],
+    ['a scheme that only begins so', ['authorization', 'Bearerabc'], undefined],
+    ['an empty bearer', ['authorization', 'Bearer'], undefined],
+    ['an empty header', ['x-api-key', ''], undefined],
+    ['none', [], undefined],
+    ['twice the same', ['Authorization', 'Bearer abc', 'authorization', 'Bearer abc'], 'abc'],
+    ['two keys', ['Authorization', 'Bearer abc', 'Authorization', 'Bearer abd'], undefined],
+    ['a key and a password', ['Authorization', 'Bearer abc', 'Authorization', 'Basic eDp5'], undefined],
+    ['a password and a key', ['Authorization', 'Basic eDp5', 'Authorization', 'Bearer abc'], undefined],
+    ['two keys in x-api-key', ['X-Api-Key', 'abc', 'x-api-key', 'abd'], undefined],
+    ['x-api-key twice the same', ['X-Api-Key', 'abc', 'x-api-key', 'abc'], 'abc'],
+    ['two passwords', ['authorization', 'A x', 'authorization', 'B', 'x-api-key', 'a'], undefined],
+    ['beside others as long', ['x-trace-span1', 'Bearer x', 'authorization', 'Bearer abc'], 'abc'],
+    ['only others as long', ['x-trace-span1', 'Bearer x', 'x-api-kez', 'x'], undefined],
+  ])('%s', (_name, rawHeaders, key) => {
+    expect(presentedKey(rawHeaders)).toBe(key);
   });
 
   test('is read in a time that grows no faster than the header', () => {
@@ -48,33 +55,8 @@ describe('the key of a request', () => {
     expect(presentedKey(['authorization', `Bearer${' '.repeat(300_000)}`])).toBeUndefined();
   });
 
-  test.each<[string, string[], string | undefined]>([
-    ['twice the same', ['Authorization', 'Bearer abc', 'authorization', 'Bearer abc'], 'abc'],
-    ['two keys', ['Authorization', 'Bearer abc', 'Authorization', 'Bearer abd'], undefined],
-    ['a key and a password', ['Authorization', 'Bearer abc', 'Authorization', 'Basic eDp5'], undefined],
-    ['a password and a key', ['Authorization', 'Basic eDp5', 'Authorization', 'Bearer abc'], undefined],
-    ['two keys in x-api-key', ['X-Api-Key', 'abc', 'x-api-key', 'abd'], undefined],
-    ['x-api-key twice the same', ['X-Api-Key', 'abc', 'x-api-key', 'abc'], 'abc'],
-    [
-      'two passwords and x-api-key',
-      ['authorization', 'A x', 'authorization', 'B', 'x-api-key', 'a'],
-      undefined,
-    ],
-    [
-      'two keys in x-api-key, and a bearer',
-      ['x-api-key', 'abc', 'x-api-key', 'abd', 'authorization', 'Bearer abc'],
-      undefined,
-    ],
-    [
-      'one, beside others as long',
-      ['x-trace-span1', 'Bearer x', 'authorization', 'Bearer abc', 'x-api-kez', 'x'],
-      'abc',
-    ],
-  ])('of a header that was sent twice: %s', (_name, rawHeaders, key) => {
-    expect(presentedKey(rawHeaders)).toBe(key);
-  });
-
   test('of two Authorization headers that differ is none, whichever comes first', async () => {
+    const { port } = await listen(service);
     const good = `Authorization: Bearer ${agency.key}`;
     const other = `Authorization: Bearer ${makeKey()}`;
     for (const [lines, status] of [
@@ -113,17 +95,6 @@ describe('the directory of keys', () => {
       })
       .toBe(1);
   });
-
-  test('finds the organization of a key, its id, access and limit, and nothing secret', async () => {
-    const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'x', requestsPerMinute: 7 }));
-    expect(await service.keys.find(key)).toEqual({
-      id,
-      organizationId: agency.id,
-      access: 'write',
-      resources: null,
-      requestsPerMinute: 7,
-    });
-  });
 });
 
 test('a full memory of keys forgets the one that was longest unused, and no other', async () => {
@@ -138,35 +109,14 @@ test('a full memory of keys forgets the one that was longest unused, and no othe
     now: () => 0,
     capacity: 2,
   });
-  try {
-    const issue = async (name: string) => parseJson(await issueApiKey(agency.scope, { name })).key;
-    const [first, second, third] = [await issue('first'), await issue('second'), await issue('third')];
-    /** Whether the key was found from memory. */
-    const isRemembered = async (key: string) => {
-      const { hits } = keys.stats();
-      expect(await keys.find(key)).toMatchObject({ organizationId: agency.id });
-      return keys.stats().hits > hits;
-    };
-    expect(await isRemembered(first)).toBe(false);
-    expect(await isRemembered(second)).toBe(false);
-    expect(await isRemembered(first)).toBe(true);
-    expect(await isRemembered(third)).toBe(false);
-    expect(await isRemembered(first)).toBe(true);
-    expect(await isRemembered(third)).toBe(true);
-    expect(await isRemembered(second)).toBe(false);
-    expect(await isRemembered(first)).toBe(false);
-  } finally {
-    await keys.close();
+  onTestFinished(keys.close);
+  const issue = async (name: string) => parseJson(await issueApiKey(agency.scope, { name })).key;
+  const [first, second, third] = [await issue('first'), await issue('second'), await issue('third')];
+  const remembered: boolean[] = [];
+  for (const key of [first, second, first, third, first, third, second, first]) {
+    const { hits } = keys.stats();
+    expect(await keys.find(key)).toMatchObject({ organizationId: agency.id });
+    remembered.push(keys.stats().hits > hits);
   }
-});
-
-test('at rest nothing of a key can be used', async () => {
-  const [row] = await service.query('select * from api_keys where organization_id = $1 and name = $2', [
-    agency.id,
-    'test',
-  ]);
-  expect(row?.hash).toHaveLength(32);
-  expect(JSON.stringify({ ...row, hash: row?.hash.toString('latin1') })).not.toContain(
-    agency.key.slice(11, -4),
-  );
+  expect(remembered).toEqual([false, false, true, false, true, true, false, false]);
 });

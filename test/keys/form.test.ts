@@ -9,22 +9,21 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const ISSUED = [
   'tcrm_0000000000000000000000000000000000000000000_1QWaf5',
   'tcrm_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfG_33rtbZ',
-];
+] as const;
 
-describe('makeKey', () => {
-  test('makes keys of one form, no two alike, each well formed', () => {
-    const keys = Array.from({ length: 2_000 }, makeKey);
-    for (const key of keys) {
-      expect(key).toMatch(/^tcrm_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/);
-      expect(isWellFormedKey(key)).toBe(true);
-    }
-    expect(new Set(keys).size).toBe(keys.length);
-  });
-
-  test('uses every character of the alphabet', () => {
-    const used = new Set(Array.from({ length: 200 }, () => makeKey().slice(5, 48)).join(''));
-    expect([...used].sort().join('')).toBe(ALPHABET);
-  });
+test('keys are made of one form and of the whole alphabet, no two alike, each well formed', () => {
+  const keys = Array.from({ length: 2_000 }, makeKey);
+  expect(keys.filter((key) => !/^tcrm_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/.test(key))).toEqual([]);
+  expect(keys.filter((key) => !isWellFormedKey(key))).toEqual([]);
+  expect(new Set(keys).size).toBe(keys.length);
+  const used = new Set(keys.map((key) => key.slice(5, 48)).join(''));
+  expect([...used].sort().join('')).toBe(ALPHABET);
+  for (const [bytes, length] of [
+    [1, 2],
+    [16, 22],
+    [32, 43],
+  ] as const)
+    expect(randomBase62(bytes)).toMatch(new RegExp(`^[0-9A-Za-z]{${length}}$`));
 });
 
 describe('isWellFormedKey', () => {
@@ -32,51 +31,37 @@ describe('isWellFormedKey', () => {
     expect(isWellFormedKey(key)).toBe(true);
   });
 
-  test('knows a key by its checksum: any one character changed, added or lost is refused', () => {
+  test('knows a key by its checksum: with any character changed, added, lost or swapped it is refused', () => {
     const key = makeKey();
-    for (const index of key.split('').keys()) {
-      for (const other of ['0', 'A', 'z', '_', '-']) {
-        if (other === key[index]) continue;
-        expect(isWellFormedKey(key.slice(0, index) + other + key.slice(index + 1))).toBe(false);
-      }
-      expect(isWellFormedKey(key.slice(0, index) + key.slice(index + 1))).toBe(false);
-      expect(isWellFormedKey(`${key.slice(0, index)}0${key.slice(index)}`)).toBe(false);
-    }
-  });
-
-  test('refuses two neighbours swapped', () => {
-    const key = makeKey();
-    for (let index = 5; index < key.length - 1; index += 1) {
-      const [a = '', b = ''] = [key[index], key[index + 1]];
-      if (a !== b) expect(isWellFormedKey(key.slice(0, index) + b + a + key.slice(index + 2))).toBe(false);
-    }
+    const others = [...key].flatMap((own, index) => {
+      const [before, after] = [key.slice(0, index), key.slice(index + 1)];
+      const changed = ['0', 'A', 'z', '_', '-'].map((other) => before + other + after);
+      const swapped = before + after.slice(0, 1) + own + after.slice(1);
+      return [...changed, before + after, `${before}0${own}${after}`, swapped];
+    });
+    expect(others.filter((other) => other !== key && isWellFormedKey(other))).toEqual([]);
   });
 
   test.each([
     '',
     'tcrm_',
-    'TCRM_',
     ` ${ISSUED[0]}`,
     `${ISSUED[0]} `,
     `${ISSUED[0]}\n`,
-    ISSUED[0]?.toUpperCase() ?? '',
-    ISSUED[0]?.replace('tcrm', 'sk') ?? '',
+    ISSUED[0].toUpperCase(),
+    ISSUED[0].replace('tcrm', 'sk'),
     `${ISSUED[0]}${ISSUED[1]}`,
   ])('refuses %j', (text) => {
     expect(isWellFormedKey(text)).toBe(false);
   });
 
-  test('refuses whatever else there is', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isWellFormedKey(text)));
+  test('takes one checksum for a body at most', () => {
+    const [body, sum] = [fc.stringMatching(/^[0-9A-Za-z]{43}$/), fc.stringMatching(/^[0-9A-Za-z]{5}$/)];
     fc.assert(
-      fc.property(
-        fc.stringMatching(/^[0-9A-Za-z]{43}$/),
-        fc.stringMatching(/^[0-9A-Za-z]{5}$/),
-        (body, sum) => {
-          const guesses = [...ALPHABET].filter((last) => isWellFormedKey(`tcrm_${body}_${sum}${last}`));
-          expect(guesses.length).toBeLessThanOrEqual(1);
-        },
-      ),
+      fc.property(body, sum, (body, sum) => {
+        const guesses = [...ALPHABET].filter((last) => isWellFormedKey(`tcrm_${body}_${sum}${last}`));
+        return guesses.length <= 1;
+      }),
     );
   });
 });
@@ -85,12 +70,4 @@ test('of a key only its SHA-256 and a few characters to recognise it by are kept
   const key = makeKey();
   expect(hashKey(key)).toEqual(createHash('sha256').update(key).digest('hex'));
   expect(recognisable(key)).toEqual({ start: key.slice(0, 11), last4: key.slice(-4) });
-});
-
-test.each([
-  [1, 2],
-  [16, 22],
-  [32, 43],
-])('text for %d random bytes has %d characters', (bytes, length) => {
-  expect(randomBase62(bytes)).toMatch(new RegExp(`^[0-9A-Za-z]{${length}}$`));
 });

@@ -55,50 +55,38 @@ describe('the service', () => {
   const long = 'x'.repeat(50_000);
   const rule =
     /^must be shorter: all text of a product with its variants takes at most 262144 bytes, this would be \d+$/;
+  const variantsOf = (count: number) =>
+    Array.from({ length: count }, () => ({ label: 'x', description: long }));
 
-  test('refuses a product with more text than that, and names the field to shorten', async () => {
+  test('holds a create to it, and a PATCH of either API with what is stored, which then stays as it is', async () => {
     const agency = await service.agency();
-    const variants = Array.from({ length: 5 }, (_, index) => ({
-      label: 'x',
-      description: long.slice(index),
-    }));
-    const { status, body } = await agency.post('/v1/catalog/products', {
-      title: 'x',
-      includes: Array(20).fill('y'.repeat(1_000)),
-      variants,
-    });
-    expect(status).toBe(400);
-    expect(body.error.details).toEqual([
-      { path: 'body.variants[0].description', message: expect.stringMatching(rule) },
-    ]);
-    expect((await agency.get('/v1/catalog/products')).body.data).toEqual([]);
-  });
-
-  test('counts the stored product in a PATCH of either API, and changes nothing then', async () => {
-    const agency = await service.agency();
-    const variants = Array.from({ length: 4 }, () => ({ label: 'x', description: long }));
-    const { status, body: stored } = await agency.post('/v1/catalog/products', { title: 'x', variants });
-    expect(status).toBe(201);
+    const create = (variants: object[], more: object = {}) =>
+      agency.post('/v1/catalog/products', { title: 'x', variants, ...more });
+    const refused = await create(variantsOf(5), { includes: Array(20).fill('y'.repeat(1_000)) });
+    const { body: stored } = await create(variantsOf(4));
     const path = `/v1/catalog/products/${stored.id}`;
     const fits = await agency.patch(path, { description: long });
     expect(fits.status).toBe(200);
     const over = await agency.patch(path, { specialConditions: long, operator: 'x' });
-    expect(over.status).toBe(400);
-    expect(over.body.error.details).toEqual([
-      { path: 'body.specialConditions', message: expect.stringMatching(rule) },
-    ]);
     const gallery = Array(20).fill('z'.repeat(1_000));
     const media = await dashboard.of(agency).patch(`/catalog/products/${stored.id}`, { gallery });
-    expect(media.status).toBe(400);
-    expect(media.body.error.details[0].path).toBe('body.gallery');
-    expect((await agency.get(path)).body).toEqual(fits.body);
+    for (const [{ status, body }, field] of [
+      [refused, 'body.variants[0].description'],
+      [over, 'body.specialConditions'],
+      [media, 'body.gallery'],
+    ] as const) {
+      expect(status).toBe(400);
+      expect(body.error.details).toEqual([{ path: field, message: expect.stringMatching(rule) }]);
+    }
+    expect((await agency.get('/v1/catalog/products')).body.data).toEqual([fits.body]);
     expect((await agency.patch(path, { description: 'x', specialConditions: long })).status).toBe(200);
+    expect((await agency.patch(`/v1/catalog/products/${newId()}`, { description: long })).status).toBe(404);
   });
 
   test('holds patches that arrive together to it', async () => {
     const agency = await service.agency();
-    const variants = Array.from({ length: 3 }, () => ({ label: 'x', description: long }));
-    const { body: stored } = await agency.post('/v1/catalog/products', { title: 'x', variants });
+    const body = { title: 'x', variants: variantsOf(3) };
+    const { id } = (await agency.post('/v1/catalog/products', body)).body;
     const lists = Array(49).fill('y'.repeat(1_000));
     const patches = [
       { description: long },
@@ -106,14 +94,9 @@ describe('the service', () => {
       { includes: lists },
       { excludes: lists },
     ];
-    const path = `/v1/catalog/products/${stored.id}`;
-    const answers = await Promise.all(patches.map((patch) => agency.patch(path, patch)));
+    const answers = await Promise.all(
+      patches.map((patch) => agency.patch(`/v1/catalog/products/${id}`, patch)),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 400, 400]);
-  });
-
-  test('says 404 of a product that is not there', async () => {
-    const agency = await service.agency();
-    const { status } = await agency.patch(`/v1/catalog/products/${newId()}`, { description: long });
-    expect(status).toBe(404);
   });
 });

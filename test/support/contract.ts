@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
+import { entityTag } from '../../rules/entity-tag.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 
-/** Holds answers to an OpenAPI document: an operation, status, error code or field that it does not have is an error. */
+/**
+ * Holds answers to an OpenAPI document: an operation, status, error code, header or field that it does not have is an error,
+ * and so is a header that it promises and the answer lacks, or a tag of other bytes.
+ */
 
 export type Schema = Record<string, unknown> & { properties?: Record<string, Schema> };
 type Media = { schema: Schema; examples?: Record<string, { value: unknown }> };
@@ -98,6 +102,10 @@ function closed(value: unknown): unknown {
   return object.type === 'object' && object.properties ? { additionalProperties: false, ...object } : object;
 }
 
+/** The same for a schema that is compiled outside of the document. */
+const outside = (schema: Schema): Schema =>
+  JSON.parse(JSON.stringify(closed(schema)).replaceAll('"$ref":"#', '"$ref":"document#'));
+
 export type Answer = {
   method: string;
   url: string;
@@ -109,6 +117,35 @@ export type Answer = {
 /** What every answer may have without a word in the document. */
 const OF_HTTP =
   /^(?:allow|cache-control|connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-content-type-options)$/i;
+
+/** Headers that an answer has for some requests and not for others. */
+const SOMETIMES = /^(?:idempotency-replayed|preference-applied|x-ignored-parameters|x-known-values)$/;
+const OF_LIMITS = /^(?:x-)?ratelimit/;
+
+/** What is wrong with the headers of an answer that may have these; undefined where nothing is. */
+function headersFault(
+  declared: readonly string[],
+  { status, headers, body }: Answer,
+  code: string | undefined,
+): string | undefined {
+  const undeclared = Object.keys(headers).filter((name) => !OF_HTTP.test(name) && !declared.includes(name));
+  if (undeclared.length > 0) return `${undeclared}, not in its document`;
+  // A service without a limit speaks of none.
+  const hasLimit = Object.keys(headers).some((name) => OF_LIMITS.test(name));
+  const missing = declared.filter((name) => {
+    if (name in headers || SOMETIMES.test(name)) return false;
+    if (OF_LIMITS.test(name)) return hasLimit;
+    return name !== 'retry-after' || status !== 409 || code === 'IDEMPOTENCY_IN_PROGRESS';
+  });
+  if (missing.length > 0) return `no ${missing}`;
+  const { etag, 'cache-control': kept, vary } = headers;
+  if (etag !== undefined && status !== 304 && etag !== entityTag(body)) return 'a tag of other bytes';
+  const isPrivate = kept === 'private, no-cache' && vary === 'Authorization, x-api-key';
+  const isSecret = kept === 'no-store' && vary === undefined && etag === undefined;
+  // What is refused before its route is known.
+  const isNoRequest = status === 400 && kept === undefined;
+  return isPrivate || isSecret || isNoRequest ? undefined : `cache-control: ${kept} and vary: ${vary}`;
+}
 
 /** A path that cannot be decoded leads to no operation. */
 function isDecodable(path: string): boolean {
@@ -130,7 +167,8 @@ export function contractOf(document: Document): (answer: Answer) => void {
   }));
   const validators = new Map<string, ReturnType<typeof ajv.compile>>();
 
-  return ({ method, url, status, headers, body }) => {
+  return (answer) => {
+    const { method, url, status, headers, body } = answer;
     // As a client resolves it: dots that lead upwards ask for another path.
     const path = new URL(url, 'http://localhost').pathname;
     const contentType = headers['content-type'];
@@ -149,14 +187,10 @@ export function contractOf(document: Document): (answer: Answer) => void {
     const { operationId, responses } = found.operation;
     const response = responses[status];
     if (!response) throw new Error(`${operationId} answered ${status}, which its document does not have.`);
-    const declaredHeaders = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
-    const undeclared = Object.keys(headers).filter(
-      (name) => !OF_HTTP.test(name) && !declaredHeaders.includes(name.toLowerCase()),
-    );
-    if (undeclared.length > 0)
-      throw new Error(
-        `${operationId} answered ${status} with ${undeclared.join(', ')}, not in its document.`,
-      );
+    const code = status < 400 ? undefined : JSON.parse(body).error?.code;
+    const declared = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
+    const fault = headersFault(declared, answer, code);
+    if (fault) throw new Error(`${operationId} answered ${status} with ${fault}.`);
     if (status === 304) {
       if (response.content || body !== '' || contentType !== undefined)
         throw new Error(`${operationId} answered 304 with a body.`);
@@ -165,7 +199,6 @@ export function contractOf(document: Document): (answer: Answer) => void {
     if (!contentType?.startsWith('application/json'))
       throw new Error(`${operationId} answered ${contentType}.`);
     const codes = declaredCodes(found.operation, status);
-    const code = JSON.parse(body).error?.code;
     if (status >= 400 && !codes.includes(code))
       throw new Error(
         `${operationId} answered ${status} ${code}, and declares ${codes.join(', ') || 'no code'} for it.`,
@@ -173,22 +206,9 @@ export function contractOf(document: Document): (answer: Answer) => void {
     const key = `${operationId} ${status}`;
     const schema = response.content?.['application/json']?.schema;
     if (!schema) throw new Error(`${key} has no schema in the document.`);
-    const validate = validators.get(key) ?? ajv.compile(pointIntoDocument(closed(schema)) as Schema);
+    const validate = validators.get(key) ?? ajv.compile(outside(schema));
     validators.set(key, validate);
     if (!validate(JSON.parse(body)))
       throw new Error(`${key}: ${ajv.errorsText(validate.errors)} in ${body.slice(0, 500)}`);
   };
-}
-
-/** `#/components/…` of the document, for a schema compiled outside of it. */
-function pointIntoDocument(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(pointIntoDocument);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) =>
-      key === '$ref' && typeof inner === 'string'
-        ? [key, inner.replace(/^#/, 'document#')]
-        : [key, pointIntoDocument(inner)],
-    ),
-  );
 }

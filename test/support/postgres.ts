@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
 import { distributeDatabase } from '../../src/db/server/distribute.ts';
 import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
@@ -116,24 +114,10 @@ async function startEmbedded(): Promise<Server> {
   return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
 }
 
-/** A run that is killed leaves it. */
+/** Its library is one of tools/: npm test does without. */
 async function startContainer(): Promise<Server> {
-  const docker = async (...args: string[]): Promise<string> => {
-    const { stdout } = await promisify(execFile)('docker', args).catch(({ message }: Error) => {
-      throw new Error(`npm run test:containers needs docker, or podman under that name: ${message}`);
-    });
-    return stdout.trim();
-  };
-  const login = ['--env', 'POSTGRES_USER=crm', '--env', 'POSTGRES_PASSWORD=crm'];
-  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const image = process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18';
-  const options = ['--rm', '--detach', '--publish', '127.0.0.1::5432', ...login];
-  const id = await docker('run', ...options, image, 'postgres', ...settings);
-  // The image's own initialisation listens on no port: what answers there is the final server.
-  const ready = 'until pg_isready --quiet --host 127.0.0.1; do sleep 0.1; done';
-  await docker('exec', id, 'timeout', '60', 'sh', '-c', ready);
-  const url = `postgres://crm:crm@${await docker('port', id, '5432')}/crm`;
-  return { url, stop: () => docker('kill', id) };
+  const container = await import('../../tools/postgres-container.ts');
+  return container.startContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18', SETTINGS);
 }
 
 declare module 'vitest' {

@@ -4,7 +4,7 @@ import { createHash, createHmac } from 'node:crypto';
 
 export type Credentials = { accessKeyId: string; secretAccessKey: string };
 
-export type SignedParts = {
+type SignedParts = {
   method: string;
   /** As it is sent. */
   path: string;
@@ -30,10 +30,6 @@ const queryString = (query: [string, string][]): string =>
     .sort()
     .join('&');
 
-const amzTime = (now: number): string => new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
-
-const scopeOf = (time: string, region: string): string => `${time.slice(0, 8)}/${region}/s3/aws4_request`;
-
 export function signatureOf(parts: SignedParts, secretAccessKey: string): string {
   const { method, path, query, headers, payloadHash, time, region } = parts;
   const names = Object.keys(headers).sort();
@@ -46,43 +42,10 @@ export function signatureOf(parts: SignedParts, secretAccessKey: string): string
     names.join(';'),
     payloadHash,
   ].join('\n');
-  const scope = scopeOf(time, region);
+  const scope = `${time.slice(0, 8)}/${region}/s3/aws4_request`;
   const text = ['AWS4-HMAC-SHA256', time, scope, createHash('sha256').update(request).digest('hex')].join(
     '\n',
   );
   const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
   return hmac(key, text).toString('hex');
-}
-
-/** The URL that lets whoever has it GET the address until it expires. */
-export function presignedUrl(
-  address: string,
-  query: Record<string, string>,
-  options: { credentials: Credentials; region: string; now: number; seconds: number },
-): string {
-  const { credentials, region, now, seconds } = options;
-  const { origin, host, pathname } = new URL(address);
-  const time = amzTime(now);
-  const signed: [string, string][] = Object.entries({
-    ...query,
-    'X-Amz-Algorithm': 'AWS4-HMAC-SHA256',
-    'X-Amz-Content-Sha256': 'UNSIGNED-PAYLOAD',
-    'X-Amz-Credential': `${credentials.accessKeyId}/${scopeOf(time, region)}`,
-    'X-Amz-Date': time,
-    'X-Amz-Expires': String(seconds),
-    'X-Amz-SignedHeaders': 'host',
-  });
-  const signature = signatureOf(
-    {
-      method: 'GET',
-      path: pathname,
-      query: signed,
-      headers: { host },
-      payloadHash: 'UNSIGNED-PAYLOAD',
-      time,
-      region,
-    },
-    credentials.secretAccessKey,
-  );
-  return `${origin}${pathname}?${queryString([...signed, ['X-Amz-Signature', signature]])}`;
 }
