@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { DashboardOptions } from '../src/dashboard-app.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { quote } from './support/records.ts';
@@ -39,6 +40,9 @@ const FILE: Part = {
   type: 'application/pdf',
 };
 
+const pathsOf = (body: { error: { details: { path: string }[] } }): string[] =>
+  body.error.details.map(({ path }) => path);
+
 async function furnished() {
   const agency = await service.agency();
   const has = await quote(agency);
@@ -48,7 +52,8 @@ async function furnished() {
     call.post(path, body, { headers: { ...TYPE, ...headers } });
   const rows = () => service.query('select * from quote_attachments where organization_id = $1', [agency.id]);
   const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
-  return { agency, has, call, path, attach, rows, files };
+  const expectNothing = async () => expect([await rows(), await files()]).toEqual([[], []]);
+  return { agency, has, call, path, attach, rows, files, expectNothing };
 }
 
 describe('createQuoteAttachment', () => {
@@ -77,30 +82,23 @@ describe('createQuoteAttachment', () => {
     expect(await dashboard.stored(neighbour.agency)).toEqual(before);
   });
 
-  test('takes the parts in either order, and an empty file', async () => {
+  test.each([
+    ['the parts in either order, and an empty file', 0],
+    ['a file of exactly 25 MiB', LIMIT],
+  ])('takes %s', async (_what, size) => {
     const { attach } = await furnished();
-    const { status, body } = await attach(form({ ...FILE, content: '' }, KIND));
-    expect(status).toBe(201);
-    expect(body).toMatchObject({ kind: 'itinerary', sizeBytes: 0 });
-  });
-
-  test('takes a file of exactly 25 MiB', async () => {
-    const { attach } = await furnished();
-    const { status, body } = await attach(form(KIND, { ...FILE, content: Buffer.alloc(LIMIT) }));
-    expect(status).toBe(201);
-    expect(body.sizeBytes).toBe(LIMIT);
+    const { status, body } = await attach(form({ ...FILE, content: Buffer.alloc(size) }, KIND));
+    expect([status, body.kind, body.sizeBytes]).toEqual([201, 'itinerary', size]);
   });
 
   test.each([
     ['kind first', [KIND]],
     ['file first', []],
   ])('refuses one byte more with 413 and keeps nothing of it (%s)', async (_order, before) => {
-    const { attach, rows, files } = await furnished();
+    const { attach, expectNothing } = await furnished();
     const { status, body } = await attach(form(...before, { ...FILE, content: Buffer.alloc(LIMIT + 1) }));
-    expect(status).toBe(413);
-    expect(body.error.code).toBe('PAYLOAD_TOO_LARGE');
-    expect(await rows()).toEqual([]);
-    expect(await files()).toEqual([]);
+    expect([status, body.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    await expectNothing();
   });
 
   test.each([
@@ -128,25 +126,18 @@ describe('createQuoteAttachment', () => {
     ['a file name of 256 characters', [KIND, { ...FILE, fileName: 'n'.repeat(256) }], ['body.file.fileName']],
     ['a file without a name', [KIND, { ...FILE, fileName: '' }], ['body.file.fileName']],
   ])('refuses %s, names it and keeps nothing', async (_what, parts, paths) => {
-    const { attach, rows, files } = await furnished();
+    const { attach, expectNothing } = await furnished();
     const { status, body } = await attach(form(...parts));
-    expect(status).toBe(400);
-    expect(body.error.code).toBe('VALIDATION_FAILED');
-    expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(paths);
-    expect(await rows()).toEqual([]);
-    expect(await files()).toEqual([]);
+    expect([status, body.error.code, pathsOf(body)]).toEqual([400, 'VALIDATION_FAILED', paths]);
+    await expectNothing();
   });
 
   test('names parts that mean nothing, and refuses them when asked to be strict', async () => {
-    const { attach, rows, files } = await furnished();
+    const { attach, expectNothing } = await furnished();
     const body = form(KIND, { name: 'title', content: 'x' }, FILE, { ...FILE, name: 'preview' });
     const strict = await attach(body, { prefer: 'handling=strict' });
-    expect(strict.status).toBe(400);
-    expect(strict.body.error.details.map(({ path }: { path: string }) => path)).toEqual([
-      'body.title',
-      'body.preview',
-    ]);
-    expect([await rows(), await files()]).toEqual([[], []]);
+    expect([strict.status, pathsOf(strict.body)]).toEqual([400, ['body.title', 'body.preview']]);
+    await expectNothing();
     const tolerated = await attach(body);
     expect(tolerated.status).toBe(201);
     expect(tolerated.headers['x-ignored-parameters']).toBe('body.title, body.preview');
@@ -159,37 +150,26 @@ describe('createQuoteAttachment', () => {
     ['a body that ends in the middle', TYPE, form(KIND, FILE).subarray(0, -30)],
     ['a body that ends in its first part', TYPE, form(KIND, FILE).subarray(0, 50)],
   ])('refuses %s with 400', async (_what, headers, body) => {
-    const { call, path, rows, files } = await furnished();
+    const { call, path, expectNothing } = await furnished();
     const answer = await call.post(path, body, { headers });
-    expect(answer.status).toBe(400);
-    expect(answer.body.error.code).toBe('VALIDATION_FAILED');
-    expect(await rows()).toEqual([]);
-    expect(await files()).toEqual([]);
+    expect([answer.status, answer.body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    await expectNothing();
   });
 });
 
 describe('deleteQuoteAttachment', () => {
-  test('removes the row and the file; again is 404', async () => {
-    const { agency, call, path, attach, rows, files } = await furnished();
+  test('removes the row and the file, also by ids in upper case; again is 404', async () => {
+    const { agency, has, attach, rows, files } = await furnished();
     const kept = (await attach(form(KIND, FILE))).body;
     const { id } = (await attach(form(KIND, FILE))).body;
-    const { status, body } = await call.delete(`${path}/${id}`);
-    expect(status).toBe(200);
-    expect(body).toEqual({ id, deletedAt: expect.any(String) });
+    const path = `/quotes/${has.id.toUpperCase()}/attachments/${id.toUpperCase()}`;
+    const remove = () => dashboard.of({ id: agency.id.toUpperCase() }).delete(path);
+    const { status, body } = await remove();
+    expect([status, body]).toEqual([200, { id, deletedAt: expect.any(String) }]);
     expect(await rows()).toMatchObject([{ id: kept.id, organization_id: agency.id }]);
     expect(await files()).toEqual([kept.id]);
-    const again = await call.delete(`${path}/${id}`);
-    expect(again.status).toBe(404);
-    expect(again.body.error.code).toBe('QUOTE_ATTACHMENT_NOT_FOUND');
-  });
-
-  test('removes the file also when the ids are sent in upper case', async () => {
-    const { agency, has, attach, rows, files } = await furnished();
-    const { id } = (await attach(form(KIND, FILE))).body;
-    const path = `/quotes/${has.id.toUpperCase()}/attachments/${id.toUpperCase()}`;
-    const { status, body } = await dashboard.of({ id: agency.id.toUpperCase() }).delete(path);
-    expect([status, body.id]).toEqual([200, id]);
-    expect([await rows(), await files()]).toEqual([[], []]);
+    const again = await remove();
+    expect([again.status, again.body.error.code]).toEqual([404, 'QUOTE_ATTACHMENT_NOT_FOUND']);
   });
 
   test('by another quote of the organization is 404 and removes nothing', async () => {
@@ -240,20 +220,12 @@ describe('over the network', () => {
     return { socket, send, answered };
   }
 
-  test('a file is refused as soon as it is too large, while the client still sends', async () => {
-    const { agency, path, rows, files } = await furnished();
+  test('a file is refused as soon as it is too large; its connection serves on once the rest was sent', async () => {
+    const { agency, path, expectNothing } = await furnished();
     const { socket, send, answered } = await begin(agency.id, path);
     for (let sent = 0; sent <= LIMIT; sent += MEBIBYTE) await send(Buffer.alloc(MEBIBYTE));
     expect(await answered).toMatch(/^HTTP\/1\.1 413 [\s\S]*PAYLOAD_TOO_LARGE/);
-    socket.destroy();
-    expect([await rows(), await files()]).toEqual([[], []]);
-  });
-
-  test('the connection of a refused upload serves the next request once the rest was sent', async () => {
-    const { agency, path } = await furnished();
-    const { socket, send, answered } = await begin(agency.id, path);
-    for (let sent = 0; sent <= LIMIT; sent += MEBIBYTE) await send(Buffer.alloc(MEBIBYTE));
-    await answered;
+    await expectNothing();
     const next = new Promise<string>((done) => socket.once('data', (chunk) => done(chunk.toString())));
     for (let more = 0; more < 5; more += 1) await send(Buffer.alloc(MEBIBYTE));
     socket.write('0\r\n\r\nGET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -273,6 +245,12 @@ describe('over the network', () => {
 });
 
 describe('between file and row', () => {
+  const beside = async (options: Partial<DashboardOptions>) => {
+    const other = await buildDashboard(service, options);
+    onTestFinished(() => other.app.close());
+    return other;
+  };
+
   /** The disk storage, telling and doing more. */
   const watched = (
     also: { afterPut?: () => Promise<void> } & Partial<Pick<FileStorage, 'put' | 'remove'>>,
@@ -293,19 +271,16 @@ describe('between file and row', () => {
   };
 
   test('a quote that is archived meanwhile gets no attachment, and the file goes again', async () => {
-    const { agency, has, path, call, rows, files } = await furnished();
+    const { agency, has, path, call, expectNothing } = await furnished();
     const { storage, removed } = watched({
       afterPut: async () => {
         await call.delete(`/quotes/${has.id}`);
       },
     });
-    const other = await buildDashboard(service, { storage });
+    const other = await beside({ storage });
     const { status, body } = await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE });
-    expect(status).toBe(404);
-    expect(body.error.code).toBe('QUOTE_NOT_FOUND');
-    expect(removed).toHaveLength(1);
-    expect([await rows(), await files()]).toEqual([[], []]);
-    await other.app.close();
+    expect([status, body.error.code, removed.length]).toEqual([404, 'QUOTE_NOT_FOUND', 1]);
+    await expectNothing();
   });
 
   test('a storage that fails leaves no row, and the answer tells nothing of it', async () => {
@@ -315,18 +290,17 @@ describe('between file and row', () => {
         for await (const _ of content) throw new Error('the disk at /var/secret is full');
       },
     });
-    const other = await buildDashboard(service, { storage });
+    const other = await beside({ storage });
     const { status, text } = await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE });
     expect(status).toBe(500);
     expect(text).not.toContain('secret');
     expect(await rows()).toEqual([]);
-    await other.app.close();
   });
 
   test('a file that the storage does not remove changes no answer', async () => {
     const { agency, has, call, path, rows, files } = await furnished();
     const { storage } = watched({ remove: () => Promise.reject(new Error('the disk does not answer')) });
-    const other = await buildDashboard(service, { storage });
+    const other = await beside({ storage });
     const attach = (key: string) =>
       other.of(agency).post(path, form(KIND, FILE), { headers: { ...TYPE, 'idempotency-key': key } });
     const first = await attach('one');
@@ -339,7 +313,6 @@ describe('between file and row', () => {
     expect([refused.status, refused.body.error.code]).toEqual([404, 'QUOTE_NOT_FOUND']);
     expect(await rows()).toEqual([]);
     expect(await files()).toHaveLength(3);
-    await other.app.close();
   });
 
   test('a row that the database refuses takes its file with it; one of unknown fate keeps it', async () => {
@@ -352,10 +325,8 @@ describe('between file and row', () => {
       }),
     });
     const attempt = async (error: object) => {
-      const other = await buildDashboard(service, { db: failing(error) });
-      const { status } = await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE });
-      await other.app.close();
-      return status;
+      const other = await beside({ db: failing(error) });
+      return (await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE })).status;
     };
     expect(await attempt({ code: '40001', severity: 'ERROR' })).toBe(503);
     expect(await files()).toEqual([]);

@@ -5,23 +5,22 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLogger } from '../src/http/logging.ts';
 import { eraseFiles } from '../src/jobs/erase-files.ts';
-import { buildDashboard, type Dashboard, TOKEN } from './support/dashboard.ts';
+import { emptyOf } from './support/contract.ts';
+import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
 import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
-import { type Agency, useService } from './support/service.ts';
+import type { Agency } from './support/service.ts';
 import { listen } from './support/socket.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from './support/words.ts';
 
 const lines: string[] = [];
-const service = useService({ logTo: { write: (line) => lines.push(line) }, logLevel: 'trace' });
-const holder: { dashboard?: Dashboard } = {};
-const dashboards = (): Dashboard => holder.dashboard as Dashboard;
-beforeAll(async () => {
-  const logger = createLogger('trace', { write: (line: string) => lines.push(line) });
-  holder.dashboard = await buildDashboard(service, { logger });
+const logTo = { write: (line: string) => lines.push(line) };
+const { service, dashboard } = useDashboard(() => ({ logger: createLogger('trace', logTo) }), {
+  logTo,
+  logLevel: 'trace',
 });
 
 /** Text that the person has, or what is tied to it. Each place has its own, and all of them begin alike. */
@@ -60,7 +59,7 @@ async function person(agency: Agency) {
     budgetMax: 900,
   });
   const archivedLead = await opportunity(agency, { customerId, title: word('archived lead') });
-  await dashboards().of(agency).delete(`/opportunities/${archivedLead.id}`);
+  await dashboard.of(agency).delete(`/opportunities/${archivedLead.id}`);
   const contact = word('thread contact');
   const older = await conversation(agency, { contact, contactName: word('older name') });
   const thread = await conversation(agency, {
@@ -89,7 +88,7 @@ async function person(agency: Agency) {
     price: 1_450,
   });
   const headers = { 'idempotency-key': 'the opening' };
-  await dashboards().of(agency).post(`/quotes/${offer.id}/opens`, {}, { headers });
+  await dashboard.of(agency).post(`/quotes/${offer.id}/opens`, {}, { headers });
   await attachment(agency, service.storage, offer.id, {
     fileName: word('file'),
     kind: word('kind'),
@@ -122,7 +121,6 @@ const OF_THE_AGENCY: ReadonlySet<string> = new Set([
 
 test('after an erasure no table, file, log line or answer of any operation has text of the person, and a neighbour keeps all', async () => {
   const [agency, other] = [await service.agency(), await service.agency()];
-  const dashboard = dashboards();
   const world = { service, dashboard, agency };
   const has = await populate(world, 'Neighbour');
   await populate({ service, agency: other }, 'Other');
@@ -203,59 +201,43 @@ test('after an erasure no table, file, log line or answer of any operation has t
   expect(await total()).toBe(customers - 1);
   expect((await agency.get(`/v1/customers/${customerId}`)).status).toBe(404);
   expect((await call.get(`/customers/${customerId}`)).body).toMatchObject({
-    ...{ firstName: null, lastName: null, displayName: null, city: null, country: null, summary: null },
-    ...{
-      preferredLanguage: null,
-      tags: [],
-      contacts: [],
-      archivedAt: body.erasedAt,
-      erasedAt: body.erasedAt,
-    },
+    ...emptyOf('Customer'),
+    archivedAt: body.erasedAt,
+    erasedAt: body.erasedAt,
     erasurePending: false,
   });
+  const kept = { checkInDate: '2027-01-15', budgetMax: 900 };
   expect((await agency.get(`/v1/opportunities/${lead.id}`)).body).toMatchObject({
-    ...{
-      customerId,
-      customerName: null,
-      title: null,
-      destination: null,
-      checkInDate: '2027-01-15',
-      budgetMax: 900,
-    },
+    ...{ customerId, customerName: null, title: null, destination: null, ...kept },
   });
   expect((await call.get(`/quotes/${offer.id}`)).body).toMatchObject({
     ...{ customerId, customerName: null, title: '', price: 1_450, openCount: 1, status: 'published' },
   });
   const transcript = await agency.get(`/v1/conversations/${thread.id}/messages`);
   expect(transcript.body.total).toBe(2);
-  expect(transcript.body.data).toMatchObject([
-    { content: '', senderName: null },
-    { content: '', senderName: null },
-  ]);
-  expect((await call.get(`/conversations/${unclaimed.id}`)).body).toMatchObject({
-    contact: '',
-    contactName: null,
-  });
+  for (const message of transcript.body.data)
+    expect(message).toMatchObject({ content: '', senderName: null });
+  const { body: mail } = await call.get(`/conversations/${unclaimed.id}`);
+  expect(mail).toMatchObject({ contact: '', contactName: null });
 
   expect(await dashboard.stored(other)).toEqual(neighbour);
-  const kept = await agency.get(`/v1/customers/${has.customerId}`);
-  expect(kept.body.lastName).toBe('Neighbour');
+  expect((await agency.get(`/v1/customers/${has.customerId}`)).body.lastName).toBe('Neighbour');
   expect((await agency.get(`/v1/conversations/${has.conversationId}/messages`)).text).toContain('Neighbour');
 });
 
 test('the same again gives the first answer, and erases what came since', async () => {
   const agency = await service.agency();
   const { customerId, thread } = await person(agency);
-  const call = dashboards().of(agency);
+  const call = dashboard.of(agency);
   const first = await call.post(`/customers/${customerId}/erase`);
   await message(agency, thread.id, { content: word('late') });
   const again = await call.post(`/customers/${customerId}/erase`);
   expect(again.body).toEqual(first.body);
   const { body } = await agency.get(`/v1/conversations/${thread.id}/messages`);
   expect(body.data.map(({ content }: { content: string }) => content)).toEqual(['', '', '']);
-  const before = await dashboards().stored(agency);
+  const before = await dashboard.stored(agency);
   await call.post(`/customers/${customerId}/erase`);
-  expect(await dashboards().stored(agency)).toEqual(before);
+  expect(await dashboard.stored(agency)).toEqual(before);
 });
 
 test('an archived customer is erased, and its contact that another customer has now stays there', async () => {
@@ -265,7 +247,7 @@ test('an archived customer is erased, and its contact that another customer has 
   await agency.delete(`/v1/customers/${id}`);
   const heir = await customer(agency, { firstName: 'Eva', contacts });
   const thread = await conversation(agency, { channel: 'email', contact: 'shared@example.com' });
-  const { body } = await dashboards().of(agency).post(`/customers/${id}/erase`);
+  const { body } = await dashboard.of(agency).post(`/customers/${id}/erase`);
   expect(body.erased).toMatchObject({ contacts: 1, conversations: 0 });
   expect((await agency.get(`/v1/customers/${heir.id}`)).body).toEqual(heir);
   const found = await agency.get('/v1/conversations?query=shared');
@@ -277,7 +259,7 @@ test("in a chain, another customer's thread keeps what it has", async () => {
   const [ana, eva] = [await customer(agency), await customer(agency)];
   const older = await conversation(agency, { customerId: ana.id, contactName: 'Ana' });
   const newer = await conversation(agency, { customerId: eva.id, contactName: 'Eva', rotatedFrom: older.id });
-  const call = dashboards().of(agency);
+  const call = dashboard.of(agency);
   expect((await call.post(`/customers/${ana.id}/erase`)).body.erased.conversations).toBe(1);
   expect((await call.get(`/conversations/${newer.id}`)).body.contactName).toBe('Eva');
 });
@@ -315,12 +297,12 @@ test('while the storage refuses, the customer says that the erasure is pending, 
 test('what fails in the middle erases nothing', async () => {
   const agency = await service.agency();
   const { customerId } = await person(agency);
-  const before = await dashboards().stored(agency);
+  const before = await dashboard.stored(agency);
   const lock = 'alter table erasures add constraint refused check (customer_id <> ';
   await service.query(`${lock} '${customerId}')`);
-  expect((await dashboards().of(agency).post(`/customers/${customerId}/erase`)).status).toBe(500);
+  expect((await dashboard.of(agency).post(`/customers/${customerId}/erase`)).status).toBe(500);
   await service.query('alter table erasures drop constraint refused');
-  expect(await dashboards().stored(agency)).toEqual(before);
+  expect(await dashboard.stored(agency)).toEqual(before);
 });
 
 test('the list that docs/operating.md saves beside a backup has the ids of the erased, and erases them again after a restore', async () => {
@@ -334,7 +316,7 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
       [agency.id, customerId],
     );
   const [backup] = await rows('customers');
-  const call = dashboards().of(agency);
+  const call = dashboard.of(agency);
   const { body } = await call.post(`/customers/${customerId}/erase`);
   const list = await service.query<{ organization_id: string; customer_id: string }>(query);
   expect(list).toContainEqual({ organization_id: agency.id, customer_id: customerId });
@@ -347,7 +329,7 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
   );
   expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('first'));
   const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)"$/m.exec(manual) ?? [];
-  const { origin } = await listen(dashboards());
+  const { origin } = await listen(dashboard);
   const folder = await mkdtemp(join(tmpdir(), 'crm-erased-'));
   await writeFile(join(folder, 'erased.txt'), `${agency.id} ${customerId}\n${agency.id} ${randomUUID()}\n`);
   const { stdout } = await promisify(execFile)(
@@ -357,5 +339,5 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
   );
   await rm(folder, { recursive: true });
   expect(stdout).toMatch(new RegExp(`^200 ${body.id}\\n404 `));
-  expect(hasText(JSON.stringify(await dashboards().stored(agency)))).toBe(false);
+  expect(hasText(JSON.stringify(await dashboard.stored(agency)))).toBe(false);
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { newId } from '../src/db/sql/ids.ts';
 import { parseJson } from '../src/db/sql/json.ts';
+import { PARTS } from '../src/description.ts';
 import { errorCodes } from '../src/errors.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
@@ -26,7 +27,12 @@ beforeAll(async () => {
   });
   base = (await listen(service)).origin;
 });
-afterAll(() => service?.close());
+afterAll(async () => {
+  for (const client of opened) await client.close();
+  await service?.close();
+});
+
+const opened: Client[] = [];
 
 async function connect(key: string, at = base): Promise<Client> {
   const client = new Client({ name: 'test', version: '1.0.0' });
@@ -34,7 +40,7 @@ async function connect(key: string, at = base): Promise<Client> {
     requestInit: { headers: { authorization: `Bearer ${key}` } },
   });
   await client.connect(transport);
-  onTestFinished(() => client.close());
+  opened.push(client);
   return client;
 }
 
@@ -50,8 +56,7 @@ const reads = operations.filter(({ method }) => method === 'GET');
 
 describe('the tools', () => {
   test('are the operations of /v1, one to one, each with what it takes and whether it changes something', async () => {
-    const { key } = await service.agency();
-    const { tools } = await (await connect(key)).listTools();
+    const { tools } = await (await connect((await service.agency()).key)).listTools();
     expect(tools.map(({ name }) => name)).toEqual(operations.map(({ operation }) => operation.operationId));
     for (const [index, tool] of tools.entries()) {
       const { method, operation } = operations[index] as (typeof operations)[number];
@@ -75,8 +80,7 @@ describe('the tools', () => {
   });
 
   test('name the fields of a record once, and have no word on what a name says itself', async () => {
-    const { key } = await service.agency();
-    const { tools } = await (await connect(key)).listTools();
+    const { tools } = await (await connect((await service.agency()).key)).listTools();
     const properties = (name: string) =>
       tools.find((tool) => tool.name === name)?.inputSchema.properties as Record<
         string,
@@ -97,18 +101,14 @@ describe('the tools', () => {
     });
   });
 
-  test('come with a word on what there is, and on how to use it', async () => {
-    const { key } = await service.agency();
-    expect((await connect(key)).getInstructions()).toMatch(
-      /^The records of one travel agency: catalog, customers, opportunities, conversations, quotes, team\.\nLists /,
-    );
-  });
-
-  test('only read unless the service says otherwise, and are not there when it says so', async () => {
+  test('come with a word on what there is, only read unless the service says otherwise, and are not there when it says so', async () => {
     const { key } = await service.agency();
     const reading = await startService({ beside: service, mcp: 'read' });
     onTestFinished(reading.close);
     const client = await connect(key, (await listen(reading)).origin);
+    const [parts, lists] = client.getInstructions()?.split('\n') ?? [];
+    expect(parts).toBe(`The records of one travel agency: ${Object.keys(PARTS).join(', ')}.`);
+    expect(lists).toMatch(/^Lists /);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(reads.map(({ operation }) => operation.operationId));
     await expect(
@@ -124,36 +124,31 @@ describe('the tools', () => {
   });
 });
 
-test('a key that only reads sees the tools that read, and no other, where others may write', async () => {
-  const { scope } = await service.agency();
-  const { key } = parseJson(await issueApiKey(scope, { name: 'reader', access: 'read' }));
-  const client = await connect(key);
-  const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(reads.map(({ operation }) => operation.operationId));
-  await expect(client.callTool({ name: 'createCatalogProduct', arguments: { title: 'x' } })).rejects.toThrow(
-    'There is no tool createCatalogProduct: this key can only read.',
-  );
-  expect(await call(client, 'listTeamMembers', {})).toMatchObject({ isError: false });
-});
-
-test('a key that was issued for some resources sees their tools, and no other', async () => {
-  const { scope } = await service.agency();
-  const { key } = parseJson(
-    await issueApiKey(scope, { name: 'n', resources: ['quotes', 'catalog'], access: 'read' }),
-  );
-  const client = await connect(key);
-  const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual([
-    'listCatalogProducts',
-    'getCatalogProduct',
-    'listQuotes',
-    'listQuoteAttachments',
-  ]);
-  await expect(client.callTool({ name: 'listCustomers' })).rejects.toThrow(
+test.each([
+  [
+    'only reads',
+    { access: 'read' },
+    reads.map(({ operation }) => operation.operationId),
+    'There is no tool createCustomer: this key can only read.',
+  ],
+  [
+    'was issued for some resources',
+    { access: 'read', resources: ['quotes', 'catalog'] },
+    ['listCatalogProducts', 'getCatalogProduct', 'listQuotes', 'listQuoteAttachments'],
     'There is no tool listCustomers: this key does not reach customers.',
-  );
-  expect(await call(client, 'listQuotes')).toMatchObject({ isError: false });
-});
+  ],
+] as const)(
+  'a key that %s sees its tools and no other, where others may write',
+  async (_which, limits, names, says) => {
+    const { scope } = await service.agency();
+    const { key } = parseJson(await issueApiKey(scope, { name: 'narrow', ...limits } as never));
+    const client = await connect(key);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
+    const [tool = ''] = /(?<=no tool )\w+/.exec(says) ?? [];
+    await expect(client.callTool({ name: tool, arguments: {} })).rejects.toThrow(says);
+    expect(await call(client, 'listQuotes')).toMatchObject({ isError: false });
+  },
+);
 
 test('the tools name the values that the organization has, and a value that no record has is answered with them', async () => {
   const [agency, neighbour] = [await service.agency(), await service.agency()];
@@ -209,7 +204,6 @@ describe('a call', () => {
         'contacts[0].identifierType',
       ],
       ['getCustomer', { customerId: 'x' }, 'CUSTOMER_NOT_FOUND', undefined],
-      ['getCustomer', { customerId: '..' }, 'CUSTOMER_NOT_FOUND', undefined],
       ['getCustomer', { customerId: '../team' }, 'CUSTOMER_NOT_FOUND', undefined],
       ['getConversationTranscript', { conversationId: '..' }, 'CONVERSATION_NOT_FOUND', undefined],
     ] as const) {
@@ -276,21 +270,29 @@ describe('a call', () => {
 
 describe('arguments, walked over all tools', () => {
   type Property = { type?: string | string[]; anyOf?: object[] };
+  type Tool = {
+    name: string;
+    properties: Record<string, Property>;
+    required: readonly string[];
+    /** Arguments with which it succeeds. */
+    given: () => Record<string, unknown>;
+  };
+  let agency: Agency;
+  let client: Client;
+  let walk: Tool[];
 
-  /** An agency with a record of each kind, its tools, and arguments with which each of them succeeds. */
-  async function furnished() {
-    const agency = await service.agency();
-    const client = await connect(agency.key);
+  beforeAll(async () => {
+    agency = await service.agency();
+    client = await connect(agency.key);
     const contacts = () => [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }];
     const known = await populate({ service, agency });
     const { tools } = await client.listTools();
-    const walk = tools.map(({ name, inputSchema }) => {
-      const properties = (inputSchema.properties ?? {}) as Record<string, Property>;
-      const required = inputSchema.required ?? [];
+    walk = tools.map(({ name, inputSchema: { properties: all = {}, required = [] } }) => {
+      const properties = all as Record<string, Property>;
       const isText = (one: string) =>
         typesOf(properties[one] ?? {}).includes('string') && !one.endsWith('Id');
       const argument = (one: string) => (isText(one) ? 'Oaxaca' : known[one as keyof typeof known]);
-      const given = (): Record<string, unknown> =>
+      const given = () =>
         Object.fromEntries(required.map((one) => [one, one === 'contacts' ? contacts() : argument(one)]));
       return { name, properties, required, given };
     });
@@ -298,40 +300,40 @@ describe('arguments, walked over all tools', () => {
       Object.entries(given()).flatMap(([one, value]) => (value === undefined ? [`${one} of ${name}`] : [])),
     );
     expect(missing, `Give each in \`populate\` of ${FILE}`).toEqual([]);
-    // What archives comes last.
-    return {
-      agency,
-      client,
-      walk: walk.sort((a, b) => Number(/^archive/.test(a.name)) - Number(/^archive/.test(b.name))),
-    };
-  }
+  });
+
+  /** So many at once that an answer names each: it names twenty at most. */
+  const inParts = <Item>(items: readonly Item[]): Item[][] =>
+    items.length > 15
+      ? [items.slice(0, 15), ...inParts(items.slice(15))]
+      : items.length > 0
+        ? [[...items]]
+        : [];
 
   const typesOf = ({ type, anyOf = [] }: Property): string[] => [type ?? [], ...anyOf.map(typesOf)].flat();
 
   test('null in all that is optional is as leaving it out', async () => {
-    const { client, walk } = await furnished();
     for (const { name, properties, required, given } of walk) {
-      const optional = Object.keys(properties).filter((one) => !required.includes(one));
-      const nulls = Object.fromEntries(optional.map((one) => [one, null]));
-      const plain = await call(client, name, given());
-      if (!name.startsWith('archive')) {
-        const withNulls = await call(client, name, { ...given(), ...nulls });
-        expect([withNulls.isError, plain.isError], name).toEqual([false, false]);
-        if (name.startsWith('list')) expect(withNulls.body, name).toEqual(plain.body);
-        if (name.startsWith('list') && name !== 'listQuoteAttachments')
-          expect(
-            plain.body.data.length,
-            `${name}: make its record in \`populate\` of ${FILE}`,
-          ).toBeGreaterThan(0);
-      }
       // Refused by some models, and warned of by the inspector.
       for (const one of ['limit', 'offset'])
         if (one in properties) expect(properties[one]?.type).toBe('integer');
+      if (name.startsWith('archive')) continue;
+      const optional = Object.keys(properties).filter((one) => !required.includes(one));
+      const nulls = Object.fromEntries(optional.map((one) => [one, null]));
+      const [plain, withNulls] = [
+        await call(client, name, given()),
+        await call(client, name, { ...given(), ...nulls }),
+      ];
+      expect([withNulls.isError, plain.isError], name).toEqual([false, false]);
+      if (!name.startsWith('list')) continue;
+      expect(withNulls.body, name).toEqual(plain.body);
+      expect(plain.body.data.length, `${name}: make its record in \`populate\` of ${FILE}`).toBeGreaterThan(
+        0,
+      );
     }
   });
 
   test('one that is required and missing, null or empty is named', async () => {
-    const { client, walk } = await furnished();
     for (const { name, required, given } of walk) {
       for (const one of required) {
         const { [one]: _, ...others } = given();
@@ -355,7 +357,6 @@ describe('arguments, walked over all tools', () => {
   });
 
   test('fields cut each record of every reading tool to them and its id, and /v1 answers whole', async () => {
-    const { agency, client, walk } = await furnished();
     for (const { name, properties, given } of walk.filter(({ properties }) => 'fields' in properties)) {
       const { body: whole } = await call(client, name, given());
       const { items, description } = properties.fields as { items: { enum?: string[] }; description: string };
@@ -391,58 +392,54 @@ describe('arguments, walked over all tools', () => {
   });
 
   test('a misspelt one is answered with the one that is meant', async () => {
-    const { client, walk } = await furnished();
-    for (const { name, properties, given } of walk) {
-      for (const one of Object.keys(properties)) {
-        const snake = one.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-        const misspelt = snake === one ? one.slice(0, -1) : snake;
-        const { [one]: value = 'x', ...others } = given();
-        for (const wrong of [
-          { ...others, [misspelt]: value },
-          { ...given(), [misspelt]: value },
-        ]) {
-          const { isError, body } = await call(client, name, wrong);
-          expect([isError, body.error?.code], `${name} ${misspelt}`).toEqual([true, 'VALIDATION_FAILED']);
-          expect(body.error.details).toContainEqual({
-            path: misspelt,
-            message: `is not a known name (did you mean ${one}?)`,
-          });
+    for (const { name, properties, given } of walk)
+      for (const some of inParts(Object.keys(properties))) {
+        const meant = some.map((one): [misspelt: string, one: string] => {
+          const snake = one.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+          return [snake === one ? one.slice(0, -1) : snake, one];
+        });
+        const misspelt = Object.fromEntries(meant.map(([wrong]) => [wrong, 'x']));
+        const { body } = await call(client, name, { ...given(), ...misspelt });
+        expect(body.error?.code, name).toBe('VALIDATION_FAILED');
+        for (const [path, one] of meant) {
+          const message = `is not a known name (did you mean ${one}?)`;
+          expect(body.error.details, name).toContainEqual({ path, message });
         }
       }
-    }
   });
 
   test('a mistyped one is named, and never taken for text', async () => {
-    const { client, walk } = await furnished();
-    const values = { array: ['x'], object: { x: 1 }, boolean: true, number: 1.5 };
-    for (const { name, properties, given } of walk) {
-      for (const [one, property] of Object.entries(properties)) {
-        const types = typesOf(property);
-        const wrong = Object.entries(values).filter(([type]) => !types.includes(type));
-        for (const [type, value] of [
-          ...wrong,
-          ...(types.includes('string') ? [['text', '\ud800'] as const] : []),
-        ]) {
-          const { isError, body } = await call(client, name, { ...given(), [one]: value });
-          expect([isError, body.error?.code], `${name} ${one} ${type}`).toEqual([true, 'VALIDATION_FAILED']);
-          expect(body.error.details.map(({ path }: { path: string }) => path)).toContainEqual(
-            expect.stringMatching(new RegExp(`^${one}\\b`)),
-          );
+    const values: [value: unknown, isWrong: (types: string[]) => boolean][] = [
+      [['x'], (types) => !types.includes('array')],
+      [{ x: 1 }, (types) => !types.includes('object')],
+      [true, (types) => !types.includes('boolean')],
+      [1.5, (types) => !types.includes('number') && !types.includes('integer')],
+      [1.5, (types) => types.includes('integer')],
+      ['\ud800', (types) => types.includes('string')],
+    ];
+    for (const { name, properties, required, given } of walk)
+      for (const [value, isWrong] of values) {
+        const wrong = Object.keys(properties).filter((one) => isWrong(typesOf(properties[one] as Property)));
+        // What becomes the path or a header is looked at before the rest.
+        const isBefore = (one: string) =>
+          one === 'idempotencyKey' || (required.includes(one) && one.endsWith('Id'));
+        const before = wrong.filter(isBefore).map((one) => [one]);
+        for (const some of [...before, ...inParts(wrong.filter((one) => !isBefore(one)))]) {
+          const mistyped = Object.fromEntries(some.map((one) => [one, value]));
+          const { body } = await call(client, name, { ...given(), ...mistyped });
+          expect(body.error?.code, `${name} ${some} ${value}`).toBe('VALIDATION_FAILED');
+          const paths = body.error.details.map(({ path }: { path: string }) => path);
+          for (const one of some)
+            expect(paths, `${name} ${value}`).toContainEqual(expect.stringMatching(new RegExp(`^${one}\\b`)));
         }
       }
-    }
   });
 });
 
-describe('nobody gets in', () => {
-  test.each([
-    ['without a key', {}],
-    ['with a key that does not exist', { authorization: 'Bearer tcrm_wrong' }],
-  ])('%s', async (_how, headers) => {
-    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-    const { status, body } = await service.client('').post('/mcp', message, { key: null, headers });
-    expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
-  });
+test.each([{}, { authorization: 'Bearer tcrm_wrong' }])('nobody gets in with %j', async (headers) => {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+  const { status, body } = await service.client('').post('/mcp', message, { key: null, headers });
+  expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
 });
 
 test('messages of two clients at once keep their answers, though all have one id', async () => {

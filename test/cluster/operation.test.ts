@@ -1,12 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { distributeDatabase } from '../../src/db/server/distribute.ts';
 import { administer, createClusterDatabase } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
-import { openAgency, openClient, openInstance, type Send, TOKEN } from '../topologies/instance.ts';
+import {
+  openAgency,
+  openClient,
+  openInstance,
+  type Send,
+  TOKEN,
+  temporaryFolder,
+} from '../topologies/instance.ts';
 import { compare, failures } from '../topologies/ledger.ts';
 import { startTraffic } from '../topologies/traffic.ts';
 
@@ -16,18 +20,12 @@ async function openCluster(lead?: Parameters<typeof createClusterDatabase>[1]) {
   const database = await createClusterDatabase(inject('serverUrl'), lead);
   onTestFinished(database.drop);
   await distributeDatabase(database.ownerUrl);
-  const folder = await mkdtemp(join(tmpdir(), 'crm-cluster-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const instance = await openInstance({
     DATABASE_URL: database.url,
-    DATA_DIR: folder,
+    DATA_DIR: await temporaryFolder(),
     DATABASE_TIMEOUT_MS: '3000',
   });
-  const { child, ended } = instance.process();
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
+  onTestFinished(instance.kill);
   const clientOf = (port: number, key: string): Send => {
     const client = openClient(port, { authorization: `Bearer ${key}` });
     onTestFinished(client.close);

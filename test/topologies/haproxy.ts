@@ -1,18 +1,16 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
 import { freePort } from '../support/process.ts';
-import type { Instance } from './instance.ts';
+import { type Instance, temporaryFolder } from './instance.ts';
+import { startProgram } from './program.ts';
 
 export type Balancer = {
   port: number;
   /** Whether each instance gets requests, in their order. */
   up: () => Promise<boolean[]>;
-  close: () => Promise<void>;
 };
 
 const SHIPPED = new URL('../../deploy/haproxy.cfg', import.meta.url);
@@ -35,26 +33,16 @@ async function shippedFor(instances: readonly Instance[], port: string): Promise
   return text;
 }
 
-/** The haproxy that is shipped, before three instances. */
+/** The haproxy that is shipped, before three instances; it ends with the test. */
 export async function startBalancer(instances: readonly Instance[]): Promise<Balancer> {
-  const folder = await mkdtemp(join(tmpdir(), 'crm-haproxy-'));
+  const folder = await temporaryFolder();
   const port = await freePort();
   const socket = join(folder, 'stats');
   const [shipped, added] = [join(folder, 'haproxy.cfg'), join(folder, 'stats.cfg')];
   await writeFile(shipped, await shippedFor(instances, port));
   await writeFile(added, `global\n  stats socket ${socket} level user\n`);
-  const child = spawn('haproxy', ['-db', '-f', shipped, '-f', added], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let said = '';
-  child.stderr.on('data', (chunk) => {
-    said += chunk;
-  });
-  await once(child, 'spawn').catch(() => {
-    throw new Error('haproxy is missing: apt-get install haproxy.');
-  });
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`haproxy ended: ${said}`)));
-  ended.catch(() => undefined);
+  const program = await startProgram('haproxy', ['-V', '-db', '-f', shipped, '-f', added], /Using \w+\(\)/);
+  onTestFinished(program.kill);
 
   const statistics = (): Promise<string> => {
     const asked = connect(socket);
@@ -64,14 +52,9 @@ export async function startBalancer(instances: readonly Instance[]): Promise<Bal
   return {
     port: Number(port),
     up: async () => {
-      const shown = await Promise.race([statistics().catch(() => ''), ended]);
+      const shown = await statistics().catch(() => '');
       const lines = shown.split('\n').filter((line) => /^instances,api/.test(line));
       return lines.map((line) => line.split(',')[17] === 'UP');
-    },
-    close: async () => {
-      child.kill('SIGTERM');
-      await ended.catch(() => undefined);
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { openDatabase } from '../../src/db/run/client.ts';
 import { scopeTo } from '../../src/db/run/scope.ts';
@@ -15,7 +19,15 @@ export type Instance = {
   dashboardPort: number;
   process: () => ServiceProcess;
   start: () => Promise<void>;
+  kill: () => Promise<void>;
 };
+
+/** A folder that goes with the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'crm-topology-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
 
 export async function openInstance(environment: Record<string, string>): Promise<Instance> {
   const [PORT, DASHBOARD_PORT] = [await freePort(), await freePort()];
@@ -38,6 +50,10 @@ export async function openInstance(environment: Record<string, string>): Promise
         ...environment,
       });
       await current.until('Try it:');
+    },
+    kill: async () => {
+      instance.process().child.kill('SIGKILL');
+      await instance.process().ended;
     },
   };
   await instance.start();

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -14,6 +13,7 @@ import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { loadDataSet, organizationId } from '../support/dataset.ts';
+import { temporaryFolder } from './instance.ts';
 
 /** An agency moves from one installation to another, by the blocks of docs/moving-an-agency.md, while it writes. */
 
@@ -32,8 +32,7 @@ const BLOCKS: Block[] = [...GUIDE.matchAll(/^```sql (\w+) ?(.*)\n([^`]*)```$/gm)
 type Installation = { client: pg.Client; db: Database; url: string };
 
 async function install(settings: Record<string, string>): Promise<Installation> {
-  const folder = await mkdtemp(join(tmpdir(), 'crm-moving-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   const server = await startEmbeddedPostgres(folder, settings);
   onTestFinished(server.stop);
   await migrateDatabase(server.url);

@@ -11,10 +11,8 @@ async function startBehind(settings: Record<string, string>): Promise<{ code: nu
   // PgBouncer runs as another user, whom the socket of the tests' PostgreSQL does not let in.
   const way = await startProxy(database.url);
   onTestFinished(way.close);
-  const pooler = await startForgetfulPooler(way.url, settings);
-  onTestFinished(pooler.close);
   const started = startProcess({
-    DATABASE_URL: pooler.url,
+    DATABASE_URL: await startForgetfulPooler(way.url, settings),
     DATABASE_DIRECT_URL: database.url,
     FILE_SIGNING_SECRET: 'signing-secret-of-the-fault-tests-01',
     PORT: await freePort(),
@@ -27,16 +25,17 @@ async function startBehind(settings: Record<string, string>): Promise<{ code: nu
   return { code: await started.ended, said: started.output() };
 }
 
-test('a pooler that loses prepared statements is named at the start, in one line', async () => {
-  expect(await startBehind({ ignore_startup_parameters: IGNORED })).toEqual({
-    code: 1,
-    said: 'The service cannot start: the pooler in DATABASE_URL loses prepared statements. Use PgBouncer 1.21 or later with max_prepared_statements = 200, or go without.\n',
-  });
-});
-
-test('a pooler that refuses the timeouts of a connection is named at the start, in one line', async () => {
-  expect(await startBehind({})).toEqual({
-    code: 1,
-    said: 'The database of DATABASE_URL cannot be used: unsupported startup parameter: statement_timeout.\n',
-  });
+test.each([
+  [
+    'loses prepared statements',
+    { ignore_startup_parameters: IGNORED },
+    'The service cannot start: the pooler in DATABASE_URL loses prepared statements. Use PgBouncer 1.21 or later with max_prepared_statements = 200, or go without.\n',
+  ],
+  [
+    'refuses the timeouts of a connection',
+    {},
+    'The database of DATABASE_URL cannot be used: unsupported startup parameter: statement_timeout.\n',
+  ],
+])('a pooler that %s is named at the start, in one line', async (_how, settings, said) => {
+  expect(await startBehind(settings)).toEqual({ code: 1, said });
 });

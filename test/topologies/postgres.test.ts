@@ -7,7 +7,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { administer, asService, serviceRole } from '../support/databases.ts';
-import { openAgency, openInstance } from './instance.ts';
+import { openAgency, openInstance, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startTraffic } from './traffic.ts';
 
@@ -53,16 +53,16 @@ async function restart(): Promise<void> {
 }
 
 async function busyInstance() {
-  const folder = await mkdtemp(join(tmpdir(), 'crm-kills-files-'));
   const agency = await openAgency(asService(server.url));
-  const instance = await openInstance({ DATABASE_URL: asService(server.url), DATA_DIR: folder });
-  const { child, ended } = instance.process();
+  const instance = await openInstance({
+    DATABASE_URL: asService(server.url),
+    DATA_DIR: await temporaryFolder(),
+  });
+  const { child } = instance.process();
   const traffic = startTraffic(instance.port, agency.key, CLIENTS);
   onTestFinished(async () => {
     await traffic.stop();
-    child.kill('SIGKILL');
-    await ended;
-    await rm(folder, { recursive: true, force: true });
+    await instance.kill();
   });
   await traffic.progress(50);
   return { instance, agency, traffic, child };

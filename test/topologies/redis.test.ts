@@ -4,18 +4,17 @@ import { join } from 'node:path';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { type Instance, openAgency, openClient, openInstance } from './instance.ts';
-import { openRedis, type RedisServer } from './redis-server.ts';
+import { openRedis } from './redis-server.ts';
 
 /** Two instances count in one Redis, which is frozen and killed: no request is lost by it, and none is free. */
 
 const LIMIT = 20;
 
-let redis: RedisServer;
+let redis: Awaited<ReturnType<typeof openRedis>>;
 let database: TestDatabase;
 let instances: Instance[];
 beforeAll(async () => {
   redis = await openRedis();
-  await redis.start();
   database = await createTestDatabase(inject('serverUrl'));
   const folder = await mkdtemp(join(tmpdir(), 'crm-redis-files-'));
   const environment = {
@@ -26,11 +25,8 @@ beforeAll(async () => {
   };
   instances = [await openInstance(environment), await openInstance(environment)];
   return async () => {
-    for (const instance of instances) {
-      instance.process().child.kill('SIGKILL');
-      await instance.process().ended;
-    }
-    await redis.close();
+    for (const instance of instances) await instance.kill();
+    await redis.kill();
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   };
@@ -82,8 +78,8 @@ test('another key is not touched by that', async () => {
 });
 
 test.each([
-  ['frozen', () => redis.signal('SIGSTOP'), () => redis.signal('SIGCONT')],
-  ['killed', () => redis.signal('SIGKILL'), () => redis.start()],
+  ['frozen', () => redis.freeze(), () => redis.thaw()],
+  ['killed', () => redis.kill(), () => redis.start()],
 ])(
   'while Redis is %s, each instance counts in memory, and both together again after it',
   async (_how, break_, mend) => {

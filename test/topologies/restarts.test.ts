@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createTestDatabase } from '../support/databases.ts';
 import { startBalancer } from './haproxy.ts';
-import { openAgency, openClient, openInstance } from './instance.ts';
+import { openAgency, openClient, openInstance, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startTraffic } from './traffic.ts';
 
@@ -14,23 +11,17 @@ const CLIENTS = 16;
 
 /** Three instances behind the haproxy that is shipped, all in use. */
 async function startInstances() {
-  const folder = await mkdtemp(join(tmpdir(), 'crm-restarts-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const database = await createTestDatabase(inject('serverUrl'));
   onTestFinished(database.drop);
   const agency = await openAgency(database.url);
-  const environment = { DATABASE_URL: database.url, DATA_DIR: folder };
+  const environment = { DATABASE_URL: database.url, DATA_DIR: await temporaryFolder() };
   const open = async () => {
     const instance = await openInstance(environment);
-    onTestFinished(async () => {
-      instance.process().child.kill('SIGKILL');
-      await instance.process().ended;
-    });
+    onTestFinished(instance.kill);
     return instance;
   };
   const instances = [await open(), await open(), await open()];
   const balancer = await startBalancer(instances);
-  onTestFinished(balancer.close);
   const allUp = () => expect.poll(balancer.up, { timeout: 60_000, interval: 50 }).toEqual([true, true, true]);
   await allUp();
   return { database, agency, instances, balancer, allUp };
@@ -73,8 +64,7 @@ test('an instance that is killed costs no read: haproxy asks another one', async
   };
   for (const instance of instances) {
     await progress(500);
-    instance.process().child.kill('SIGKILL');
-    await instance.process().ended;
+    await instance.kill();
     await progress(500);
     await instance.start();
     await allUp();

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { administer, asService, serviceRole } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
-import { openAgency, openClient, openInstance, type Send, TOKEN } from './instance.ts';
+import { openAgency, openClient, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startPair } from './pair.ts';
 import { startTraffic } from './traffic.ts';
@@ -50,20 +47,14 @@ async function issueAndRevoke(send: Send, organization: string): Promise<string>
 
 test('a standby that takes over has every acknowledged write, and the service goes on by itself', async () => {
   const pair = await startPair();
-  onTestFinished(pair.close);
-  const folder = await mkdtemp(join(tmpdir(), 'crm-standby-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await administer(pair.primaryUrl, (client) => client.query(`${serviceRole.role}; ${serviceRole.rights}`));
   await migrateDatabase(pair.primaryUrl);
   const address = await startProxy(asService(pair.primaryUrl));
   onTestFinished(address.close);
   const [agency, watched] = [await openAgency(address.url), await openAgency(address.url)];
-  const instance = await openInstance({ DATABASE_URL: address.url, DATA_DIR: folder });
-  const { child, ended } = instance.process();
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
+  const instance = await openInstance({ DATABASE_URL: address.url, DATA_DIR: await temporaryFolder() });
+  const { child } = instance.process();
+  onTestFinished(instance.kill);
   const dashboard = openClient(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
   onTestFinished(dashboard.close);
   const statusOf = async (key: string): Promise<number> => {

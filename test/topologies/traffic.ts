@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { openClient } from './instance.ts';
 import { type Ledger, openLedger, writeUntil } from './ledger.ts';
 
@@ -9,8 +10,6 @@ export type Traffic = {
   progress: (writes: number) => Promise<void>;
   stop: () => Promise<void>;
 };
-
-const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 export function startTraffic(port: number, key: string, clients: number): Traffic {
   const stop = new AbortController();

@@ -1,0 +1,32 @@
+import { type SpawnOptions, spawn } from 'node:child_process';
+
+export type Program = { signal: (name: NodeJS.Signals) => void; kill: () => Promise<void> };
+
+/** Starts a program of the system; resolves once it has said that it is ready. */
+export async function startProgram(
+  command: string,
+  args: readonly string[],
+  ready: RegExp,
+  options: SpawnOptions = {},
+): Promise<Program> {
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise((done) => child.on('close', done));
+  await new Promise<void>((done, fail) => {
+    let said = '';
+    const read = (chunk: Buffer) => {
+      said += chunk;
+      if (ready.test(said)) done();
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.on('error', () => fail(new Error(`${command} is missing: apt-get install ${command}.`)));
+    ended.then(() => fail(new Error(`${command} ended:\n${said}`)));
+  });
+  return {
+    signal: (name) => void child.kill(name),
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
