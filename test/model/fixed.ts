@@ -143,6 +143,7 @@ const whileClosed = (): Step[] => {
 /** What drawn steps would seldom do. It is taken once. */
 export const seldom = (): Step[] => {
   const ask = askedBy(0);
+  const draft = { title: 'x', status: 'draft', opportunityId: one };
   return [
     // A tag, and one that has it in itself; a page that is not the first of what is searched.
     ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
@@ -165,18 +166,12 @@ export const seldom = (): Step[] => {
     { agency: 0, job: 'compare' },
     // An opportunity that is archived goes on having a customer, and a quote.
     ask('DELETE ~/opportunities/{opportunityId}', [two]),
-    ask('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
+    ask('PUT ~/quotes/{quoteId}', [two], { ...draft, opportunityId: two }),
     // At once, some of them new.
     {
       agency: 0,
       together: ([0, 1] as const).flatMap((agency) =>
-        SHARED.map((id, n) =>
-          askedBy(agency)('PUT ~/quotes/{quoteId}', [id], {
-            title: WORDS[n],
-            status: 'draft',
-            opportunityId: one,
-          }),
-        ),
+        SHARED.map((id, n) => askedBy(agency)('PUT ~/quotes/{quoteId}', [id], { ...draft, title: WORDS[n] })),
       ),
     },
     // One key of both organizations.
