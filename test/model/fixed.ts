@@ -70,8 +70,8 @@ export const furniture = (agency: 0 | 1): Step[] => {
       rotatedFrom: one,
     }),
     ask('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
-    // Nobody has written in this one yet.
-    ask('PUT ~/conversations/{conversationId}', [four], { channel: 'web', contact: 'silent' }),
+    // Nobody has written in this one yet, and it says no name.
+    ask('PUT ~/conversations/{conversationId}', [four], { ...thread, contactName: null }),
     ...[one, three].map((id) =>
       ask('PUT ~/conversations/{conversationId}/messages/{messageId}', [id, message], {
         ...said,
@@ -148,6 +148,18 @@ export const seldom = (): Step[] => {
     // A tag, and one that has it in itself; a page that is not the first of what is searched.
     ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
     ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
+    // A name is that of the latest conversation which has one; and of the contact's own type.
+    ask('POST /v1/customers', [], {
+      contacts: [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }],
+    }),
+    ...['web', 'messenger'].map((contactType) =>
+      ask('GET /v1/customers', [], {}, { contact: 'first 1', contactType }),
+    ),
+    ask('PATCH ~/opportunities/{opportunityId}', [one], {
+      agentTemperature: 'hot',
+      temperatureOverride: 'cold',
+    }),
+    ...['hot', 'cold'].map((temperature) => ask('GET /v1/opportunities', [], {}, { temperature })),
     // Of two that have their latest message from one moment, the order is that of their ids.
     ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
