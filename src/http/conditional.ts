@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
 import type { Put } from '../db/define/put.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import type { Json } from '../db/sql/json.ts';
 import { ApiError } from '../errors.ts';
+import { answerJson } from './answers.ts';
 import { isCacheable } from './headers.ts';
 
 /** Entity tags, and requests that depend on them. */
@@ -38,7 +39,8 @@ export function answerConditionally(app: FastifyInstance): void {
     const named = headers['if-none-match'];
     const isRead = method === 'GET' || method === 'HEAD';
     if (!isRead || named === undefined || !namesTag(named, tag)) return done(null, payload);
-    reply.code(304).removeHeader('content-type');
+    // What describes the bytes has come with them.
+    reply.code(304).removeHeader('content-type').removeHeader('x-known-values');
     // Fastify drops the body of a HEAD itself, after it has taken the length from it.
     done(null, method === 'HEAD' ? payload : null);
   });
@@ -79,6 +81,15 @@ export function ifMatch<Result>(
     return work(scope);
   });
 }
+
+/** Answers the change of a record, which runs as `ifMatch` says. */
+export const answerIfMatch = async <T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>,
+  id: string,
+  work: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
+): Promise<Json<T>> => answerJson(reply, await ifMatch(request, lock, id, (scope) => work(scope, id)));
 
 /**
  * Runs a PUT. With If-Match only when the record, under its lock, still has a tag that it names; with `If-None-Match: *`

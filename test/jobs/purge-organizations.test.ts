@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { hashKey } from '../../src/api-keys/api-key.ts';
 import { findKeys } from '../../src/api-keys/repository.ts';
 import type { Database } from '../../src/db/run/client.ts';
 import { newId } from '../../src/db/sql/ids.ts';
-import { diskStorage, storageKey } from '../../src/files/storage.ts';
+import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { purgeOrganizations } from '../../src/jobs/purge-organizations.ts';
@@ -18,17 +17,17 @@ import { useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { populate } from '../support/operations.ts';
-import { PROGRAM } from '../support/process.ts';
+import { startProcess } from '../support/process.ts';
 import { conversation, customer, member, message, opportunity } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
-import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
+import { collect, openDiskStorage, openS3Storage } from '../support/storages.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from '../support/words.ts';
 
 const { service, dashboard } = useDashboard();
 const silent = createLogger('silent');
 const WORD = 'zqxagenciaida';
 
-const purge = (options: Partial<JobContext> & { storage?: typeof service.storage } = {}) =>
+const purge = (options: Partial<JobContext & { storage: FileStorage }> = {}) =>
   purgeOrganizations({ db: service.db, storage: service.storage, logger: silent, ...options });
 // It goes over all organizations.
 beforeEach(async () => {
@@ -103,11 +102,10 @@ describe('an organization that was closed more than 30 days ago', () => {
     expect(await inFiles(service.dataDir, WORD)).toHaveLength(2);
     expect((await filesOf(agency)).length).toBeGreaterThan(2);
     await close(agency);
-    const { closed_at: closedAt } = (
-      await service.query<{ closed_at: Date }>('select closed_at from organizations where id = $1', [
-        agency.id,
-      ])
-    )[0] as { closed_at: Date };
+    const [row] = await service.query<{ at: Date }>(
+      'select closed_at as at from organizations where id = $1',
+      [agency.id],
+    );
 
     const logger = createLogger('trace', { write: (line: string) => lines.push(line) });
     const done = await purge({ logger });
@@ -120,7 +118,7 @@ describe('an organization that was closed more than 30 days ago', () => {
     expect(one).toMatchObject({
       msg: 'purged an organization',
       organizationId: agency.id,
-      closedAt: closedAt.toISOString(),
+      closedAt: row?.at.toISOString(),
       files: 3,
       rows: { customers: has.customers, conversations: 7, products: 2, api_keys: has.api_keys },
     });
@@ -178,66 +176,51 @@ describe('an organization that was closed more than 30 days ago', () => {
     const files = diskStorage(join(service.dataDir, 'files'));
     await files.put(storageKey(agency.id, newId()), Readable.from(['x']));
     const run = () =>
-      spawn(process.execPath, ['--import', './src/runtime.js', 'src/cli/job.ts', 'purge-organizations'], {
-        env: { DATABASE_URL: service.url, DATA_DIR: service.dataDir, ...PROGRAM },
-        stdio: 'ignore',
-      });
-    const killed = run();
-    const ended = new Promise<unknown>((done) => killed.on('close', (_code, signal) => done(signal)));
+      startProcess({ DATABASE_URL: service.url, DATA_DIR: service.dataDir }, [
+        ...['--import', './src/runtime.js', 'src/cli/job.ts', 'purge-organizations'],
+      ]);
+    const { child, ended } = run();
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-    killed.kill('SIGKILL');
-    expect(await ended).toBe('SIGKILL');
+    child.kill('SIGKILL');
+    await ended;
     await letGo();
     const { conversations, customers } = await rowsOf(agency);
     expect([conversations, customers]).toEqual([0, before.customers]);
     expect(await isThere(agency)).toBe(true);
     expect(await findDrift(service, agency)).toEqual([]);
 
-    const second = run();
-    expect(await new Promise((done) => second.on('close', done))).toBe(0);
+    expect(await run().ended).toBe(0);
     expect([await left(agency), await isThere(agency)]).toEqual([0, false]);
     expect(await collect(files.list(agency.id))).toEqual([]);
   });
 
-  test('stays whole while the storage refuses, which stops no other', async () => {
-    const [agency, other] = [await full(), await full()];
-    await close(agency, '32 days');
+  test('stays whole while the storage refuses its files, or to list them, which stops no other and is logged', async () => {
+    const [refused, unread, other] = [await full(), await full(), await full()];
+    for (const agency of [refused, unread]) await close(agency, '32 days');
     await close(other);
-    let refusing = true;
-    const storage = {
+    const storage: FileStorage = {
       ...service.storage,
-      remove: async (key: string) => {
-        if (refusing && key.startsWith(agency.id)) throw new Error('The storage is away.');
-        await service.storage.remove(key);
-      },
-    };
-    const before = await dashboard.stored(agency);
-    expect(await purge({ storage })).toMatchObject({ organizations: 1, purgedFiles: 3 });
-    expect([await isThere(agency), await isThere(other)]).toEqual([true, false]);
-    expect(await dashboard.stored(agency)).toEqual(before);
-    refusing = false;
-    expect(await purge({ storage })).toMatchObject({ organizations: 1, purgedFiles: 3 });
-    expect(await isThere(agency)).toBe(false);
-  });
-
-  test('that cannot be read stops no other, and is logged', async () => {
-    const [agency, other] = [await full(), await full()];
-    await close(agency, '32 days');
-    await close(other);
-    const storage = {
-      ...service.storage,
-      list: (id?: string) => {
-        if (id === agency.id) throw new Error('The bucket is away.');
+      list: (id) => {
+        if (id === unread.id) throw new Error('The bucket is away.');
         return service.storage.list(id);
+      },
+      remove: async (key) => {
+        if (key.startsWith(refused.id)) throw new Error('The storage is away.');
+        await service.storage.remove(key);
       },
     };
     const lines: string[] = [];
     const logger = createLogger('error', { write: (line: string) => lines.push(line) });
-    expect(await purge({ storage, logger })).toMatchObject({ organizations: 1 });
+    const before = await Promise.all([refused, unread].map((agency) => dashboard.stored(agency)));
+    expect(await purge({ storage, logger })).toMatchObject({ organizations: 1, purgedFiles: 3 });
+    expect(await isThere(other)).toBe(false);
+    const after = await Promise.all([refused, unread].map((agency) => dashboard.stored(agency)));
+    expect(after).toEqual(before);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 50, organizationId: agency.id, err: { message: 'The bucket is away.' } },
+      { level: 50, organizationId: unread.id, err: { message: 'The bucket is away.' } },
     ]);
-    expect(await purge()).toMatchObject({ organizations: 1 });
+    expect(await purge()).toMatchObject({ organizations: 2, purgedFiles: 6 });
+    expect([await isThere(refused), await isThere(unread)]).toEqual([false, false]);
   });
 });
 
@@ -271,28 +254,21 @@ describe('of an opening again and the purge at the same moment one wins', () => 
   });
 
   test('whichever it is, when its time ends meanwhile', async () => {
-    const ends = { reopened: 0, purged: 0 };
     for (let round = 0; round < 12; round += 1) {
-      const agency = await full();
-      await closeOrganization(agency.scope);
-      await service.query(
-        `update organizations set closed_at = now() - interval '30 days' + $2 * interval '1 millisecond' where id = $1`,
-        [agency.id, round],
-      );
+      const agency = await service.agency();
+      await customer(agency);
+      await close(agency, `30 days -${round} milliseconds`);
       const before = await dashboard.stored(agency);
-      const [opened, { organizations }] = await Promise.all([dashboard.of(agency).post('/reopen'), purge()]);
-      if (opened.status === 200) {
-        ends.reopened += 1;
-        expect(organizations).toBe(0);
-        expect(await dashboard.stored(agency)).toEqual(before);
-      } else {
-        ends.purged += 1;
-        expect(opened.status).toBe(404);
-        await purge();
-        expect([await left(agency), await isThere(agency)]).toEqual([0, false]);
-      }
+      const [{ status }, { organizations }] = await Promise.all([
+        dashboard.of(agency).post('/reopen'),
+        purge(),
+      ]);
+      expect([200, 404]).toContain(status);
+      if (status === 404) await purge();
+      else expect([organizations, await dashboard.stored(agency)]).toEqual([0, before]);
+      expect(await isThere(agency)).toBe(status === 200);
+      if (status === 404) expect(await left(agency)).toBe(0);
     }
-    expect(ends.reopened + ends.purged).toBe(12);
   });
 });
 
@@ -335,22 +311,17 @@ test('a row that came in meanwhile is taken by the next run', async () => {
   expect(await isThere(agency)).toBe(false);
 });
 
-describe.each([
+test.each([
   ['disk', openDiskStorage],
   ['S3', openS3Storage],
-])('on the %s storage', (_name, open) => {
-  const holder: { opened?: OpenStorage } = {};
-  afterEach(() => holder.opened?.close());
-
-  test('every file of the organization goes, and no other', async () => {
-    holder.opened = await open();
-    const { storage } = holder.opened;
-    const [agency, neighbour] = [await service.agency(), await service.agency()];
-    const keys = [agency, agency, agency, neighbour].map(({ id }) => storageKey(id, newId()));
-    const partial = `${storageKey(agency.id, newId())}.${randomUUID()}.partial`;
-    for (const key of [...keys, partial]) await storage.put(key, Readable.from(['x']));
-    await close(agency);
-    expect(await purge({ storage })).toMatchObject({ organizations: 1, purgedFiles: 4 });
-    expect((await collect(storage.list())).map(({ key }) => key)).toEqual(keys.slice(3));
-  });
+])('on the %s storage every file of the organization goes, and no other', async (_name, open) => {
+  const { storage, close: closeStorage } = await open();
+  onTestFinished(closeStorage);
+  const [agency, neighbour] = [await service.agency(), await service.agency()];
+  const keys = [agency, agency, agency, neighbour].map(({ id }) => storageKey(id, newId()));
+  const partial = `${storageKey(agency.id, newId())}.${randomUUID()}.partial`;
+  for (const key of [...keys, partial]) await storage.put(key, Readable.from(['x']));
+  await close(agency);
+  expect(await purge({ storage })).toMatchObject({ organizations: 1, purgedFiles: 4 });
+  expect((await collect(storage.list())).map(({ key }) => key)).toEqual(keys.slice(3));
 });

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
+import { withJobLock } from '../../src/jobs/lock.ts';
 import { type Job, startJobs } from '../../src/jobs/schedule.ts';
 import { useService } from '../support/service.ts';
 
@@ -76,7 +77,7 @@ test('stopping lets a run come to the end of its batch', async () => {
   expect(events).toEqual(['the batch ended']);
 });
 
-test('two instances do not run a job at the same time', async () => {
+test('of three instances one runs the job at a time', async () => {
   let running = 0;
   let most = 0;
   let runs = 0;
@@ -92,4 +93,48 @@ test('two instances do not run a job at the same time', async () => {
   await expect.poll(() => runs).toBeGreaterThanOrEqual(20);
   await Promise.all(instances.map(({ stop }) => stop()));
   expect(most).toBe(1);
+});
+
+describe('withJobLock', () => {
+  const locked = <Result>(lock: number, work: (signal: AbortSignal) => Promise<Result>, stop?: AbortSignal) =>
+    withJobLock(service.url, lock, work, stop ?? new AbortController().signal);
+  const another = (lock = LOCK) => locked(lock, async () => 'ran as well');
+
+  test('lets nobody else run it until it has finished, and is released when the work fails', async () => {
+    const finish = Promise.withResolvers<string>();
+    const started = Promise.withResolvers<void>();
+    const first = locked(LOCK, () => {
+      started.resolve();
+      return finish.promise;
+    });
+    await started.promise;
+    expect(await another()).toBeUndefined();
+    expect(await another(LOCK + 1)).toBe('ran as well');
+    finish.resolve('ran');
+    expect(await first).toBe('ran');
+    const failing = locked(LOCK, () => Promise.reject(new Error('the disk is full')));
+    await expect(failing).rejects.toThrow('the disk is full');
+    expect(await another()).toBe('ran as well');
+  });
+
+  test('tells the work to stop when asked to, and when the connection that holds the lock breaks', async () => {
+    const untilStopped = (signal: AbortSignal) =>
+      new Promise<string>((done) => {
+        if (signal.aborted) done('stopped');
+        signal.addEventListener('abort', () => done('stopped'));
+      });
+    const stop = new AbortController();
+    const asked = locked(LOCK + 1, untilStopped, stop.signal);
+    const broken = locked(LOCK, async (signal) => {
+      await service.query(
+        `select pg_terminate_backend(pid) from pg_locks join pg_database on pg_database.oid = pg_locks.database
+           where datname = current_database() and locktype = 'advisory' and granted and objid = $1`,
+        [LOCK],
+      );
+      return untilStopped(signal);
+    });
+    expect(await broken).toBe('stopped');
+    stop.abort();
+    expect(await asked).toBe('stopped');
+  });
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/sql/ids.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';
+import type { JobContext } from '../../src/jobs/context.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../../src/jobs/sweep-files.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import * as records from '../support/records.ts';
@@ -43,28 +44,39 @@ describe.each([
     return { key, quote };
   }
 
-  test('removes what is older than a day and no attachment has, and nothing else', async () => {
+  const sweep = (options: Partial<JobContext> = {}) =>
+    sweepFiles({ db: service.db, storage: opened().storage, logger: silent, now: NOW, ...options });
+
+  test('removes what is older than a day and no attachment has, and nothing else; and logs its ids', async () => {
     const [agency, neighbour] = [await service.agency(), await service.agency()];
     const old = ORPHAN_AGE_MS + 1_000;
     const attached = await attachment(agency, old);
     const ofNeighbour = await attachment(neighbour, old);
     const ofArchivedQuote = await attachment(agency, old);
     await dashboard.of(agency).delete(`/quotes/${ofArchivedQuote.quote}`);
-    // The id alone does not save a file: its attachment is the neighbour's.
     const [, neighboursId = ''] = ofNeighbour.key.split('/');
-    await file(storageKey(agency.id, neighboursId), old);
-    await file(storageKey(agency.id, newId()), old);
-    const young = await file(storageKey(agency.id, newId()), ORPHAN_AGE_MS - 1_000);
-    const anotherDatabases = await file(storageKey(newId(), newId()), old);
-    await file(`${storageKey(agency.id, newId())}.${randomUUID()}.partial`, old);
-    const uploading = await file(`${storageKey(agency.id, newId())}.${randomUUID()}.partial`, 60_000);
-
-    const options = { db: service.db, storage: opened().storage, logger: silent, now: NOW };
-    expect(await sweepFiles(options)).toEqual({ files: 3 });
-    expect(await stored()).toEqual(
-      [attached.key, ofNeighbour.key, ofArchivedQuote.key, young, anotherDatabases, uploading].sort(),
-    );
-    expect(await sweepFiles(options)).toEqual({ files: 0 });
+    const removed = [
+      // The id alone does not save a file: its attachment is the neighbour's.
+      await file(storageKey(agency.id, neighboursId), old),
+      await file(storageKey(agency.id, newId()), old),
+      await file(`${storageKey(agency.id, newId())}.${randomUUID()}.partial`, old),
+    ];
+    const kept = [
+      ...[attached, ofNeighbour, ofArchivedQuote].map(({ key }) => key),
+      await file(storageKey(agency.id, newId()), ORPHAN_AGE_MS - 1_000),
+      // Of another database.
+      await file(storageKey(newId(), newId()), old),
+      await file(`${storageKey(agency.id, newId())}.${randomUUID()}.partial`, 60_000),
+    ];
+    const lines: string[] = [];
+    const logger = createLogger('info', { write: (line) => lines.push(line) });
+    expect(await sweep({ logger })).toEqual({ files: 3 });
+    expect(await stored()).toEqual(kept.sort());
+    const entries = lines.map((line) => JSON.parse(line));
+    expect(entries.map((entry) => entry.file).sort()).toEqual([...removed.sort(), undefined]);
+    expect(entries.at(-1)).toMatchObject({ files: 3, stopped: false });
+    expect(lines.join()).not.toContain('planted');
+    expect(await sweep()).toEqual({ files: 0 });
   });
 
   test('works in bounded batches, and a stopped run leaves the rest to the next one', async () => {
@@ -72,24 +84,9 @@ describe.each([
     for (let count = 0; count < 5; count += 1) await file(storageKey(agency.id, newId()), 2 * ORPHAN_AGE_MS);
     const stop = new AbortController();
     const logger = createLogger('info', { write: () => stop.abort() });
-    const options = { db: service.db, storage: opened().storage, now: NOW, batchSize: 2 };
-    expect(await sweepFiles({ ...options, logger, signal: stop.signal })).toEqual({ files: 2 });
+    expect(await sweep({ batchSize: 2, logger, signal: stop.signal })).toEqual({ files: 2 });
     expect(await stored()).toHaveLength(3);
-    expect(await sweepFiles({ ...options, logger: silent })).toEqual({ files: 3 });
+    expect(await sweep({ batchSize: 2 })).toEqual({ files: 3 });
     expect(await stored()).toEqual([]);
-  });
-
-  test('logs each file that it removed by its ids', async () => {
-    const agency = await service.agency();
-    await attachment(agency, 2 * ORPHAN_AGE_MS);
-    const key = await file(storageKey(agency.id, newId()), 2 * ORPHAN_AGE_MS);
-    const lines: string[] = [];
-    const logger = createLogger('info', { write: (line) => lines.push(line) });
-    await sweepFiles({ db: service.db, storage: opened().storage, logger, now: NOW });
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { file: key },
-      { files: 1, stopped: false },
-    ]);
-    expect(lines.join()).not.toContain('planted');
   });
 });

@@ -3,13 +3,15 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { entityTag } from '../../rules/entity-tag.ts';
+import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { purgeProducts } from '../../src/jobs/purge.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import type { Agency, Reply } from '../support/service.ts';
-import { OPERATIONS, outcomeOf, type Request } from './operations.ts';
+import { furniture, look, seldom } from './fixed.ts';
+import { OPERATIONS, type Operation, outcomeOf, type Request, refusedByClosed } from './operations.ts';
 import {
   EMPTY,
   type Fields,
@@ -22,7 +24,7 @@ import {
   settle,
   withRow,
 } from './organization.ts';
-import { furniture, look, type RequestStep, resolve, type SqlStep, type Step, steps } from './steps.ts';
+import { type RequestStep, resolve, type SqlStep, type Step, steps } from './steps.ts';
 
 /**
  * Whatever is done to two organizations, over both APIs, by jobs and by SQL, and whatever connections are ended meanwhile: every
@@ -33,7 +35,20 @@ const RUNS = Number(process.env.MODEL_RUNS ?? 10);
 const SEED = Number(process.env.MODEL_SEED ?? 20_261_123);
 const LENGTH = 150;
 
-const { service, dashboard } = useDashboard();
+/** Links of one answer and another are the same: their clock stands. That of the keys is moved. */
+const still = () => 0;
+let keyTime = 0;
+const { service, dashboard } = useDashboard(
+  () => ({
+    links: ownLinks({
+      secrets: service.secrets,
+      publicUrl: 'http://localhost:3000',
+      ttlSeconds: 300,
+      now: still,
+    }),
+  }),
+  { now: still, keyClock: () => keyTime },
+);
 
 const TABLES: Record<Kind, string> = {
   products: 'products',
@@ -92,19 +107,14 @@ async function settled(world: World, after: Pair): Promise<Pair> {
 const RETENTION = 30 * 24 * 3_600_000;
 
 /** What only the service can know. It is taken from an answer once; afterwards the model holds to it. */
-const madeOf = ({ id, contacts, variants, token, createdAt, erasedAt }: Fields): Fields => ({
-  id,
-  contacts,
-  variants,
-  token,
-  createdAt,
-  erasedAt,
-});
+const MADE = ['id', 'contacts', 'variants', 'token', 'url', 'createdAt', 'erasedAt', 'deletedAt'];
+const madeOf = (answer: Fields = {}): Fields => Object.fromEntries(MADE.map((name) => [name, answer[name]]));
 
 const headersOf = (step: RequestStep, tag: string): Record<string, string> => {
   const named = { none: '', current: tag, stale: '"stale"', weak: `W/${tag}`, any: '*', mustCreate: '' };
+  const condition = step.name.startsWith('GET') ? 'if-none-match' : 'if-match';
   return {
-    ...(named[step.precondition] && { 'if-match': named[step.precondition] }),
+    ...(named[step.precondition] && { [condition]: named[step.precondition] }),
     ...(step.precondition === 'mustCreate' && { 'if-none-match': '*' }),
     ...(step.key !== null && { 'idempotency-key': step.key }),
   };
@@ -119,74 +129,135 @@ const PRECONDITIONS = {
   mustCreate: 'mustCreate',
 } as const;
 
-async function takeRequest(world: World, step: RequestStep): Promise<Pair> {
+/** A file is a form of its own. */
+async function formOf({ kind, fileName, mimeType, content }: Fields) {
+  const form = new FormData();
+  form.set('kind', kind);
+  form.set('file', new File([content], fileName, { type: mimeType }));
+  const packed = new Response(form);
+  const type = String(packed.headers.get('content-type'));
+  return { headers: { 'content-type': type }, body: Buffer.from(await packed.arrayBuffer()) };
+}
+
+/** A request as it was sent, and the answer. */
+type Asked = {
+  step: RequestStep;
+  request: Request;
+  path: string;
+  tag: string;
+  reply: Reply;
+  isAgain: boolean;
+};
+
+const operationOf = ({ name }: RequestStep) => OPERATIONS[name] as Operation;
+
+/** Sends the request, again where its connection was ended. */
+async function ask(world: World, step: RequestStep): Promise<Asked> {
   const { agency: index, name } = step;
-  const operation = OPERATIONS[name];
-  if (!operation) throw new Error(name);
-  const [agency, before] = [world.agencies[index], world.organizations[index]];
-  const other = world.organizations[otherOf(index)];
-  const [ids, query, body] = resolved([step.ids, step.query, step.body], before, other);
-  const asked = { ids, query, body, made: {}, since: new Date(Date.now() - RETENTION).toISOString() };
+  const [agency, own] = [world.agencies[index], world.organizations[index]];
+  const [ids, query, body] = resolved(
+    [step.ids, step.query, step.body],
+    own,
+    world.organizations[otherOf(index)],
+  );
+  const request = { ids, query, body, made: {}, since: new Date(Date.now() - RETENTION).toISOString() };
 
   const [method = '', template = ''] = name.split(' ');
   const place = [...ids];
   const path = template.replace('{organizationId}', agency.id).replace(/\{\w+\}/g, () => place.shift() ?? '');
   const search = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]));
   const url = search.size > 0 ? `${path}?${search}` : path;
-  const record = operation.current?.(before, asked);
+  const { answer, current } = operationOf(step);
+  const record = method === 'GET' ? answer(own, request, own) : current?.(own, request);
   const tag = record ? entityTag(JSON.stringify(record)) : '"none"';
   const hasBody = ['POST', 'PUT', 'PATCH'].includes(method) && !/restore$|erase$/.test(path);
-  const send = () => {
-    const options = { headers: headersOf(step, tag), ...(hasBody && { body }) };
-    return url.startsWith('/v1')
+  const { headers, body: sent } = hasBody && path.endsWith('/attachments') ? await formOf(body) : { body };
+  const options = { headers: { ...headers, ...headersOf(step, tag) }, ...(hasBody && { body: sent }) };
+  const send = () =>
+    url.startsWith('/v1')
       ? agency.request(method, url, options)
       : dashboard.request(method, url.replace('/dashboard/v1', ''), options);
-  };
 
-  let reply: Reply = (await Promise.all([send(), step.isKilled && kill()]))[0];
-  let isSentAgain = false;
-  for (let attempt = 0; reply.status === 503 && attempt < 10; attempt += 1) {
+  let [reply] = await Promise.all([send(), step.isKilled && kill()]);
+  let isAgain = false;
+  const isOpen = () => reply.status === 503 || reply.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
+  for (let attempt = 0; isOpen() && attempt < 10; attempt += 1) {
     reply = await send();
-    isSentAgain = true;
+    isAgain = true;
   }
+  return { step, request: { ...request, made: madeOf(reply.body) }, path, tag, reply, isAgain };
+}
 
-  const replayed = `${name} ${path} ${step.key}`;
-  const first = step.key === null ? undefined : before.replays[replayed];
+/** What the request makes of the organizations, and what its answer is held to when their moments are known. */
+type Judged = { organizations: Pair; check?: (settled: Pair) => Pair };
+
+function judge(organizations: Pair, { step, request, path, tag, reply, isAgain }: Asked): Judged {
+  const { agency: index, name, key, precondition } = step;
+  const [operation, before] = [operationOf(step), organizations[index]];
+  const [method = ''] = name.split(' ');
+  const said = [reply.status, reply.body?.error?.code];
+
+  const closed = before.isClosed && refusedByClosed(name);
+  if (closed) {
+    expect(said).toEqual([closed.status, closed.code]);
+    return { organizations };
+  }
+  const replayed = `${name} ${path} ${key}`;
+  const first = key === null ? undefined : before.replays[replayed];
   if (first) {
-    const isRepeat = isDeepStrictEqual(first.body, body);
-    expect([reply.status, reply.body.error?.code]).toEqual(
-      isRepeat ? [first.status, undefined] : [409, 'IDEMPOTENCY_KEY_REUSED'],
-    );
+    const isRepeat = isDeepStrictEqual(first.body, request.body);
+    expect(said).toEqual(isRepeat ? [first.status, undefined] : [409, 'IDEMPOTENCY_KEY_REUSED']);
     if (isRepeat) expect([reply.text, reply.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
-    return settled(world, world.organizations);
+    return { organizations };
   }
 
-  const request: Request = { ...asked, made: madeOf(reply.body) };
   const { organization, status, refusal } = outcomeOf(
     operation,
     before,
     request,
-    PRECONDITIONS[step.precondition],
+    PRECONDITIONS[precondition],
   );
-  // What was sent again may have been created before.
-  const isThere = isSentAgain && status === 201 && reply.status === 200;
-  expect([reply.status, reply.body.error?.code]).toEqual([isThere ? 200 : status, refusal?.code]);
-  const after = await settled(world, withSide(world.organizations, index, organization));
+  const after = withSide(organizations, index, organization);
+  if (method === 'GET' && reply.headers.etag && ['current', 'weak', 'any'].includes(precondition)) {
+    expect([reply.status, reply.text, reply.headers.etag]).toEqual([304, '', tag]);
+    return { organizations };
+  }
+  // What was sent again may have been created, or archived, before.
+  if (isAgain && method === 'DELETE' && reply.status === 404) return { organizations: after };
+  const isThere = isAgain && status === 201 && reply.status === 200;
+  expect(said).toEqual([isThere ? 200 : status, refusal?.code]);
   if (refusal) {
     const details: Fields[] = reply.body.error.details ?? [];
-    const said = details.map(({ path, customerId }) => [path, customerId].filter(Boolean).join(' '));
-    expect(said).toEqual(refusal.paths ?? []);
-    return after;
+    const named = details.map(({ path, customerId }) => [path, customerId].filter(Boolean).join(' '));
+    expect(named).toEqual(refusal.paths ?? []);
+    return { organizations };
   }
   succeeded.add(name);
-  const expected = operation.answer(after[index], request, before);
-  expect(reply.body).toEqual(expected);
-  const text = JSON.stringify(expected);
-  expect(reply.text).toBe(text);
-  if (['GET', 'PUT', 'PATCH'].includes(method)) expect(reply.headers.etag).toBe(entityTag(text));
-  if (step.key === null) return after;
-  const replays = { ...after[index].replays, [replayed]: { body, status, text: reply.text } };
-  return withSide(after, index, { ...after[index], replays });
+  const check = (settled: Pair): Pair => {
+    const own = settled[index];
+    const expected = operation.answer(own, request, before);
+    expect(reply.body).toEqual(expected);
+    const text = JSON.stringify(expected);
+    expect(reply.text).toBe(text);
+    if (['GET', 'PUT', 'PATCH'].includes(method) && !path.endsWith('/attachments'))
+      expect(reply.headers.etag).toBe(entityTag(text));
+    if (key === null) return settled;
+    const replays = { ...own.replays, [replayed]: { body: request.body, status, text } };
+    return withSide(settled, index, { ...own, replays });
+  };
+  return { organizations: after, check };
+}
+
+/** Sends them at once. What one changes, no other is about. */
+async function takeRequests(world: World, requests: readonly RequestStep[]): Promise<Pair> {
+  let { organizations } = world;
+  const checks: Judged['check'][] = [];
+  for (const asked of await Promise.all(requests.map((step) => ask(world, step)))) {
+    const judged = judge(organizations, asked);
+    organizations = judged.organizations;
+    checks.push(judged.check);
+  }
+  return checks.reduce((known, check) => check?.(known) ?? known, await settled(world, organizations));
 }
 
 /** The ids first: what is chosen below depends on them. */
@@ -211,77 +282,54 @@ const TEXTS: Record<Kind, [field: string, column: string]> = {
   quotes: ['destination', 'destination'],
 };
 
+type Work = { text: string; values: unknown[]; after: Pair };
+
 /** What the SQL is, and what it makes of the organizations; nothing where it has nothing to do. */
-function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep) {
-  const [agency, own] = [world.agencies[index], world.organizations[index]];
+function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep): Work | undefined {
+  const [{ id: organizationId }, own] = [world.agencies[index], world.organizations[index]];
   const kind = of.choose as Kind;
   const id = resolve(of, own, EMPTY) as unknown as string;
   const row = own[kind][id];
-  if (!row) return;
-  const where = 'where organization_id = $1 and id = $2';
+  if (!row || (row.archivedAt === null ? ['bringBack', 'age'] : ['archive']).includes(sql)) return;
   const table = TABLES[kind];
-  const changed = (change: Partial<Row>) =>
-    withSide(world.organizations, index, withRow(own, kind, { ...row, ...change } as Row));
-  const isLive = row.archivedAt === null;
+  const where = 'where organization_id = $1 and id = $2';
+  const update = (field: string, column: string, value: unknown): Work => ({
+    text: `update ${table} set ${column} = $3 ${where}`,
+    values: [organizationId, id, value === NOW ? new Date() : value],
+    after: withSide(world.organizations, index, withRow(own, kind, { ...row, [field]: value })),
+  });
   switch (sql) {
-    case 'change': {
-      const [field, column] = TEXTS[kind];
-      return {
-        text: `update ${table} set ${column} = $3 ${where}`,
-        values: [agency.id, id, text],
-        after: changed({ [field]: text }),
-      };
-    }
+    case 'change':
+      return update(...TEXTS[kind], text);
     case 'archive':
-      if (!isLive) return;
-      return {
-        text: `update ${table} set archived_at = now() ${where}`,
-        values: [agency.id, id],
-        after: changed({ archivedAt: NOW }),
-      };
+      return update('archivedAt', 'archived_at', NOW);
     case 'bringBack':
-      if (isLive) return;
-      return {
-        text: `update ${table} set archived_at = null ${where}`,
-        values: [agency.id, id],
-        after: changed({ archivedAt: null }),
-      };
+      return update('archivedAt', 'archived_at', null);
     case 'age':
-      if (isLive) return;
-      return {
-        text: `update ${table} set archived_at = '2026-01-01T00:00:00Z' ${where}`,
-        values: [agency.id, id],
-        after: changed({ archivedAt: '2026-01-01T00:00:00.000Z' }),
-      };
-    case 'delete': {
-      const { [id]: _, ...products } = own.products;
-      return {
-        text: `delete from ${table} ${where}`,
-        values: [agency.id, id],
-        after: withSide(world.organizations, index, { ...own, products }),
-      };
-    }
+      return update('archivedAt', 'archived_at', AGED);
     case 'copy': {
       const to = otherOf(index);
       const other = world.organizations[to];
       if (other[kind][id]) return;
-      const copy = kind === 'customers' ? { ...row, contacts: [] } : row;
+      const bare = kind === 'customers' ? { contacts: [] } : {};
       return {
         text: `insert into ${table} select (jsonb_populate_record(t, jsonb_build_object('organization_id', $3::text) || $4)).*
           from ${table} t ${where}`,
         values: [
-          agency.id,
+          organizationId,
           id,
           world.agencies[to].id,
-          kind === 'customers' ? { contacts: [], contact_search: '' } : {},
+          bare.contacts ? { ...bare, contact_search: '' } : {},
         ],
-        after: withSide(world.organizations, to, withRow(other, kind, copy)),
+        after: withSide(world.organizations, to, withRow(other, kind, { ...row, ...bare })),
       };
     }
   }
 }
 
-const isDue = ({ archivedAt }: Row): boolean => archivedAt?.startsWith('2026-01-01') ?? false;
+const AGED = '2026-01-01T00:00:00.000Z';
+
+const isDue = ({ archivedAt }: Row): boolean => archivedAt === AGED;
 
 /** Products that were archived long ago go, of every organization. */
 const purged = (organization: Organization): Organization => ({
@@ -289,27 +337,51 @@ const purged = (organization: Organization): Organization => ({
   products: Object.fromEntries(Object.entries(organization.products).filter(([, row]) => !isDue(row))),
 });
 
+/** Counts, search rows and contact keys follow from the records. */
+const compare = async ({ agencies }: World) => expect(await findDrift(service, ...agencies)).toEqual([]);
+
 async function take(world: World, step: Step): Promise<Pair> {
-  if ('name' in step) return takeRequest(world, step);
+  if ('name' in step) return takeRequests(world, [step]);
+  if ('together' in step) {
+    const [organizations] = await Promise.all([takeRequests(world, step.together), compare(world)]);
+    return organizations;
+  }
   if ('sql' in step) {
     const work = sqlOf(world, step);
     if (!work) return world.organizations;
     await service.query(work.text, work.values);
     return settled(world, work.after);
   }
-  if (step.job === 'kill') {
-    await kill();
-    return world.organizations;
+  if ('account' in step) {
+    const { agency: index, account } = step;
+    const call = dashboard.of(world.agencies[index]);
+    const { status } = await (account === 'close' ? call.delete('') : call.post('/reopen'));
+    expect(status).toBe(200);
+    // A key is remembered for less than a second.
+    keyTime += 1_000;
+    return withSide(world.organizations, index, {
+      ...world.organizations[index],
+      isClosed: account === 'close',
+    });
   }
-  await purgeProducts({ db: service.db, logger: createLogger('silent'), now: Date.now() });
+  if (step.job === 'kill') await kill();
+  if (step.job === 'compare') await compare(world);
+  if (step.job !== 'purge') return world.organizations;
+  const purge = () =>
+    purgeProducts({ db: service.db, logger: createLogger('silent'), now: Date.now(), batchSize: 1 });
+  // One that was ended is gone on with.
+  await Promise.all([purge().catch(() => undefined), kill()]);
+  await purge();
   return settled(world, [purged(world.organizations[0]), purged(world.organizations[1])]);
 }
+
+const COMPARE: Step = { agency: 0, job: 'compare' };
 
 test('every answer is what the model says', async () => {
   const property = fc.asyncProperty(steps(LENGTH), async (sequence) => {
     const agencies = [await service.agency(), await service.agency()] as const;
     let world: World = { agencies, organizations: [EMPTY, EMPTY] };
-    const all = [...furniture(0), ...furniture(1), ...sequence, ...look(0), ...look(1)];
+    const all = [...furniture(0), ...furniture(1), ...sequence, ...look(0), ...look(1), COMPARE];
     for (const [index, step] of all.entries()) {
       try {
         world = { ...world, organizations: await take(world, step) };
@@ -317,11 +389,11 @@ test('every answer is what the model says', async () => {
         throw new Error(`step ${index}, ${JSON.stringify(step)}`, { cause: error });
       }
     }
-    expect(await findDrift(service, ...agencies)).toEqual([]);
   });
   const { failed, errorInstance, numRuns } = await fc.check(property, {
     numRuns: RUNS,
     seed: SEED,
+    examples: [[seldom()]],
     endOnFailure: true,
   });
   if (failed) throw new Error(`MODEL_SEED=${SEED}, sequence ${numRuns}`, { cause: errorInstance });

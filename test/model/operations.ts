@@ -1,9 +1,11 @@
 import { type Fields, type Kind, type Organization, pick, type Row, show } from './organization.ts';
-import { list, listArchived, messagesOf } from './reads.ts';
+import { attachmentsOf, list, listArchived, messagesOf } from './reads.ts';
 import {
   archive,
+  attach,
   createCustomer,
   createProduct,
+  detach,
   erase,
   isRefusal,
   MISSING,
@@ -173,6 +175,13 @@ export const OPERATIONS: Record<string, Operation> = {
   'GET /v1/conversations': onList('conversations', 'Conversation'),
   'GET /v1/conversations/{conversationId}/messages': { kinds: ['conversations'], answer: transcript },
   'GET /v1/quotes': onList('quotes', 'Quote'),
+  'GET /v1/quotes/{quoteId}/attachments': {
+    ...onOne('quotes', 'Quote'),
+    answer: (organization, request) =>
+      liveRow(organization, 'quotes', idOf(request))
+        ? { data: attachmentsOf(organization, [idOf(request)]) }
+        : { status: 404, code: MISSING.quotes },
+  },
   'GET /v1/team': onList('members', 'TeamMember'),
 
   [`GET ${BELOW}/catalog/products`]: {
@@ -212,6 +221,17 @@ export const OPERATIONS: Record<string, Operation> = {
     ...onOne('quotes', 'Quote'),
     write: (organization, { ids: [id = ''], body }) => open(organization, id, body),
   },
+  [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
+    kinds: ['quotes'],
+    write: (organization, { ids: [id = ''], body, made }) => attach(organization, id, body, made),
+    answer: ({ attachments }, { made }) => pick('QuoteAttachment', attachments[made.id] as Fields),
+    status: () => 201,
+  },
+  [`DELETE ${BELOW}/quotes/{quoteId}/attachments/{attachmentId}`]: {
+    kinds: ['quotes'],
+    write: (organization, { ids: [id = '', attachmentId = ''] }) => detach(organization, id, attachmentId),
+    answer: (_, { ids: [, id], made: { deletedAt } }) => ({ id, deletedAt }),
+  },
   [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: {
     kinds: ['conversations'],
     write: (organization, { ids: [thread = '', id], body, made }) =>
@@ -235,6 +255,12 @@ export const OPERATIONS: Record<string, Operation> = {
     },
   },
 };
+
+/** How a closed organization refuses: its keys are no keys, and the dashboard only reads. */
+export function refusedByClosed(name: string): Refusal | undefined {
+  if (name.includes(' /v1')) return { status: 401, code: 'UNAUTHORIZED' };
+  return name.startsWith('GET') ? undefined : { status: 409, code: 'ORGANIZATION_CLOSED' };
+}
 
 export type Outcome = { organization: Organization; status: number; refusal?: Refusal };
 

@@ -29,6 +29,9 @@ export type Organization = Readonly<Record<Kind, Rows>> & {
   readonly erasures: Readonly<Record<string, Fields>>;
   /** First answers of requests with an Idempotency-Key, by operation, path and key. */
   readonly replays: Readonly<Record<string, { body: unknown; status: number; text: string }>>;
+  /** Of quotes, in the order in which they came. */
+  readonly attachments: Readonly<Record<string, Fields>>;
+  readonly isClosed: boolean;
 };
 
 export const EMPTY: Organization = {
@@ -42,6 +45,8 @@ export const EMPTY: Organization = {
   messages: {},
   erasures: {},
   replays: {},
+  attachments: {},
+  isClosed: false,
 };
 
 /** Stands for a moment that the database makes, until it is known. */

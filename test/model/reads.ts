@@ -1,5 +1,5 @@
 import { type IdentifierType, possibleKeys } from '../../rules/contact-key.ts';
-import { type Fields, type Kind, live, type Organization, type Row, show } from './organization.ts';
+import { type Fields, type Kind, live, type Organization, pick, type Row, show } from './organization.ts';
 
 /** What lists, searches and transcripts answer. */
 
@@ -130,6 +130,11 @@ export const listArchived = (organization: Organization, query: Fields, since: s
     ],
   ]);
 };
+
+export const attachmentsOf = ({ attachments }: Organization, quotes: readonly string[]): Fields[] =>
+  Object.values(attachments)
+    .filter(({ quoteId }) => quotes.includes(quoteId))
+    .map((attachment) => pick('QuoteAttachment', attachment));
 
 const inOrder = compare([
   ['createdAt', 1],

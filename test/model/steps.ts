@@ -15,7 +15,11 @@ import {
 /** Steps of any kind, drawn from the documents: a field or a filter that is new there is drawn too. */
 
 /** A record, a moment or a message that stands in a request, chosen when the step is taken. */
-type Chosen = { choose: Kind | 'contact' | 'message' | 'moment' | 'ids'; n: number; isArchived?: true };
+export type Chosen = {
+  choose: Kind | 'contact' | 'attachment' | 'message' | 'moment' | 'ids';
+  n: number;
+  isArchived?: true;
+};
 
 export type Step = { agency: 0 | 1 } & (
   | {
@@ -27,8 +31,10 @@ export type Step = { agency: 0 | 1 } & (
       key: string | null;
       isKilled: boolean;
     }
-  | { sql: 'change' | 'archive' | 'bringBack' | 'copy' | 'age' | 'delete'; of: Chosen; text: string }
-  | { job: 'purge' | 'kill' }
+  | { sql: 'change' | 'archive' | 'bringBack' | 'copy' | 'age'; of: Chosen; text: string }
+  | { together: RequestStep[] }
+  | { account: 'close' | 'reopen' }
+  | { job: 'purge' | 'kill' | 'compare' }
 );
 export type RequestStep = Extract<Step, { name: string }>;
 export type SqlStep = Extract<Step, { sql: string }>;
@@ -37,28 +43,14 @@ const choose = (choose: Chosen['choose']): fc.Arbitrary<Chosen> =>
   fc.record({ choose: fc.constant(choose), n: fc.nat({ max: 999 }) });
 
 /** Ids that both agencies use for records of their own, so that each has records with ids of the other. */
-const SHARED = [1, 2, 3, 4].map((n) => `01936f5e-0000-7000-8000-00000000000${n}`);
+export const SHARED = [1, 2, 3, 4].map((n) => `01936f5e-0000-7000-8000-00000000000${n}`);
 const UNKNOWN = '01936f5e-0000-7000-8000-000000000009';
 
 const archived = (kind: Kind) => choose(kind).map((chosen): Chosen => ({ ...chosen, isArchived: true }));
 
-const WORDS = ['Oaxaca', 'Oaxaca sur', 'Bogotá', 'Ñandú 100%', 'a_b\\c', 'Ana'];
-const PARTS = [
-  'oax',
-  'ana',
-  'BOGOTA',
-  'nandu',
-  '0%',
-  '_',
-  '\\',
-  'sur',
-  'ana oax',
-  '5512',
-  '@example',
-  'visi',
-  'zz',
-];
-const MOMENTS = ['2026-10-01T10:00:00.000Z', '2026-10-02T10:00:00.000Z', '2026-10-02T10:00:00.001Z'];
+export const WORDS = ['Oaxaca', 'Oaxaca sur', 'Bogotá', 'Ñandú 100%', 'a_b\\c', 'Ana'];
+const PARTS = 'oax|ana|BOGOTA|nandu|0%|_|\\|sur|ana oax|5512|@example|visi|zz'.split('|');
+export const MOMENTS = ['2026-10-01T10:00:00.000Z', '2026-10-02T10:00:00.000Z', '2026-10-02T10:00:00.001Z'];
 
 /** Accounts, some of them in two spellings, some with the value of another channel. */
 const CONTACTS = [
@@ -140,14 +132,12 @@ function plainArbitraryOf(name: string, schema: Schema, types: unknown[]): fc.Ar
   return fc.constantFrom(...WORDS, ...(schema.minLength === undefined ? [''] : []));
 }
 
+const valuesOf = ({ properties = {} }: Schema): Record<string, fc.Arbitrary<unknown>> =>
+  Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, arbitraryOf(name, field)]));
+
 /** Any subset of the fields, with all that are required. */
-const fieldsOf = ({ properties = {}, required = [] }: Schema): fc.Arbitrary<Fields> =>
-  fc.record(
-    Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, arbitraryOf(name, field)])),
-    {
-      requiredKeys: required as string[],
-    },
-  ) as fc.Arbitrary<Fields>;
+const fieldsOf = (schema: Schema): fc.Arbitrary<Fields> =>
+  fc.record(valuesOf(schema), { requiredKeys: (schema.required ?? []) as string[] });
 
 /** Few filters at once: many find nothing. */
 const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc.Arbitrary<Fields> => {
@@ -171,6 +161,13 @@ const COMPLETED: Record<string, (body: Fields) => Fields> = {
     data: data.map((message: Fields) => ({ createdAt: MOMENTS[0], ...message })),
   }),
   [`POST ${BELOW}/quotes/{quoteId}/opens`]: (body) => ({ openedAt: MOMENTS[1], ...body }),
+  // A form, of which the document has no JSON.
+  [`POST ${BELOW}/quotes/{quoteId}/attachments`]: () => ({
+    fileName: 'día 1.txt',
+    kind: 'itinerary',
+    mimeType: 'text/plain',
+    content: 'á las 9',
+  }),
 };
 
 /** Most are none, and most others match. */
@@ -178,34 +175,45 @@ const PRECONDITIONS = ['current', 'current', 'any', 'stale', 'weak', 'mustCreate
 
 const isRare = fc.nat({ max: 20 }).map((n) => n === 0);
 
-const requestOf = (name: string): fc.Arbitrary<Step> => {
+function documentedAt(name: string) {
   const [method = '', path = ''] = name.split(' ');
   const documented = operations[path]?.[method.toLowerCase()];
   if (!documented) throw new Error(`No document has ${name}.`);
+  const schema = documented.requestBody?.content['application/json']?.schema;
+  return { method, path, parameters: documented.parameters ?? [], body: schema && resolved(schema) };
+}
+
+/** The values of each field that the operation takes. */
+export const fieldArbitraries = (name: string): Record<string, fc.Arbitrary<unknown>> =>
+  valuesOf(documentedAt(name).body ?? {});
+
+const requestOf = (name: string): fc.Arbitrary<RequestStep> => {
+  const { method, path, parameters, body } = documentedAt(name);
   const { kinds, current, write } = OPERATIONS[name] ?? { kinds: [] };
   const [, second] = [...path.matchAll(/\{(?!organizationId)(\w+)\}/g)];
   const inPath = [
     ...kinds.map((kind) => (name.endsWith('/restore') ? archived(kind) : choose(kind))),
-    ...(second ? [choose(second[1] === 'contactId' ? 'contact' : 'message')] : []),
+    ...(second ? [choose(second[1]?.slice(0, -2) as Chosen['choose'])] : []),
   ];
-  const schema = documented.requestBody?.content['application/json']?.schema;
+  const isTagged = current || method === 'GET';
   const usable = PRECONDITIONS.filter((kind) => kind !== 'mustCreate' || method === 'PUT');
   return fc
     .record({
       agency: fc.constantFrom(0 as const, 1 as const),
       name: fc.constant(name),
       ids: fc.tuple(...inPath) as fc.Arbitrary<Chosen[]>,
-      query: queryOf(documented.parameters ?? []),
-      body: (schema ? fieldsOf(resolved(schema)) : fc.constant({})).map(COMPLETED[name] ?? ((body) => body)),
-      precondition: current
+      query: queryOf(parameters),
+      body: (body ? fieldsOf(body) : fc.constant({})).map(COMPLETED[name] ?? ((body) => body)),
+      precondition: isTagged
         ? fc.oneof(
             { weight: 12, arbitrary: fc.constant('none' as const) },
             { weight: 4, arbitrary: fc.constantFrom(...usable) },
           )
         : fc.constant('none' as const),
       key: method === 'POST' ? fc.constantFrom(null, null, 'a', 'b') : fc.constant(null),
-      isKilled: write && ['PUT', 'PATCH'].includes(method) ? isRare : fc.constant(false),
+      isKilled: write && method !== 'DELETE' ? isRare : fc.constant(false),
     })
+    .map((step) => (method === 'POST' && step.key === null ? { ...step, isKilled: false } : step))
     .map((step) => (step.isKilled ? { ...step, precondition: 'none' as const } : step));
 };
 
@@ -228,7 +236,6 @@ const sql = fc
     ...(['products', 'customers'] as const).map((kind) => ['copy', choose(kind)] as const),
     ['age', archived('products')] as const,
     ['age', archived('products')] as const,
-    ['delete', choose('products')] as const,
   )
   .chain(([sql, of]) =>
     fc.record({
@@ -244,15 +251,54 @@ const job = fc.record({
   job: fc.constantFrom('purge', 'kill', 'kill'),
 }) as fc.Arbitrary<Step>;
 
+const step = fc.oneof(
+  ...Object.keys(OPERATIONS).map((name) => ({ weight: weightOf(name), arbitrary: requestOf(name) })),
+  { weight: 12, arbitrary: sql },
+  { weight: 2, arbitrary: job },
+);
+
+const OF_THEIR_OWN = ['quotes/{quoteId}', 'opportunities/{opportunityId}', 'team-members/{teamMemberId}'];
+
+/** Changes of different records at once, of both organizations: none depends on another. */
+const together = fc
+  .constantFrom(...OF_THEIR_OWN)
+  .chain((path) => {
+    const names = ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`);
+    const drawn = ([0, 1] as const).flatMap((agency) =>
+      SHARED.map((id) =>
+        fc
+          .oneof(...names.map(requestOf))
+          .map((request) => ({ ...request, agency, ids: [id] as unknown as Chosen[] })),
+      ),
+    );
+    return fc.tuple(...drawn);
+  })
+  .map((requests): Step => ({ agency: 0, together: requests }));
+
+/** Some, while one of both is closed. */
+const closed = fc
+  .tuple(fc.constantFrom(0 as const, 1 as const), fc.array(step, { minLength: 2, maxLength: 8 }))
+  .map(([agency, between]): Step[] => [
+    { agency, account: 'close' },
+    ...between,
+    { agency, account: 'reopen' },
+  ]);
+
 export const steps = (length: number): fc.Arbitrary<Step[]> =>
-  fc.array(
-    fc.oneof(
-      ...Object.keys(OPERATIONS).map((name) => ({ weight: weightOf(name), arbitrary: requestOf(name) })),
-      { weight: 12, arbitrary: sql },
-      { weight: 2, arbitrary: job },
-    ),
-    { minLength: length, maxLength: length, size: 'max' },
-  );
+  fc
+    .array(
+      fc.oneof(
+        { weight: 97, arbitrary: step.map((one) => [one]) },
+        { weight: 2, arbitrary: together.map((one) => [one]) },
+        { weight: 1, arbitrary: closed },
+      ),
+      {
+        minLength: length,
+        maxLength: length,
+        size: 'max',
+      },
+    )
+    .map((parts) => parts.flat());
 
 /** Puts what was chosen in the place of the choice. */
 export function resolve<T>(
@@ -288,6 +334,8 @@ function poolOf(
     const contacts = (own.customers[path[0] ?? '']?.contacts ?? []).map(({ id }: Fields) => id);
     return [...contacts, ...contacts, ...contacts, UNKNOWN];
   }
+  if (choose === 'attachment')
+    return [...Object.keys(own.attachments), ...Object.keys(other.attachments), UNKNOWN];
   if (choose === 'moment')
     return KINDS.flatMap((kind) => Object.values(own[kind]).map(({ updatedAt }) => updatedAt));
   const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id);
@@ -304,97 +352,3 @@ function poolOf(
   const made = choose === 'products' || choose === 'customers' ? [] : SHARED;
   return [...Array.from({ length: 6 }, () => lively).flat(), ...others, ...made];
 }
-
-/** What both organizations begin with: records of each kind, most of them under the ids that the other has too. */
-export const furniture = (agency: 0 | 1): Step[] => {
-  const step = (name: string, ids: unknown[], body: Fields): Step => ({
-    agency,
-    name: name.replace('~', BELOW),
-    ids: ids as Chosen[],
-    query: {},
-    body,
-    precondition: 'none',
-    key: null,
-    isKilled: false,
-  });
-  const [one, two, three, four] = SHARED as [string, string, string, string];
-  const first = (choose: Kind) => ({ choose, n: 0 });
-  const gone = { identifierType: 'web', identifierValue: 'gone' };
-  const thread = { channel: 'whatsapp', contact: '+525512345678', contactName: 'Ana' };
-  const message = { choose: 'message', n: 0 };
-  const said = { direction: 'inbound', messageType: 'text', createdAt: MOMENTS[1] };
-  return [
-    // Somebody who has been forgotten.
-    step('POST /v1/customers', [], { firstName: 'Eva', summary: WORDS[0], contacts: [gone] }),
-    step('POST ~/customers/{customerId}/erase', [first('customers')], {}),
-    step('GET ~/customers/{customerId}', [{ ...first('customers'), isArchived: true }], {}),
-    ...[one, two].flatMap((id, n) => [
-      step('POST /v1/customers', [], {
-        firstName: 'Ana',
-        lastName: WORDS[n],
-        contacts: [{ identifierType: 'web', identifierValue: `first ${n}` }],
-      }),
-      step('POST /v1/catalog/products', [], { title: WORDS[n] }),
-      step('PUT ~/pipeline-stages/{pipelineStageId}', [id], { key: ['new', 'won'][n], name: 'x' }),
-      step('PUT ~/team-members/{teamMemberId}', [id], { userId: 'u', name: 'Eva', email: 'eva@example.com' }),
-      step('PUT ~/opportunities/{opportunityId}', [id], {
-        salesStage: 'new',
-        customerId: first('customers'),
-      }),
-      step('PUT ~/quotes/{quoteId}', [id], { title: WORDS[n], status: 'published', opportunityId: id }),
-    ]),
-    step('PUT ~/conversations/{conversationId}', [one], { ...thread, customerId: first('customers') }),
-    step('PUT ~/conversations/{conversationId}', [two], {
-      ...thread,
-      contactName: 'Ana Peña',
-      rotatedFrom: one,
-    }),
-    step('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
-    // Nobody has written in this one yet.
-    step('PUT ~/conversations/{conversationId}', [four], { channel: 'web', contact: 'silent' }),
-    step('PUT ~/conversations/{conversationId}/messages/{messageId}', [one, message], {
-      ...said,
-      content: 'Hola',
-    }),
-    step('PUT ~/conversations/{conversationId}/messages/{messageId}', [three, message], {
-      ...said,
-      content: 'Hola',
-    }),
-    step('POST ~/conversations/{conversationId}/messages', [two], {
-      data: [{ ...said, id: message, content: 'Buenas' }],
-    }),
-    // The type of a contact alone.
-    step('PATCH /v1/customers/{customerId}', [first('customers')], {
-      contacts: [{ identifierType: 'messenger', identifierValue: 'first 0' }],
-    }),
-    step('DELETE /v1/catalog/products/{productId}', [first('products')], {}),
-    step('POST ~/catalog/products/{productId}/restore', [{ ...first('products'), isArchived: true }], {}),
-  ];
-};
-
-/** Whatever reads: every list, every search in it, every transcript. */
-export const look = (agency: 0 | 1): Step[] => {
-  const step = (name: string, query: Fields = {}, ids: string[] = []): Step => ({
-    agency,
-    name,
-    ids: ids as unknown as Chosen[],
-    query,
-    body: {},
-    precondition: 'none',
-    key: null,
-    isKilled: false,
-  });
-  const lists = Object.keys(OPERATIONS).filter((name) => /^GET [^}]*(\{organizationId\}[^}]*)?$/.test(name));
-  const hasQuery = (name: string) =>
-    operations[name.slice(4)]?.get?.parameters?.some((parameter) => parameter.name === 'query');
-  const transcript = 'GET /v1/conversations/{conversationId}/messages';
-  return [
-    ...lists.map((name) => step(name, { limit: 100 })),
-    ...lists
-      .filter((name) => name.startsWith('GET /v1') && hasQuery(name))
-      .flatMap((name) => ['ana oax', 'sur', 'BOGOTA', '5512'].map((query) => step(name, { query }))),
-    ...SHARED.map((id) => step(transcript, {}, [id])),
-    ...[0, 1].map((n) => step('GET /v1/conversations', { customerId: { choose: 'customers', n } })),
-    step(`GET ${BELOW}/catalog/products`, { archived: 'true' }),
-  ];
-};

@@ -11,7 +11,7 @@ import {
   sent,
   withRow,
 } from './organization.ts';
-import { chainOf, messagesOf } from './reads.ts';
+import { attachmentsOf, chainOf, messagesOf } from './reads.ts';
 
 /** What writes do to an organization. Each gives the organization as it is then, or a refusal. */
 
@@ -285,6 +285,22 @@ export function open(organization: Organization, id: string, { openedAt }: Field
   });
 }
 
+export function attach(organization: Organization, quoteId: string, body: Fields, made: Fields): Written {
+  if (organization.quotes[quoteId]?.archivedAt !== null) return refused(404, MISSING.quotes);
+  const { id, url } = made;
+  const attachment = { ...body, id, quoteId, sizeBytes: Buffer.byteLength(body.content), url };
+  return { ...organization, attachments: { ...organization.attachments, [id]: attachment } };
+}
+
+export function detach(organization: Organization, quoteId: string, id: string): Written {
+  if (organization.quotes[quoteId]?.archivedAt !== null) return refused(404, MISSING.quotes);
+  if (organization.attachments[id]?.quoteId !== quoteId) return refused(404, 'QUOTE_ATTACHMENT_NOT_FOUND');
+  return {
+    ...organization,
+    attachments: without(organization.attachments, (file) => (file as Fields).id === id),
+  };
+}
+
 /** Conversations. A chain is named after its oldest thread. */
 
 function withChains(organization: Organization): Organization {
@@ -483,7 +499,10 @@ export function erase(organization: Organization, id: string, made: Fields): Wri
     const delivery = without({ status, statusAt, providerName }, (value) => value === undefined);
     return [name, { ...message, content: '', senderName: null, delivery }];
   });
-  const names = [id, ...quotes.map((quote) => quote.id)];
+  const itsQuotes = quotes.map((quote) => quote.id);
+  const files = attachmentsOf(organization, itsQuotes).map((attachment) => attachment.id);
+  // What has a signed link is kept encrypted, and has no id in it.
+  const names = [id, ...itsQuotes];
   const replays = Object.entries(organization.replays);
   const kept = replays.filter(([, { text }]) => !names.some((name) => text.includes(name)));
 
@@ -518,7 +537,7 @@ export function erase(organization: Organization, id: string, made: Fields): Wri
         .length,
       opportunities: countOf('opportunities'),
       quotes: countOf('quotes'),
-      attachments: 0,
+      attachments: files.length,
       replays: replays.length - kept.length,
     },
   };
@@ -526,6 +545,7 @@ export function erase(organization: Organization, id: string, made: Fields): Wri
     ...organization,
     messages: { ...organization.messages, ...Object.fromEntries(silent) },
     replays: Object.fromEntries(kept),
+    attachments: without(organization.attachments, (file) => files.includes((file as Fields).id)),
     erasures: { [id]: erasure, ...organization.erasures },
   });
 }

@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import { BELOW, OPERATIONS } from './operations.ts';
+import { type Fields, type Kind, operations } from './organization.ts';
+import {
+  type Chosen,
+  fieldArbitraries,
+  MOMENTS,
+  type RequestStep,
+  SHARED,
+  type Step,
+  WORDS,
+} from './steps.ts';
+
+/** Steps that are taken in any case, around those that are drawn. */
+
+const [one, two, three, four] = SHARED as [string, string, string, string];
+
+const askedBy =
+  (agency: 0 | 1) =>
+  (name: string, ids: unknown[] = [], body: unknown = {}, query: Fields = {}): RequestStep => ({
+    agency,
+    name: name.replace('~', BELOW),
+    ids: ids as Chosen[],
+    query,
+    body: body as Fields,
+    precondition: 'none',
+    key: null,
+    isKilled: false,
+  });
+
+const first = (choose: Chosen['choose']): Chosen => ({ choose, n: 0 });
+const lastArchived = (choose: Kind): Chosen => ({ choose, n: 0, isArchived: true });
+
+const TRANSCRIPT = 'GET /v1/conversations/{conversationId}/messages';
+
+/** What both organizations begin with: records of each kind, most of them under the ids that the other has too. */
+export const furniture = (agency: 0 | 1): Step[] => {
+  const ask = askedBy(agency);
+  const gone = { identifierType: 'web', identifierValue: 'gone' };
+  const thread = { channel: 'whatsapp', contact: '+525512345678', contactName: 'Ana' };
+  const message = { choose: 'message', n: 0 };
+  const said = { direction: 'inbound', messageType: 'text', createdAt: MOMENTS[1] };
+  return [
+    // Somebody who has been forgotten.
+    ask('POST /v1/customers', [], { firstName: 'Eva', summary: WORDS[0], contacts: [gone] }),
+    ask('POST ~/customers/{customerId}/erase', [first('customers')]),
+    ask('GET ~/customers/{customerId}', [lastArchived('customers')]),
+    ...[one, two].flatMap((id, n) => [
+      ask('POST /v1/customers', [], {
+        firstName: 'Ana',
+        lastName: WORDS[n],
+        tags: [WORDS[1 - n]],
+        contacts: [{ identifierType: 'web', identifierValue: `first ${n}` }],
+      }),
+      ask('POST /v1/catalog/products', [], { title: WORDS[n] }),
+      ask('PUT ~/pipeline-stages/{pipelineStageId}', [id], { key: ['new', 'won'][n], name: 'x' }),
+      ask('PUT ~/team-members/{teamMemberId}', [id], { userId: 'u', name: 'Eva', email: 'eva@example.com' }),
+      ask('PUT ~/opportunities/{opportunityId}', [id], { salesStage: 'new', customerId: first('customers') }),
+      ask('PUT ~/quotes/{quoteId}', [id], {
+        title: 'x',
+        destination: WORDS[n],
+        status: 'published',
+        opportunityId: id,
+      }),
+    ]),
+    ask('PUT ~/conversations/{conversationId}', [one], { ...thread, customerId: first('customers') }),
+    ask('PUT ~/conversations/{conversationId}', [two], {
+      ...thread,
+      contactName: 'Ana Peña',
+      rotatedFrom: one,
+    }),
+    ask('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
+    // Nobody has written in this one yet.
+    ask('PUT ~/conversations/{conversationId}', [four], { channel: 'web', contact: 'silent' }),
+    ...[one, three].map((id) =>
+      ask('PUT ~/conversations/{conversationId}/messages/{messageId}', [id, message], {
+        ...said,
+        content: 'Hola',
+      }),
+    ),
+    ask('POST ~/conversations/{conversationId}/messages', [two], {
+      data: [{ ...said, id: message, content: 'Buenas' }],
+    }),
+    // The type of a contact alone.
+    ask('PATCH /v1/customers/{customerId}', [first('customers')], {
+      contacts: [{ identifierType: 'messenger', identifierValue: 'first 0' }],
+    }),
+    ask('DELETE /v1/catalog/products/{productId}', [first('products')]),
+    ask('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
+  ];
+};
+
+/** Each field that can be patched, alone, twice. What follows from it has to follow from it alone. */
+const eachFieldAlone = (): Step[] =>
+  Object.entries(OPERATIONS)
+    .filter(([name]) => name.startsWith('PATCH'))
+    .flatMap(([name, { kinds }]) =>
+      Object.entries(fieldArbitraries(name)).flatMap(([field, value], seed) => {
+        const ids = [...kinds, ...(name.includes('{contactId}') ? ['contact' as const] : [])].map(first);
+        const values = fc.uniqueArray(value, { minLength: 2, maxLength: 2, selector: JSON.stringify });
+        const [drawn = []] = fc.sample(values, { seed, numRuns: 1 });
+        return drawn.flatMap((sent): Step[] => [
+          askedBy(0)(name, ids, { [field]: sent }),
+          { agency: 0, job: 'compare' },
+        ]);
+      }),
+    );
+
+/** Files of two quotes, one of which goes, and the other with its person. */
+const attached = (): Step[] => {
+  const ask = askedBy(0);
+  const file = { kind: 'itinerary', fileName: 'x.pdf', mimeType: 'application/pdf', content: 'día 1' };
+  const list = [one, two].map((id) => ask('GET /v1/quotes/{quoteId}/attachments', [id]));
+  return [
+    ...[one, one, two].map((id) => ask('POST ~/quotes/{quoteId}/attachments', [id], file)),
+    ...list,
+    ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [two, first('attachment')]),
+    ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [one, first('attachment')]),
+    ...list,
+    askedBy(1)('GET /v1/quotes/{quoteId}/attachments', [one]),
+    ask('POST ~/customers/{customerId}/erase', [first('customers')]),
+    ...list,
+  ];
+};
+
+/** Reads and writes of both APIs while the organization is closed, and afterwards. */
+const whileClosed = (): Step[] => {
+  const asked = [
+    askedBy(0)('GET /v1/team'),
+    askedBy(0)('POST /v1/catalog/products', [], { title: 'x' }),
+    askedBy(0)('GET ~/team-members'),
+    askedBy(0)('PATCH ~/team-members/{teamMemberId}', [one], { name: 'x' }),
+  ];
+  return [
+    { agency: 0, account: 'close' },
+    ...asked,
+    askedBy(1)('GET /v1/team'),
+    { agency: 0, account: 'reopen' },
+    ...asked,
+  ];
+};
+
+/** What drawn steps would seldom do. It is taken once. */
+export const seldom = (): Step[] => {
+  const ask = askedBy(0);
+  return [
+    // A tag, and one that has it in itself; a page that is not the first of what is searched.
+    ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
+    ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
+    // Of two that have their latest message from one moment, the order is that of their ids.
+    ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
+    ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
+    // What the client has already, and what it has not; an empty page too, whose filter knows no such value.
+    ...(['current', 'weak', 'stale'] as const).flatMap((precondition) => [
+      { ...ask('GET /v1/customers', [], {}, { limit: 1 }), precondition },
+      { ...ask('GET /v1/opportunities', [], {}, { salesStage: 'none' }), precondition },
+    ]),
+    ...attached(),
+    // A product that was archived too long ago.
+    ask('DELETE /v1/catalog/products/{productId}', [first('products')]),
+    { agency: 0, sql: 'age', of: lastArchived('products'), text: '' },
+    ask('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
+    ask('GET ~/catalog/products', [], {}, { archived: 'true' }),
+    { agency: 0, job: 'purge' },
+    { agency: 0, job: 'compare' },
+    // An opportunity that is archived goes on having a customer, and a quote.
+    ask('DELETE ~/opportunities/{opportunityId}', [two]),
+    ask('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
+    // At once, some of them new.
+    {
+      agency: 0,
+      together: ([0, 1] as const).flatMap((agency) =>
+        SHARED.map((id, n) =>
+          askedBy(agency)('PUT ~/quotes/{quoteId}', [id], {
+            title: WORDS[n],
+            status: 'draft',
+            opportunityId: one,
+          }),
+        ),
+      ),
+    },
+    // One key of both organizations.
+    ...([0, 1, 0, 1] as const).map((agency) => ({
+      ...askedBy(agency)('POST /v1/catalog/products', [], { title: 'x' }),
+      key: 'a',
+    })),
+    ...whileClosed(),
+    ...eachFieldAlone(),
+  ];
+};
+
+/** Whatever reads: every list, every search in it, every transcript. */
+export const look = (agency: 0 | 1): Step[] => {
+  const read = (name: string, query: Fields = {}, ids: string[] = []) =>
+    askedBy(agency)(name, ids, {}, query);
+  const lists = Object.keys(OPERATIONS).filter((name) => /^GET [^}]*(\{organizationId\}[^}]*)?$/.test(name));
+  const hasQuery = (name: string) =>
+    operations[name.slice(4)]?.get?.parameters?.some((parameter) => parameter.name === 'query');
+  return [
+    ...lists.map((name) => read(name, { limit: 100 })),
+    ...lists
+      .filter((name) => name.startsWith('GET /v1') && hasQuery(name))
+      .flatMap((name) => ['ana oax', 'sur', 'BOGOTA', '5512'].map((query) => read(name, { query }))),
+    ...SHARED.map((id) => read(TRANSCRIPT, {}, [id])),
+    ...[0, 1].map((n) => read('GET /v1/conversations', { customerId: { choose: 'customers', n } })),
+    read(`GET ${BELOW}/catalog/products`, { archived: 'true' }),
+  ];
+};
