@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { OrganizationParams } from '../dashboard/params.ts';
 import { answerJson } from '../http/answers.ts';
-import { ifMatch } from '../http/conditional.ts';
+import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi/responses.ts';
 import {
@@ -104,13 +104,10 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         ),
       },
     },
-    async (request, reply) => {
-      const { apiKeyId } = request.params;
-      const updated = await ifMatch(request, lockApiKey, apiKeyId, (scope) =>
-        updateApiKey(scope, apiKeyId, request.body),
-      );
-      return answerJson(reply, updated);
-    },
+    async (request, reply) =>
+      answerIfMatch(request, reply, lockApiKey, request.params.apiKeyId, (scope, id) =>
+        updateApiKey(scope, id, request.body),
+      ),
   );
 
   app.delete(
@@ -129,11 +126,8 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         ),
       },
     },
-    async (request, reply) => {
-      const { apiKeyId } = request.params;
-      const revoked = await ifMatch(request, lockApiKey, apiKeyId, (scope) => revokeApiKey(scope, apiKeyId));
-      return answerJson(reply, revoked);
-    },
+    async (request, reply) =>
+      answerIfMatch(request, reply, lockApiKey, request.params.apiKeyId, revokeApiKey),
   );
   done();
 };

@@ -1,18 +1,11 @@
 import { z } from 'zod';
 import { knownParams, optionalBody } from '../dashboard/params.ts';
+import { PARTS } from '../description.ts';
 import { dateTime, id, integer, moment, page, pageQuery, text } from '../fields.ts';
 
 const access = () => z.enum(['write', 'read']);
 
-/** The parts of /v1. Each is named as the path begins: see resourceOf. */
-export const RESOURCES = [
-  'catalog',
-  'customers',
-  'opportunities',
-  'conversations',
-  'quotes',
-  'team',
-] as const;
+export const RESOURCES = Object.keys(PARTS) as (keyof typeof PARTS)[];
 
 const resources = () => z.array(z.enum(RESOURCES));
 const resourcesSent = () =>

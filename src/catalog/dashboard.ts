@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
 import { answerJson } from '../http/answers.ts';
-import { ifMatch } from '../http/conditional.ts';
+import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi/responses.ts';
 import { withinTextLimit } from './patched-text.ts';
@@ -93,12 +93,11 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
     },
     async (request, reply) => {
       const { productId } = request.params;
-      const updated = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
+      return answerIfMatch(request, reply, lockCatalogProduct, productId, (scope) =>
         withinTextLimit(scope, productId, request.body, (within) =>
           updateCatalogProductMedia(within, productId, request.body),
         ),
       );
-      return answerJson(reply, updated);
     },
   );
 

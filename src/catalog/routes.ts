@@ -4,7 +4,7 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { parseJson } from '../db/sql/json.ts';
 import { validationFailed } from '../errors.ts';
 import { answerJson } from '../http/answers.ts';
-import { ifMatch } from '../http/conditional.ts';
+import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
 import { responses } from '../http/openapi/responses.ts';
@@ -112,12 +112,11 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     async (request, reply) => {
       const { productId } = request.params;
       await refuseOtherVariants(request, productId);
-      const updated = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
+      return answerIfMatch(request, reply, lockCatalogProduct, productId, (scope) =>
         withinTextLimit(scope, productId, request.body, (within) =>
           updateCatalogProduct(within, productId, request.body),
         ),
       );
-      return answerJson(reply, updated);
     },
   );
 
@@ -141,13 +140,8 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         ),
       },
     },
-    async (request, reply) => {
-      const { productId } = request.params;
-      const archived = await ifMatch(request, lockCatalogProduct, productId, (scope) =>
-        archiveCatalogProduct(scope, productId),
-      );
-      return answerJson(reply, archived);
-    },
+    async (request, reply) =>
+      answerIfMatch(request, reply, lockCatalogProduct, request.params.productId, archiveCatalogProduct),
   );
   done();
 };

@@ -2,7 +2,7 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
 import { pathId } from '../fields.ts';
 import { answerJson } from '../http/answers.ts';
-import { ifMatch } from '../http/conditional.ts';
+import { answerIfMatch } from '../http/conditional.ts';
 import { responses } from '../http/openapi/responses.ts';
 import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
 import { CustomerContactUpdate, CustomerList, CustomerListQuery, CustomerRecord } from './schema.ts';
@@ -66,10 +66,9 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     },
     async (request, reply) => {
       const { customerId, contactId } = request.params;
-      const updated = await ifMatch(request, lockCustomerRecord, customerId, (scope) =>
+      return answerIfMatch(request, reply, lockCustomerRecord, customerId, (scope) =>
         updateCustomerContact(scope, customerId, contactId, request.body),
       );
-      return answerJson(reply, updated);
     },
   );
   done();

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { answerJson, answerPage } from '../http/answers.ts';
-import { ifMatch } from '../http/conditional.ts';
+import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi/responses.ts';
 import {
@@ -99,13 +99,10 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         ),
       },
     },
-    async (request, reply) => {
-      const { customerId } = request.params;
-      const updated = await ifMatch(request, lockCustomer, customerId, (scope) =>
-        updateCustomer(scope, customerId, request.body),
-      );
-      return answerJson(reply, updated);
-    },
+    async (request, reply) =>
+      answerIfMatch(request, reply, lockCustomer, request.params.customerId, (scope, id) =>
+        updateCustomer(scope, id, request.body),
+      ),
   );
 
   app.delete(
@@ -128,13 +125,8 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         ),
       },
     },
-    async (request, reply) => {
-      const { customerId } = request.params;
-      const archived = await ifMatch(request, lockCustomer, customerId, (scope) =>
-        archiveCustomer(scope, customerId),
-      );
-      return answerJson(reply, archived);
-    },
+    async (request, reply) =>
+      answerIfMatch(request, reply, lockCustomer, request.params.customerId, archiveCustomer),
   );
   done();
 };

@@ -9,7 +9,7 @@ import type { Json } from '../db/sql/json.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { page } from '../fields.ts';
 import { answerJson } from '../http/answers.ts';
-import { ifMatch, putIfMatch } from '../http/conditional.ts';
+import { answerIfMatch, putIfMatch } from '../http/conditional.ts';
 import { responses } from '../http/openapi/responses.ts';
 import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
@@ -192,12 +192,10 @@ export function recordRoutes<
         ),
       },
     },
-    async (request, reply) => {
-      const updated = await ifMatch(request, lock, idIn(request.params, idName), (scope) =>
-        update(scope, idIn(request.params, idName), request.body as z.output<Patch>),
-      );
-      return answerJson(reply, updated);
-    },
+    async (request, reply) =>
+      answerIfMatch(request, reply, lock, idIn(request.params, idName), (scope, id) =>
+        update(scope, id, request.body as z.output<Patch>),
+      ),
   );
 
   if (!archive) return;
@@ -216,9 +214,6 @@ export function recordRoutes<
         ),
       },
     },
-    async (request, reply) => {
-      const id = idIn(request.params, idName);
-      return answerJson(reply, await ifMatch(request, lock, id, (scope) => archive(scope, id)));
-    },
+    async (request, reply) => answerIfMatch(request, reply, lock, idIn(request.params, idName), archive),
   );
 }

@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
 import type { Put } from '../db/define/put.ts';
 import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
 import type { Json } from '../db/sql/json.ts';
 import { ApiError } from '../errors.ts';
+import { answerJson } from './answers.ts';
 import { isCacheable } from './headers.ts';
 
 /** Entity tags, and requests that depend on them. */
@@ -80,6 +81,15 @@ export function ifMatch<Result>(
     return work(scope);
   });
 }
+
+/** Answers the change of a record, which runs as `ifMatch` says. */
+export const answerIfMatch = async <T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>,
+  id: string,
+  work: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
+): Promise<Json<T>> => answerJson(reply, await ifMatch(request, lock, id, (scope) => work(scope, id)));
 
 /**
  * Runs a PUT. With If-Match only when the record, under its lock, still has a tag that it names; with `If-None-Match: *`

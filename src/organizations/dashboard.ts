@@ -5,7 +5,7 @@ import type { Database } from '../db/run/client.ts';
 import { toJson } from '../db/sql/json.ts';
 import { answerJson } from '../http/answers.ts';
 import { callerOf } from '../http/caller.ts';
-import { ifMatch } from '../http/conditional.ts';
+import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../http/openapi/responses.ts';
 import {
@@ -112,12 +112,10 @@ function ownRoutes(untyped: FastifyInstance): void {
         ),
       },
     },
-    async (request, reply) => {
-      const updated = await ifMatch(request, lockOrganization, request.params.organizationId, (scope) =>
+    async (request, reply) =>
+      answerIfMatch(request, reply, lockOrganization, request.params.organizationId, (scope) =>
         updateOrganization(scope, request.body),
-      );
-      return answerJson(reply, updated);
-    },
+      ),
   );
 
   app.delete(
@@ -138,10 +136,7 @@ function ownRoutes(untyped: FastifyInstance): void {
       },
     },
     async (request, reply) =>
-      answerJson(
-        reply,
-        await ifMatch(request, lockOrganization, request.params.organizationId, closeOrganization),
-      ),
+      answerIfMatch(request, reply, lockOrganization, request.params.organizationId, closeOrganization),
   );
 
   app.post(

@@ -5,6 +5,7 @@ import {
   createdAt,
   id,
   isLive,
+  listIndexes,
   listOrder,
   organizationId,
   PENDING_LIST,
@@ -55,14 +56,7 @@ export const products = pgTable(
   (table) => [
     primary('products_pkey', table),
     toOrganization('products_organization_fkey', table),
-    // The list, in its order.
-    index('products_live_idx')
-      .on(...listOrder(table))
-      .where(isLive),
-    // The list filtered by createdSince, with what it is ordered by.
-    index('products_created_idx')
-      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
-      .where(isLive),
+    ...listIndexes('products', table),
     // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
     // them the total would be counted in the table.
     index('products_status_idx')

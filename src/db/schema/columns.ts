@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { customType, type ExtraConfigColumn, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import { customType, type ExtraConfigColumn, index, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /** A moment, to the millisecond. The API shows milliseconds, and lists must be ordered by what it shows. */
 export const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
@@ -27,6 +27,16 @@ type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
 /** The columns of a list's index: the organization, what the list is filtered by, and its order. */
 export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
   [table.organizationId, ...filters, table.updatedAt.desc(), table.id.desc()] as const;
+
+/** What the list of every resource is read by: its order; and createdSince, with what the list is ordered by. */
+export const listIndexes = (name: string, table: Listed & Record<'createdAt', ExtraConfigColumn>) => [
+  index(`${name}_live_idx`)
+    .on(...listOrder(table))
+    .where(isLive),
+  index(`${name}_created_idx`)
+    .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
+    .where(isLive),
+];
 
 /**
  * A search row: the folded text that `query` looks at, beside one visible record, in a narrow table with the trigram index. Triggers

@@ -4,8 +4,7 @@ import {
   archivedAt,
   createdAt,
   id,
-  isLive,
-  listOrder,
+  listIndexes,
   moment,
   organizationId,
   PENDING_LIST,
@@ -40,14 +39,7 @@ export const customers = pgTable(
   (table) => [
     primary('customers_pkey', table),
     toOrganization('customers_organization_fkey', table),
-    // The list, in its order.
-    index('customers_live_idx')
-      .on(...listOrder(table))
-      .where(isLive),
-    // The list filtered by createdSince, with what it is ordered by.
-    index('customers_created_idx')
-      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
-      .where(isLive),
+    ...listIndexes('customers', table),
   ],
 );
 

@@ -5,6 +5,7 @@ import {
   createdAt,
   id,
   isLive,
+  listIndexes,
   listOrder,
   moment,
   organizationId,
@@ -56,14 +57,7 @@ export const opportunities = pgTable(
     toRecord('opportunities_customer_fkey', table, table.customerId, customers),
     toRecord('opportunities_seller_member_fkey', table, table.sellerMemberId, teamMembers),
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
-    // The list, in its order.
-    index('opportunities_live_idx')
-      .on(...listOrder(table))
-      .where(isLive),
-    // The list filtered by createdSince, with what it is ordered by.
-    index('opportunities_created_idx')
-      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
-      .where(isLive),
+    ...listIndexes('opportunities', table),
     // The list filtered by salesStage; with stageId, for both at once.
     index('opportunities_sales_stage_idx')
       .on(...listOrder(table, table.salesStage), table.stageId)

@@ -5,6 +5,7 @@ import {
   createdAt,
   id,
   isLive,
+  listIndexes,
   listOrder,
   moment,
   organizationId,
@@ -46,14 +47,7 @@ export const quotes = pgTable(
     toRecord('quotes_opportunity_fkey', table, table.opportunityId, opportunities),
     toRecord('quotes_customer_fkey', table, table.customerId, customers),
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
-    // The list, in its order.
-    index('quotes_live_idx')
-      .on(...listOrder(table))
-      .where(isLive),
-    // The list filtered by createdSince, with what it is ordered by.
-    index('quotes_created_idx')
-      .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
-      .where(isLive),
+    ...listIndexes('quotes', table),
     // The list filtered by status.
     index('quotes_status_idx')
       .on(...listOrder(table, table.status))
