@@ -11,9 +11,10 @@ import {
   contractOf,
   declaredCodes,
   exampleOf,
+  INTERNAL,
   type Operation,
   operationsOf,
-  readDocument,
+  PUBLIC,
 } from '../support/contract.ts';
 import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { appOf } from '../support/instance.ts';
@@ -27,10 +28,7 @@ import { type Agency, useService } from '../support/service.ts';
  */
 
 const service = useService();
-const documents = {
-  public: readDocument('openapi/openapi.json'),
-  dashboard: readDocument('openapi/dashboard.json'),
-};
+const documents = { public: PUBLIC, dashboard: INTERNAL };
 
 type Api = keyof typeof documents;
 type Send = {
@@ -188,14 +186,11 @@ const MULTIPART = [
 ].join('\r\n');
 
 /** A body that is valid, of the examples that the document gives. */
-function exampleBody(
-  api: Api,
-  { requestBody }: Operation,
-): { payload?: unknown; headers?: Record<string, string> } {
+function exampleBody({ requestBody }: Operation): { payload?: unknown; headers?: Record<string, string> } {
   const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   if (type === 'multipart/form-data')
     return { payload: MULTIPART, headers: { 'content-type': `${type}; boundary=x` } };
-  return media ? { payload: exampleOf(media.schema, documents[api].components.schemas) } : {};
+  return media ? { payload: exampleOf(media.schema) } : {};
 }
 
 const holds = { public: contractOf(documents.public), dashboard: contractOf(documents.dashboard) };
@@ -222,7 +217,7 @@ const sender =
     });
     const url = `${path.replace(/\{(\w+)\}/g, (_, name) => known[name] ?? randomUUID())}?${query}`;
     await prepare?.(url.split('?')[0] ?? '');
-    const sent = body === undefined ? exampleBody(api, operation) : { payload: body };
+    const sent = body === undefined ? exampleBody(operation) : { payload: body };
     const secret = key === undefined ? { public: agency.key, dashboard: TOKEN }[api] : key;
     const response = await instances[api][instance].inject({
       method: method as 'GET',
@@ -237,7 +232,7 @@ const sender =
   };
 
 const cases = (Object.keys(documents) as Api[]).flatMap((api) =>
-  operationsOf(documents[api]).map((found) => ({ api, name: found.operation.operationId, ...found })),
+  operationsOf(documents[api]).map((found) => ({ api, ...found })),
 );
 
 const codesOf = (operation: Operation): ErrorCode[] =>
@@ -253,7 +248,7 @@ const template = (message: string): string =>
 /** Their messages say what is wrong with the request, or whose credential is. */
 const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];
 
-describe.each(cases)('$name answers', ({ api, method, path, operation }) => {
+describe.each(cases)('$operation.operationId answers', ({ api, method, path, operation }) => {
   test.each(codesOf(operation))('%s, as its document shows it', async (code) => {
     const provoke = PROVOCATIONS[code] ?? (code.endsWith('_NOT_FOUND') ? unknownRecord : undefined);
     if (!provoke) throw new Error(`Write how ${code} is brought about into PROVOCATIONS of this file.`);
