@@ -197,7 +197,6 @@ async function main(): Promise<void> {
     await db.close();
     const server = await startServer({
       script: pathToFileURL(resolve(values.service)),
-      flags: [],
       environment: { DATABASE_URL: url, DATA_DIR: folder, DASHBOARD_PORT: '0' },
       probe: '/v1/team',
       key: big,

@@ -33,7 +33,7 @@ import { type Bench, type Measured, measure } from './measure.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { drawThroughput } from './plot.ts';
 import { printed, reportOf } from './report.ts';
-import { APPLICATIONS, productionFlags, type Server, startLoad, startServer } from './servers.ts';
+import { APPLICATIONS, productionOptions, type Server, startLoad, startServer } from './servers.ts';
 import { KILOBYTES_OF_BODIES, type LiveIds, SIDES, workloads } from './workloads.ts';
 
 /** The run: data, servers, workloads, figures, and everything stopped again. */
@@ -171,21 +171,15 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
     ),
   );
 
-  const start = (
-    script: URL,
-    name: string,
-    probe: string,
-    environment: Record<string, string>,
-    flags: readonly string[] = [],
-  ) => startServer({ flags, script, environment, probe, key: key(LARGE), log: join(folder, `${name}.log`) });
+  const start = (script: URL, name: string, probe: string, environment: Record<string, string>) =>
+    startServer({ script, environment, probe, key: key(LARGE), log: join(folder, `${name}.log`) });
   const startOurs = (environment: Record<string, string>): Promise<Server> =>
-    start(
-      new URL('../src/main.js', import.meta.url),
-      'ours',
-      '/v1/customers?limit=1',
-      { DATA_DIR: dataDir, DASHBOARD_PORT: '0', ...environment },
-      productionFlags,
-    );
+    start(new URL('../src/main.js', import.meta.url), 'ours', '/v1/customers?limit=1', {
+      DATA_DIR: dataDir,
+      DASHBOARD_PORT: '0',
+      NODE_OPTIONS: productionOptions,
+      ...environment,
+    });
   // Before ours, which is connected to the database that is copied.
   await copyDatabase(embedded.host, 'postgres', 'rivals', RIVALS);
   const startOther = async (side: 'conventional' | 'byHand', server: URL): Promise<Server> => {

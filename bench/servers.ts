@@ -9,8 +9,6 @@ import type { Job, Result } from './load.ts';
 export type Server = { port: number; pid: number; stop: () => Promise<void> };
 
 type ServerOptions = {
-  /** Of Node.js. */
-  flags: readonly string[];
   script: URL;
   environment: Record<string, string>;
   log: string;
@@ -46,21 +44,14 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** The flags of Node.js that `npm start` gives: `exec node --some=flag src/main.js`. */
-export const productionFlags = packageJson.scripts.start.split(' ').slice(2, -1);
+/** What `npm start` gives to Node.js: `NODE_OPTIONS="--some=flag $NODE_OPTIONS"`. */
+export const productionOptions = /NODE_OPTIONS="(\S+)/.exec(packageJson.scripts.start)?.[1] ?? '';
 
 /** Starts a server and waits until it answers. */
-export async function startServer({
-  flags,
-  script,
-  environment,
-  log,
-  probe,
-  key,
-}: ServerOptions): Promise<Server> {
+export async function startServer({ script, environment, log, probe, key }: ServerOptions): Promise<Server> {
   const port = await freePort();
   const output = openSync(log, 'a');
-  const child = spawn(process.execPath, [...flags, script.pathname], {
+  const child = spawn(process.execPath, [script.pathname], {
     env: { PATH: process.env.PATH, ...environment, PORT: String(port), HOST: '127.0.0.1' },
     stdio: ['ignore', output, output],
   });

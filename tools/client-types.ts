@@ -24,17 +24,19 @@ type Schema = {
 
 type Content = Record<string, { schema?: Schema }>;
 
+type Parameter = { name: string; in: string; required?: boolean; description?: string; schema: Schema };
+
 type Operation = {
   operationId: string;
   summary?: string;
-  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
+  parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Content };
   responses: Record<string, { content?: Content }>;
 };
 
 export type DocumentedApi = {
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 
 const REFERENCE = '#/components/schemas/';
@@ -135,7 +137,8 @@ const queryName = (operationId: string): string =>
   `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Query`;
 
 /** The source of client/src/types.ts. Errors are left out but for their codes: the client has a class for them. */
-export function clientTypes({ paths, components: { schemas } }: DocumentedApi): string {
+export function clientTypes({ paths, components }: DocumentedApi): string {
+  const { schemas, parameters: shared } = components;
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   const successes = operations
     .flatMap(({ responses }) => Object.entries(responses))
@@ -151,7 +154,10 @@ export function clientTypes({ paths, components: { schemas } }: DocumentedApi): 
     return `${comment([schema.description], '')}export type ${name} = ${typeOf(schema)};\n`;
   });
   const queries = operations.flatMap(({ operationId, parameters = [] }) => {
-    const inQuery = parameters.filter((parameter) => parameter.in === 'query');
+    const inQuery = parameters.flatMap((one) => {
+      const found = '$ref' in one ? shared[one.$ref.replace('#/components/parameters/', '')] : one;
+      return found?.in === 'query' ? [found] : [];
+    });
     if (inQuery.length === 0) return [];
     const schema: Schema = {
       properties: Object.fromEntries(

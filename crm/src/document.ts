@@ -21,21 +21,22 @@ export type Schema = {
   exclusiveMinimum?: number;
 };
 
-type Operation = { parameters?: { name?: string; in?: string }[] };
+type Parameter = { name: string; in: string };
+type Operation = { parameters?: (Parameter | { $ref: string })[] };
 
 const {
   paths,
-  components: { schemas },
+  components: { schemas, parameters },
 } = JSON.parse(readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8')) as {
   paths: Record<string, { get?: Operation }>;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 
 /** The names of the filters that a list has. */
 export const filtersOfList = (path: string): string[] =>
   (paths[path]?.get?.parameters ?? [])
-    .filter((parameter) => parameter.in === 'query')
-    .flatMap(({ name }) => (name === undefined || ['limit', 'offset'].includes(name) ? [] : [name]));
+    .map((one) => ('$ref' in one ? parameters[one.$ref.replace('#/components/parameters/', '')] : one))
+    .flatMap((one) => (one?.in === 'query' && !['limit', 'offset'].includes(one.name) ? [one.name] : []));
 
 const REFERENCE = '#/components/schemas/';
 

@@ -15,14 +15,17 @@ type Operation = {
   summary: string;
   description: string;
   tags: string[];
-  parameters?: (Parameter | { $ref: string })[];
+  /** Without headers. */
+  parameters: Parameter[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
 };
 
+type Documented = Omit<Operation, 'parameters'> & { parameters?: (Parameter | { $ref: string })[] };
+
 export type ApiDocument = {
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema> };
+  paths: Record<string, Record<string, Documented>>;
+  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 
 export type Tool = {
@@ -134,10 +137,6 @@ export function cutTo(fields: readonly string[], body: string): string {
   return JSON.stringify(answer.data ? { ...answer, data: answer.data.map(cut) } : cut(answer));
 }
 
-/** The arguments of an operation's path and query. Headers are references. */
-const urlArgumentsOf = ({ parameters = [] }: Operation): Parameter[] =>
-  parameters.filter((parameter): parameter is Parameter => 'in' in parameter);
-
 /** Their names and types tell what they are, in each list again. */
 const KNOWN_BY_NAME = ['limit', 'offset', 'createdSince', 'updatedSince'];
 
@@ -159,7 +158,7 @@ function inputOf(
   schemas: Record<string, Schema>,
   recordFields: RecordFields | undefined,
 ): Tool['inputSchema'] {
-  const parameters = urlArgumentsOf(operation);
+  const { parameters } = operation;
   const body = inlined(operation.requestBody?.content['application/json']?.schema ?? {}, schemas) as {
     properties?: Record<string, Schema>;
     required?: string[];
@@ -277,7 +276,7 @@ function toolOf(
 ): OperationTool {
   const inputSchema = inputOf(method, operation, schemas, recordFields);
   const names = Object.keys(inputSchema.properties);
-  const asText = [...urlArgumentsOf(operation).map(({ name }) => name), CREATE_ONCE].filter((name) =>
+  const asText = [...operation.parameters.map(({ name }) => name), CREATE_ONCE].filter((name) =>
     names.includes(name),
   );
   return {
@@ -310,7 +309,12 @@ function toolOf(
 }
 
 /** Every operation as a tool. */
-export function toolsOf({ paths, components: { schemas } }: ApiDocument): OperationTool[] {
+export function toolsOf({ paths, components: { schemas, parameters } }: ApiDocument): OperationTool[] {
+  const argumentsOf = ({ parameters: asked = [] }: Documented): Parameter[] =>
+    asked.flatMap((one) => {
+      const found = '$ref' in one ? parameters[one.$ref.replace('#/components/parameters/', '')] : one;
+      return found && found.in !== 'header' ? [found] : [];
+    });
   /** The first tool that names them, by the fields. */
   const named = new Map<string, string>();
   const fieldsOf = (operation: Operation): RecordFields => {
@@ -320,8 +324,9 @@ export function toolsOf({ paths, components: { schemas } }: ApiDocument): Operat
     return { names, namedBy };
   };
   return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) =>
-      toolOf(method, path, operation, schemas, method === 'get' ? fieldsOf(operation) : undefined),
-    ),
+    Object.entries(operations).map(([method, documented]) => {
+      const operation = { ...documented, parameters: argumentsOf(documented) };
+      return toolOf(method, path, operation, schemas, method === 'get' ? fieldsOf(operation) : undefined);
+    }),
   );
 }

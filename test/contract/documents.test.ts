@@ -6,11 +6,12 @@ import type { Database } from '../../src/db/run/client.ts';
 import { ApiError, type ErrorCode, errorCodes } from '../../src/errors.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { tables } from '../../tools/tables-diagram.ts';
-import { readDocument } from '../support/contract.ts';
+import { PUBLIC } from '../support/contract.ts';
 import { documentAt, documents, README } from '../support/documents.ts';
 
 const root = new URL('../../', import.meta.url);
-const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+const manifest = JSON.parse(read('package.json'));
 
 /** The first groups of all matches in a text. */
 const all = (text: string, pattern: RegExp): string[] =>
@@ -99,7 +100,7 @@ describe('comments', () => {
 
   const commented = [...files, 'docker-compose.yml'].map((file) => ({
     file,
-    text: commentsOf(readFileSync(new URL(file, root), 'utf8')),
+    text: commentsOf(read(file)),
   }));
 
   test('name only npm scripts that exist', () => {
@@ -118,7 +119,7 @@ describe('comments', () => {
     expect(cited.length).toBeGreaterThan(10);
     const broken = cited.filter(({ path, heading }) => {
       if (!existsSync(new URL(path, root))) return true;
-      const headings = all(prose(readFileSync(new URL(path, root), 'utf8')), /^#+ (.+)$/gm);
+      const headings = all(prose(read(path)), /^#+ (.+)$/gm);
       return heading !== undefined && !headings.includes(heading);
     });
     expect(broken).toEqual([]);
@@ -126,7 +127,7 @@ describe('comments', () => {
 });
 
 describe('the largest page, and the page of a request that says nothing,', () => {
-  const { paths } = readDocument('openapi/openapi.json');
+  const { paths } = PUBLIC;
   const limitOf = (path: string) =>
     paths[path]?.get?.parameters?.find(({ name }) => name === 'limit')?.schema as {
       maximum: number;
@@ -149,7 +150,7 @@ describe('the largest page, and the page of a request that says nothing,', () =>
     ],
     ['client/src/lists.ts', `const MAX_LIMIT = ${list.maximum};`],
   ])('%s says: %s', (path, sentence) => {
-    expect(readFileSync(new URL(path, root), 'utf8')).toContain(sentence);
+    expect(read(path)).toContain(sentence);
   });
 });
 
@@ -195,7 +196,7 @@ describe('the guide', () => {
 
     for (const code of explained) expect(guide).toContain(`### ${code}\n\nStatus ${statusOf(code)}. `);
     for (const [index, code] of ofDashboard.entries()) expect(rows[index]).toContain(`| ${statusOf(code)} |`);
-    const document = readFileSync(new URL('openapi/openapi.json', root), 'utf8');
+    const document = read('openapi/openapi.json');
     const answered = all(document, /"code": "([A-Z_]+)"/g);
     expect(answered.length).toBeGreaterThan(15);
     expect(answered.filter((code) => !explained.includes(code))).toEqual([]);
@@ -205,24 +206,18 @@ describe('the guide', () => {
 describe('docs/architecture.md', () => {
   const text = documentAt('docs/architecture.md');
 
-  test('is one page', () => {
+  test('is one page, with ten words of the house', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(100);
     expect(text.split(/\s+/).length).toBeLessThanOrEqual(900);
+    const rows = tableFrom(text, '| word | meaning |');
+    expect(rows.flatMap((row) => (row.split('|')[1] ?? '').split(',')).length).toBeLessThanOrEqual(10);
   });
 
-  test('has at most twelve boxes in its picture, and ten words of the house', () => {
+  test('has a picture of at most twelve boxes, and only of files that exist', () => {
     const [picture = ''] = all(text, /^```mermaid\n([\s\S]*?)^```$/gm);
     const boxes = all(picture, /\b([a-z]+)(?:\[|\()+"/g);
     expect(boxes.length).toBeGreaterThan(5);
     expect(boxes.length).toBeLessThanOrEqual(12);
-    const words = tableFrom(text, '| word | meaning |').flatMap((row) =>
-      (row.split('|')[1] ?? '').split(','),
-    );
-    expect(words.length).toBeLessThanOrEqual(10);
-  });
-
-  test('shows only files that exist in its picture', () => {
-    const [picture = ''] = all(text, /^```mermaid\n([\s\S]*?)^```$/gm);
     const named = all(picture, /(src\/[\w/.-]+)/g);
     expect(named.length).toBeGreaterThan(4);
     expect(named.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
@@ -256,9 +251,7 @@ describe('docs/decisions/dependencies.md', () => {
     const named = rows.flatMap((row) =>
       (row.split('|')[1] ?? '').split(',').map((name) => name.trim().replace(/ \(.*\)$/, '')),
     );
-    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
-      readFileSync(new URL(path, root), 'utf8'),
-    );
+    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read(path));
     const present = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
     expect(named.sort()).toEqual(present.filter((name) => !name.startsWith('@types/')).sort());
   });
@@ -270,7 +263,7 @@ describe('docs/operating.md', () => {
   test('names only lines of the log that the service writes', () => {
     const source = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts'))
-      .map((file) => readFileSync(new URL(`src/${file}`, root), 'utf8'))
+      .map((file) => read(`src/${file}`))
       .join('\n');
     const faults = text.slice(text.indexOf('\n## Faults'), text.indexOf('\n### Overload'));
     const lines = all(faults, /^\| `(?:… )?([^`]+)` \|/gm);
@@ -279,9 +272,7 @@ describe('docs/operating.md', () => {
   });
 
   test('names every metric of the service, and none that does not exist', async () => {
-    const db = { stats: () => ({ total: 0, idle: 0, waiting: 0 }) } as Database;
-    const keys = { stats: () => ({ hits: 0, misses: 0 }) } as KeyCache;
-    const metrics = all(await createMetrics({ db, keys }).text(), /^# TYPE (\w+)/gm);
+    const metrics = (await metricsOfService()).map(({ name }) => name);
     const own = metrics.filter((name) => !/^(process|nodejs)_/.test(name));
     expect(own.length).toBeGreaterThan(8);
     expect(own.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
@@ -293,5 +284,73 @@ describe('docs/operating.md', () => {
     expect(
       named.map((name) => name.replace(/_bucket$/, '')).filter((name) => !metrics.includes(name)),
     ).toEqual([]);
+  });
+});
+
+/** Every metric that the service has, with its type. */
+async function metricsOfService(): Promise<{ name: string; type: string }[]> {
+  const db = { stats: () => ({ total: 0, idle: 0, waiting: 0 }) } as Database;
+  const keys = { stats: () => ({ hits: 0, misses: 0 }) } as KeyCache;
+  const text = await createMetrics({ db, keys }).text();
+  return Array.from(text.matchAll(/^# TYPE (\w+) (\w+)/gm), ([, name = '', type = '']) => ({ name, type }));
+}
+
+/** The names of all series that Prometheus gets. */
+const seriesOfService = async (): Promise<string[]> =>
+  (await metricsOfService()).flatMap(({ name, type }) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  );
+
+/** The metrics that an expression of Prometheus names: they alone have an underscore, and no bracket after them. */
+const metricsIn = (expression: string): string[] =>
+  [...expression.matchAll(/(?<![$\w])[a-z]+(?:_[a-z0-9]+)+(?![\w(])/g)].map(([name]) => name);
+
+describe('deploy/alerts.yml', () => {
+  const RULE =
+    /- alert: (?<name>\w+)\n +expr: (?<expression>.+)\n(?: +for: (?<lasting>\w+)\n)? +labels: { severity: (?<severity>critical|warning|info) }\n +annotations:\n +summary: (?<summary>.+)/g;
+  const rules = [...read('deploy/alerts.yml').matchAll(RULE)].map(({ groups = {} }) => ({
+    name: groups.name,
+    expression: groups.expression,
+    lasting: groups.lasting,
+    severity: groups.severity,
+    summary: groups.summary?.replace(/^'(.*)'$/, '$1'),
+  }));
+
+  test('names only metrics that exist, and docs/operating.md says of each rule what to look at and what to do', async () => {
+    const metrics = await seriesOfService();
+    expect(rules.length).toBe(read('deploy/alerts.yml').match(/- alert: /g)?.length);
+    for (const { expression = '' } of rules) {
+      expect(metricsIn(expression).length).toBeGreaterThan(0);
+      expect(metricsIn(expression).filter((metric) => !metrics.includes(metric))).toEqual([]);
+    }
+    const chapter = documentAt('docs/operating.md')
+      .split('\n## ')
+      .find((text) => text.startsWith('Alerts\n'));
+    const rows = [...(chapter ?? '').matchAll(/^\| `(\w+)` \| (\w+) \| \S.* \| \S.* \|$/gm)];
+    expect(rows.map(([, name, severity]) => ({ name, severity }))).toEqual(
+      expect.arrayContaining(rules.map(({ name, severity }) => ({ name, severity }))),
+    );
+    expect(rows).toHaveLength(rules.length);
+  });
+});
+
+describe('deploy/grafana-dashboard.json', () => {
+  type Dashboard = {
+    templating: { list: { query: string }[] };
+    panels: { id: number; title: string; targets: { expr: string }[] }[];
+  };
+  const { panels, templating }: Dashboard = JSON.parse(read('deploy/grafana-dashboard.json'));
+
+  test('names only metrics that exist, and every one that is the service’s own', async () => {
+    const metrics = await seriesOfService();
+    const queries = [
+      ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+      ...templating.list.map(({ query }) => query),
+    ];
+    const named = queries.flatMap(metricsIn);
+    expect(named.filter((metric) => !metrics.includes(metric))).toEqual([]);
+    const own = metrics.filter((name) => !/^(process|nodejs)_|_(sum|count)$/.test(name));
+    expect(own.length).toBeGreaterThan(8);
+    expect(own.filter((name) => !named.includes(name))).toEqual([]);
   });
 });

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/sql/ids.ts';
-import { readDocument, type Schema } from '../support/contract.ts';
+import {
+  bodyOf,
+  DOCUMENTED,
+  isNullable,
+  PUBLIC,
+  resolved,
+  SCHEMAS,
+  type Schema,
+} from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
 import {
@@ -24,27 +32,15 @@ import { customer, type Fields, product } from '../support/records.ts';
  */
 
 const { service, dashboard } = useDashboard();
-const documents = [readDocument('openapi/openapi.json'), readDocument('openapi/dashboard.json')];
-const schemas: Record<string, Schema> = Object.assign(
-  {},
-  ...documents.map((each) => each.components.schemas),
-);
-
 /** Two UTF-16 units, one code point: lengths count code points. */
 const ASTRAL = '𝒳';
 const UNSTORABLE = ['\u0000', 'a\u0000b', '\ud800', 'a\udc00', '\udc00\ud800'];
 
-const resolve = (schema: Schema): Schema =>
-  typeof schema.$ref === 'string' ? (schemas[schema.$ref.replace(/.*\//, '')] ?? {}) : schema;
 const kindOf = ({ type }: Schema): unknown => [type].flat()[0];
-const isNullable = ({ type }: Schema): boolean => [type].flat().includes('null');
 /** What a record shows of null. */
 const cleared = (field: Schema) => (kindOf(field) === 'array' ? [] : null);
-/** A closed list of values or null, as other nullable fields are written. */
-const plain = ({ anyOf: [values, none] = [], ...field }: Schema & { anyOf?: Schema[] }): Schema =>
-  none ? { ...field, ...values, type: ['string', 'null'] } : field;
 const fieldsOf = (name: string): [string, Schema][] =>
-  Object.entries(schemas[name]?.properties ?? {}).map(([field, schema]) => [field, plain(schema)]);
+  Object.entries(SCHEMAS[name]?.properties ?? {}).map(([field, schema]) => [field, resolved(schema)]);
 const valuesOf = (schema: Schema): unknown[] | undefined => schema.enum as unknown[] | undefined;
 
 const characters = (count: number): string => `${count} character${count === 1 ? '' : 's'}`;
@@ -89,7 +85,7 @@ function refusalsOfNumber(schema: Schema): Refusal[] {
 }
 
 function refusalsOfList(schema: Schema): Refusal[] {
-  const items = resolve(schema.items as Schema);
+  const items = resolved(schema.items as Schema);
   const { minItems, maxItems } = schema as Record<string, number>;
   return [
     ...['x', 5, {}].map((value) => at('', value, 'must be an array')),
@@ -111,9 +107,9 @@ function refusalsOf(schema: Schema): Refusal[] {
       Object.entries(properties).flatMap(([name, field]) => {
         const others = (required as string[]).filter((other) => other !== name);
         const beside = Object.fromEntries(
-          others.map((other) => [other, sampleOf(resolve(properties[other] ?? {}))]),
+          others.map((other) => [other, sampleOf(resolved(properties[other] ?? {}))]),
         );
-        const inner = refusalsOf(resolve(field)).map((each) =>
+        const inner = refusalsOf(resolved(field)).map((each) =>
           at(`.${name}${each.at}`, { ...beside, [name]: each.value }, each.says),
         );
         const isRequired = (required as string[]).includes(name);
@@ -140,7 +136,7 @@ function samples(schema: Schema): [unknown, unknown] {
     case 'number':
       return [1.5, 2.25];
     case 'array': {
-      const [one, other] = samples(resolve(items as Schema));
+      const [one, other] = samples(resolved(items as Schema));
       return [[one, other], [other]];
     }
   }
@@ -171,7 +167,7 @@ function edgesOf(schema: Schema): unknown[] {
       return [minimum ?? 5e-324, 0.1, 0.30000000000000004, 1e-7, 1e21, Number.MAX_SAFE_INTEGER, largest];
     case 'array': {
       // The text of a product has a limit of its own: plain letters in one list, which it just holds.
-      const { maxLength: length = 1 } = resolve(schema.items as Schema) as Record<string, number>;
+      const { maxLength: length = 1 } = resolved(schema.items as Schema) as Record<string, number>;
       return [
         [],
         [''],
@@ -192,17 +188,10 @@ function edgesOf(schema: Schema): unknown[] {
   }
 }
 
-type Body = { name: string; schema: string };
-const BODIES: Body[] = documents.flatMap(({ paths }) =>
-  Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { requestBody }]) => {
-      const { $ref } = requestBody?.content['application/json']?.schema ?? {};
-      return $ref
-        ? [{ name: `${method.toUpperCase()} ${path}`, schema: String($ref).replace(/.*\//, '') }]
-        : [];
-    }),
-  ),
-);
+const BODIES = DOCUMENTED.flatMap(({ name, operation }) => {
+  const schema = bodyOf(operation);
+  return schema ? [{ name, schema }] : [];
+});
 
 let world: World;
 let has: Has;
@@ -219,10 +208,10 @@ describe('what the document does not allow is refused, named, and changes nothin
     const before = await dashboard.stored(world.agency);
     const sent = await asked(name);
     for (const [field, of] of fieldsOf(schema)) {
-      const missing = ((schemas[schema]?.required ?? []) as string[]).includes(field)
+      const missing = ((SCHEMAS[schema]?.required ?? []) as string[]).includes(field)
         ? [at('', undefined, 'is required')]
         : [];
-      for (const refusal of [...refusalsOf(resolve(of)), ...missing]) {
+      for (const refusal of [...refusalsOf(resolved(of)), ...missing]) {
         const { status, body } = await send(world, {
           ...sent,
           body: { ...sent.body, [field]: refusal.value },
@@ -261,7 +250,7 @@ const RESOURCES = Object.entries(LISTS).flatMap(([list, { written, make }]) =>
 );
 
 test('every resource that /v1 creates and patches is here', () => {
-  const ofV1 = documents[0]?.components.schemas ?? {};
+  const ofV1 = PUBLIC.components.schemas;
   const patched = Object.keys(ofV1).filter((name) => `${name}Create` in ofV1 && `${name}Update` in ofV1);
   const here = RESOURCES.map(({ schema }) => schema);
   expect(here.sort(), `Write its list into LISTS of ${FILE}`).toEqual(patched.sort());
@@ -365,7 +354,7 @@ test.each(PUTS)('the edges of every field of $name are stored and read back', as
 });
 
 test('a product and a customer take as many parts as their document says, each of its longest text', async () => {
-  const most = (schema: string, list: string) => Number(schemas[schema]?.properties?.[list]?.maxItems);
+  const most = (schema: string, list: string) => Number(SCHEMAS[schema]?.properties?.[list]?.maxItems);
   const variants = Array.from({ length: most('CatalogProductCreate', 'variants') }, () => ({ label: 'x' }));
   expect((await product(world.agency, { variants })).variants).toMatchObject(variants);
   const contacts = Array.from({ length: most('CustomerCreate', 'contacts') }, (_, index) => ({

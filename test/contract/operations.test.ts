@@ -3,9 +3,10 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import * as schema from '../../src/db/schema/index.ts';
 import type { Resource } from '../../src/db/schema/resource.ts';
-import { type Document, operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { DOCUMENTED, resolved, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
+  archiveOf,
   DASHBOARD_LISTS,
   FILE,
   FINDING,
@@ -29,24 +30,16 @@ import { routesOf } from '../support/router.ts';
 const { service, dashboard } = useDashboard();
 const world = async (): Promise<World> => ({ service, dashboard, agency: await service.agency() });
 
-const documents = [readDocument('openapi/openapi.json'), readDocument('openapi/dashboard.json')];
-const documented = documents.flatMap((document) =>
-  operationsOf(document).map(({ method, path, operation }) => ({ name: `${method} ${path}`, operation })),
-);
-const schemas: Document['components']['schemas'] = Object.assign(
-  {},
-  ...documents.map(({ components }) => components.schemas),
-);
 const lists = { ...DASHBOARD_LISTS, ...LISTS };
 
 const inQuery = (name: string) =>
-  (documented.find((found) => found.name === name)?.operation.parameters ?? []).filter(
+  (DOCUMENTED.find((found) => found.name === name)?.operation.parameters ?? []).filter(
     (parameter) => parameter.in === 'query' && !parameter.required,
   );
 const inIt = (name: string, table: string): string => `${table}['${name}'] of ${FILE}`;
 
 describe('the tables have', () => {
-  test('every operation of both routers, and no other', () => {
+  test('every operation of both routers, as the documents have, and no other', () => {
     const routes = [...routesOf(service.app), ...routesOf(dashboard.app)].filter(
       (route) => pathOf(route).includes('/v1') && methodOf(route) !== 'HEAD',
     );
@@ -56,10 +49,11 @@ describe('the tables have', () => {
     );
     const left = Object.keys(OPERATIONS).filter((name) => !routes.includes(name));
     expect(left, `No router has these: take their entries out of OPERATIONS of ${FILE}`).toEqual([]);
+    expect(DOCUMENTED.map(({ name }) => name).sort()).toEqual(routes.sort());
   });
 
   test('for every read that has a tag, the operation that changes its answer', () => {
-    for (const { name } of documented.filter(({ operation }) => 304 in operation.responses)) {
+    for (const { name } of DOCUMENTED.filter(({ operation }) => 304 in operation.responses)) {
       const { change } = OPERATIONS[name] ?? {};
       expect(change, `Write \`change\` into ${inIt(name, 'OPERATIONS')}`).toBeDefined();
       if (typeof change === 'string')
@@ -70,7 +64,7 @@ describe('the tables have', () => {
   });
 
   test('every list with pages', () => {
-    const withPages = documented.filter(({ name }) => inQuery(name).some((each) => each.name === 'offset'));
+    const withPages = DOCUMENTED.filter(({ name }) => inQuery(name).some((each) => each.name === 'offset'));
     const missing = withPages.map(({ name }) => name).filter((name) => !(name in lists));
     expect(missing, `Write an entry for each into LISTS of ${FILE}`).toEqual([]);
     expect(Object.keys(lists).filter((name) => !withPages.some((each) => each.name === name))).toEqual([]);
@@ -125,13 +119,14 @@ const subsets = <Item>([first, ...others]: readonly Item[]): Item[][] =>
   first === undefined ? [[]] : subsets(others).flatMap((set) => [set, [first, ...set]]);
 const idsOf = (data: { id: string }[]): string[] => data.map(({ id }) => id).sort();
 const filtered = Object.entries(lists).filter(
-  ([, { filters, searched }]) => Object.keys({ ...filters, ...searched }).length > 0,
+  ([, list]) => 'archive' in list || Object.keys({ ...list.filters, ...list.searched }).length > 0,
 );
 
 describe.each(filtered)('the filters of %s', (name, list) => {
   type Found = Awaited<ReturnType<typeof filterValues>>;
   let here: World;
   let filters: Found;
+  let same: Fields;
   /** A record that every filter finds, and for each filter one that differs from it in that field alone. */
   const made = new Map<string, string>();
   const shown: object[] = [];
@@ -141,7 +136,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
     filters = await filterValues(here.agency, list);
     if (text !== undefined)
       filters.push({ name: 'query', field: text, written: ['Patagonia', 'Quito'], sent: 'patagonia' });
-    const same: Fields = Object.fromEntries(filters.map(({ field, written }) => [field, written[0]]));
+    same = Object.fromEntries(filters.map(({ field, written }) => [field, written[0]]));
     for (const { name: differs, field, written } of [{ name: '', field: '', written: [] }, ...filters]) {
       const record = await list.make(here.agency, { ...same, ...(field && { [field]: written[1] }) });
       made.set(differs, record.id);
@@ -175,6 +170,16 @@ describe.each(filtered)('the filters of %s', (name, list) => {
     for (const record of shown) expect(all).toContainEqual(expect.objectContaining(record));
   });
 
+  test.runIf('archive' in list)('find no record that is archived, and count none', async () => {
+    const queries = [{}, ...filters.map((filter) => ({ [filter.name]: filter.sent }))];
+    const findAll = () => Promise.all(queries.map(ask));
+    const before = await findAll();
+    const { id } = await list.make(here.agency, same);
+    for (const found of await findAll()) expect(found.ids).toContain(id);
+    expect((await archiveOf(here, list as List, id)).status).toBe(200);
+    expect(await findAll()).toEqual(before);
+  });
+
   test('match whole values, to the letter; ids in any case', async () => {
     for (const filter of filters.filter((each) => each.name !== 'query')) {
       if (inQuery(name).find((each) => each.name === filter.name)?.schema.enum) continue;
@@ -194,8 +199,8 @@ describe.each(filtered)('the filters of %s', (name, list) => {
 });
 
 /** A value of the schema that has the text wherever it can; undefined where it has no place. */
-function valueWith(text: string, { $ref, type, enum: values, items, properties, ...rest }: Schema): unknown {
-  if (typeof $ref === 'string') return valueWith(text, schemas[$ref.replace(/.*\//, '')] ?? {});
+function valueWith(text: string, schema: Schema): unknown {
+  const { type, enum: values, items, properties, ...rest } = resolved(schema);
   if (Array.isArray(values)) return undefined;
   const kind = [type].flat()[0];
   if (kind === 'array') {
@@ -217,7 +222,7 @@ const searched = Object.entries(LISTS).filter(([, list]) => Object.keys(list.sea
 
 describe.each(searched)('`query` of %s', (name, list: List) => {
   const WORD = 'Zanahória';
-  const texts = Object.entries(schemas[list.written]?.properties ?? {})
+  const texts = Object.entries(SCHEMAS[list.written]?.properties ?? {})
     .map(([field, of]) => [field, (text: string) => valueWith(text, of)] as const)
     .filter(([, write]) => write(WORD) !== undefined);
 

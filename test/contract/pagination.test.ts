@@ -50,22 +50,22 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
     await list.make(await service.agency());
   });
 
-  test.each([1, 4, 10, COUNT, COUNT + 1, 100])(
-    'a walk by %d shows every row exactly once, in one order',
-    async (limit) => {
+  test('a walk by any limit shows every row exactly once, in one order', async () => {
+    const stored = await service.query<{ id: string }>(
+      `select id from ${table} where organization_id = $1 order by ${orderedBy} ${direction}, id ${direction}`,
+      [agency.id],
+    );
+    expect(stored).toHaveLength(COUNT);
+    for (const limit of [1, 4, 10, COUNT, COUNT + 1, 100]) {
       const pages = await walk(agency, path, limit);
       expect(pages).toHaveLength(Math.ceil(COUNT / limit));
       for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit);
-      const ids = pages.flat();
-      expect(new Set(ids).size).toBe(COUNT);
-      expect([pages.flat()]).toEqual(await walk(agency, path, 100));
-      const stored = await service.query<{ id: string }>(
-        `select id from ${table} where organization_id = $1 order by ${orderedBy} ${direction}, id ${direction}`,
-        [agency.id],
-      );
-      expect(ids).toEqual(stored.map(({ id }) => id));
-    },
-  );
+      expect(pages.flat()).toEqual(stored.map(({ id }) => id));
+    }
+    const { body } = await agency.get(path);
+    expect(body.data.map(({ id }: { id: string }) => id)).toEqual(stored.slice(0, 25).map(({ id }) => id));
+    expect(body.pagination).toEqual({ limit: 25, offset: 0, total: COUNT });
+  });
 
   test('total is exact on every page, and past the last', async () => {
     for (const offset of [0, 5, COUNT - 1, COUNT, COUNT + 1, 1_000, 2_147_483_647]) {
@@ -73,14 +73,6 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
       expect(body.pagination).toEqual({ limit: 5, offset, total: COUNT });
       expect(body.data).toHaveLength(Math.max(0, Math.min(5, COUNT - offset)));
     }
-  });
-
-  test('the default page has 25 rows at the most, from the first', async () => {
-    const { body } = await agency.get(path);
-    expect(body.data).toHaveLength(25);
-    expect(body.pagination).toEqual({ limit: 25, offset: 0, total: COUNT });
-    const whole = await agency.get(`${path}?limit=100`);
-    expect(body.data).toEqual(whole.body.data.slice(0, 25));
   });
 
   test.skipIf(Object.keys(list.filters).length === 0)(

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { operationsOf, readDocument } from '../support/contract.ts';
+import { bodyOf, DOCUMENTED } from '../support/contract.ts';
 import { TOKEN, useDashboard } from '../support/dashboard.ts';
+import { findDrift } from '../support/drift.ts';
 import {
   DASHBOARD,
   type Has,
@@ -26,13 +27,6 @@ const { service, dashboard } = useDashboard();
 
 const POSTS = operationsBy('POST');
 const CHANGES = operationsBy('PATCH', 'PUT', 'DELETE');
-const documented = ['openapi/openapi.json', 'openapi/dashboard.json'].flatMap((path) =>
-  operationsOf(readDocument(path)).map(({ method, path, operation }) => ({
-    name: `${method} ${path}`,
-    operation,
-  })),
-);
-
 let world: World;
 let has: Has;
 beforeEach(async () => {
@@ -48,9 +42,9 @@ const everything = async () => [
 
 /** The request with names that mean nothing: refused under strict handling, which changes nothing. */
 async function withNames(name: string): Promise<{ sent: Sent; ignored: string }> {
-  const { operation } = documented.find((each) => each.name === name) ?? {};
+  const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
   const sent = await requestOf(name, has);
-  const isJson = 'application/json' in (operation?.requestBody?.content ?? {});
+  const isJson = operation && bodyOf(operation) !== undefined;
   const naming = {
     ...sent,
     path: `${sent.path}${sent.path.includes('?') ? '&' : '?'}organization_id=x`,
@@ -144,8 +138,17 @@ describe('is refused with a tag that the record does not have, and done with its
   });
 });
 
+/** To end a key or to close an organization a second time has the first answer. */
+const ONCE = operationsBy('DELETE').filter((name) => !/\{(apiKeyId|organizationId)\}$/.test(name));
+
+test.each(ONCE)('of 20 simultaneous %s exactly one is done, and counts', async (name) => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
+  expect(await findDrift(service, world.agency)).toEqual([]);
+});
+
 test('the documents name the headers of a request where they mean something', () => {
-  for (const { name, operation } of documented) {
+  for (const { name, operation } of DOCUMENTED) {
     const { parameters = [], responses } = operation;
     const named = parameters.filter(({ in: place }) => place === 'header').map((header) => header.name);
     expect(named.includes('Idempotency-Key'), name).toBe(POSTS.includes(name));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { operationsOf, readDocument, type Schema } from '../support/contract.ts';
+import { DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
 import { invalid } from '../support/faults.ts';
@@ -34,16 +34,11 @@ const fault = (path: string, message: string) => [path, message] as const;
 /** A contact that nobody has. */
 const contact = () => ({ identifierType: 'web', identifierValue: randomUUID() });
 
-const document = readDocument('openapi/openapi.json');
-const operations = operationsOf(document);
-const documented = [...operations, ...operationsOf(readDocument('openapi/dashboard.json'))].map(
-  ({ method, path, operation }) => ({ name: `${method} ${path}`, method, path, operation }),
-);
 const known = (schema: string): string =>
-  `(known are ${Object.keys(document.components.schemas[schema]?.properties ?? {}).join(', ')})`;
+  `(known are ${Object.keys(SCHEMAS[schema]?.properties ?? {}).join(', ')})`;
 
 /** Every parameter of every query, with the values that it refuses and the words for them. */
-const PARAMETERS = documented.flatMap(({ name, operation }) =>
+const PARAMETERS = DOCUMENTED.flatMap(({ name, operation }) =>
   (operation.parameters ?? [])
     .filter((parameter) => parameter.in === 'query')
     .map((parameter) => ({ operation: name, ...parameter })),

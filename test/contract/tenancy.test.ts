@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { declaredCodes, type Operation, operationsOf, readDocument } from '../support/contract.ts';
+import { DOCUMENTED, declaredCodes, type Operation, operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
   type Has,
@@ -25,15 +25,7 @@ const { service, dashboard } = useDashboard();
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
-const documented = ['openapi/openapi.json', 'openapi/dashboard.json'].flatMap((path) =>
-  operationsOf(readDocument(path)).map(({ method, path, operation }) => ({
-    name: `${method} ${path}`,
-    method,
-    path,
-    operation,
-  })),
-);
-const operations = documented.filter(({ path }) => path.startsWith('/v1'));
+const operations = operationsOf(PUBLIC);
 
 const world = (agency: Agency) => ({ service, dashboard, agency });
 const furnish = (agency: Agency, word?: string) => populate(world(agency), word);
@@ -64,30 +56,18 @@ async function leavingAlone(agency: Agency, work: () => Promise<void>): Promise<
 }
 
 describe('without a good key every operation gives the same answer', () => {
+  const ended = async (end: (id: string) => Promise<unknown>) => {
+    const { id, key } = parseJson(await issueApiKey(theirs.scope, { name: 'ended' }));
+    await end(id);
+    return key;
+  };
+  const EXPIRE = `update api_keys set expires_at = now() - interval '1 second' where id = $1`;
   const keys: [string, () => Promise<string | null>, object][] = [
     ['no key', async () => null, UNAUTHORIZED.noKey],
     ['a malformed key', async () => 'nonsense', UNAUTHORIZED.notWhole],
     ['an unknown key', async () => makeKey(), UNAUTHORIZED.notLive],
-    [
-      'a revoked key',
-      async () => {
-        const { id, key } = parseJson(await issueApiKey(theirs.scope, { name: 'revoked' }));
-        await revokeApiKey(theirs.scope, id);
-        return key;
-      },
-      UNAUTHORIZED.notLive,
-    ],
-    [
-      'an expired key',
-      async () => {
-        const { id, key } = parseJson(await issueApiKey(theirs.scope, { name: 'expired' }));
-        await service.query(`update api_keys set expires_at = now() - interval '1 second' where id = $1`, [
-          id,
-        ]);
-        return key;
-      },
-      UNAUTHORIZED.notLive,
-    ],
+    ['a revoked key', () => ended((id) => revokeApiKey(theirs.scope, id)), UNAUTHORIZED.notLive],
+    ['an expired key', () => ended((id) => service.query(EXPIRE, [id])), UNAUTHORIZED.notLive],
   ];
 
   test.each(keys)('%s', async (_name, keyOf, expected) => {
@@ -145,7 +125,7 @@ describe("another organization's record, and one that is archived, is a record t
     const own = isMade ? { ...(await furnish(asker)), stageKey: randomUUID() } : myIds;
     const ask = async (id: string, more: object = {}) =>
       send(world(asker), { ...(await requestOf(name, own, { [idName]: id })), ...more });
-    const { operation = {} as Operation } = documented.find((each) => each.name === name) ?? {};
+    const { operation = {} as Operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
     const { schema } = operation.parameters?.find((parameter) => parameter.name === idName) ?? {};
     const work = async () => {
       const unknown = isMade ? undefined : await ask(UNKNOWN);

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -34,17 +34,6 @@ function start(path = data, settings: Record<string, string> = QUICK) {
 
 const rows = (url: string, text: string) =>
   administer(url, async (client) => (await client.query(text)).rows);
-
-/** A program of the user whom the data belong to. */
-async function stranger(command: string, ...args: string[]): Promise<ChildProcess> {
-  const { uid, gid } = await stat(data);
-  const child = spawn(command, args, { stdio: 'ignore', ...(isRoot && { uid, gid }) });
-  await once(child, 'spawn');
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  return child;
-}
 
 describe('the embedded server', () => {
   test('lets in nobody but its own user and root, as the kernel names them, whatever was written before', async () => {
@@ -101,7 +90,10 @@ describe('the embedded server', () => {
   });
 
   test('that was killed is started again, though its process number now belongs to another program', async () => {
-    const other = await stranger('sleep', '600');
+    const { uid, gid } = await stat(data);
+    const other = spawn('sleep', ['600'], { stdio: 'ignore', ...(isRoot && { uid, gid }) });
+    await once(other, 'spawn');
+    onTestFinished(() => void other.kill('SIGKILL'));
     const pidFile = join(data, 'postmaster.pid');
     onTestFinished(() => rm(pidFile, { force: true }));
     await writeFile(pidFile, `${other.pid}\n${data}\n1\n5432\n${data}\n\n\n`);
@@ -128,25 +120,20 @@ describe('for data whose path is too long for a socket', () => {
   const REFUSED =
     /crm-\w+, for the socket .* is no folder of this user with mode 700: remove it, or choose a shorter DATA_DIR\.$/;
 
-  test.each<[string, (path: string) => Promise<unknown>]>([
+  const FOLDERS: [string, (path: string) => Promise<unknown>][] = [
     ['that others may enter', (path) => mkdir(path, { mode: 0o755 })],
     ['that is a link', (path) => symlink(folder, path)],
     ['that is a file', (path) => writeFile(path, '', { mode: 0o700 })],
-    ...(isRoot
-      ? [
-          [
-            'of another user',
-            async (path: string) => {
-              await mkdir(path, { mode: 0o700 });
-            },
-          ] as [string, (path: string) => Promise<unknown>],
-        ]
-      : []),
-  ])('a folder %s is refused', async (_name, make) => {
-    await make(socketFolder());
-    onTestFinished(() => rm(socketFolder(), { recursive: true, force: true }));
-    await expect(start(longData())).rejects.toThrow(REFUSED);
-  });
+    ['of root', (path) => mkdir(path, { mode: 0o700 })],
+  ];
+  test.each(FOLDERS.filter(([name]) => isRoot || name !== 'of root'))(
+    'a folder %s is refused',
+    async (_name, make) => {
+      await make(socketFolder());
+      onTestFinished(() => rm(socketFolder(), { recursive: true, force: true }));
+      await expect(start(longData())).rejects.toThrow(REFUSED);
+    },
+  );
 
   test('a folder of its own is made, used and removed', async () => {
     const first = await start(longData());

@@ -1,17 +1,11 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { hashKey, makeKey } from '../../src/api-keys/api-key.ts';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { findKeys, issueApiKey, revokeApiKey, saveKeyUsage } from '../../src/api-keys/repository.ts';
 import type { Queries } from '../../src/db/run/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import {
-  type Agency,
-  type Service,
-  type ServiceOptions,
-  startService,
-  useService,
-} from '../support/service.ts';
+import { type Service, type ServiceOptions, startService, useService } from '../support/service.ts';
 
 /** The promise to the owners of keys: a second. A lookup is good for this part of it, and keys in use are looked up again. */
 const GOOD = 900;
@@ -20,7 +14,12 @@ const SECOND = 1_000;
 const NOON = Date.parse('2026-11-21T12:00:00.000Z');
 
 const service = useService();
+/** The clock of instances and caches of a test. */
+let now = 0;
 const opened: { close: () => Promise<void> }[] = [];
+beforeEach(() => {
+  now = 0;
+});
 afterEach(async () => {
   vi.useRealTimers();
   for (const each of opened.splice(0).reverse()) await each.close();
@@ -36,16 +35,21 @@ async function instance(options: ServiceOptions = {}): Promise<Service> {
   return other;
 }
 
-function cacheOn(db: Partial<Queries>, now?: () => number): KeyCache {
-  const keys = openKeyCache({
-    db: { ...service.db, ...db },
-    logger: createLogger('silent'),
-    ...(now && { now }),
-    date: () => NOON,
-  });
+type Around = <Row>(asks: () => Promise<Row[]>, values: object) => Promise<Row[]>;
+
+/** A cache of keys whose questions to the database go through these. */
+function cacheOn(around: { read?: Around; write?: Around }): KeyCache {
+  const through = (verb: 'read' | 'write'): Queries['read'] => {
+    const each: Around = around[verb] ?? ((asks) => asks());
+    return (statement, values) => each(() => service.db[verb](statement, values), values as object);
+  };
+  const db = { ...service.db, read: through('read'), write: through('write') };
+  const keys = openKeyCache({ db, logger: createLogger('silent'), now: () => now, date: () => NOON });
   opened.push(keys);
   return keys;
 }
+
+const outOfReach = () => Promise.reject(new Error('out of reach'));
 
 const statusAt = async ({ client }: Service, key: string): Promise<number> =>
   (await client(key).get('/v1/team')).status;
@@ -65,36 +69,29 @@ async function fromMemory(at: Service, key: string): Promise<boolean> {
 /** Waits until the instance knows the key by heart: only then does forgetting it mean anything. */
 const remembered = (at: Service, key: string) => until(() => fromMemory(at, key));
 
-async function anotherKey(
-  { scope }: Agency,
-  expiresAt: string | null = null,
-): Promise<{ id: string; key: string }> {
-  return parseJson(await issueApiKey(scope, { name: 'another', expiresAt }));
+/** A key of an agency of its own, and how it is revoked. */
+async function issued(expiresAt: string | null = null) {
+  const agency = await service.agency();
+  const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'another', expiresAt }));
+  return { agency, id, key, revoke: () => revokeApiKey(agency.scope, id) };
 }
 
 const inAnHour = (): string => new Date(Date.now() + 3_600 * SECOND).toISOString();
 
-const expire = (id: string) =>
-  service.query("update api_keys set expires_at = now() - interval '1 second' where id = $1", [id]);
-
 describe('a revoked key', () => {
   test('is refused by every instance, and its neighbours are not', async () => {
-    const agency = await service.agency();
-    const { id, key } = await anotherKey(agency);
+    const { agency, key, revoke } = await issued();
     const other = await instance();
     for (const at of [service, other]) await remembered(at, key);
     await remembered(other, agency.key);
-
-    await revokeApiKey(agency.scope, id);
+    await revoke();
     await Promise.all([service, other].map((at) => refused(at, key)));
     await remembered(other, agency.key);
   });
 
   test('is refused when the time of its lookup is over, although nothing was looked up again', async () => {
     stopTimers();
-    const agency = await service.agency();
-    const { id, key } = await anotherKey(agency);
-    let now = 0;
+    const { id, key } = await issued();
     const other = await instance({ keyClock: () => now });
     await remembered(other, key);
     // By hand, which tells nobody.
@@ -107,28 +104,19 @@ describe('a revoked key', () => {
 
   test('is forgotten when the keys in use are looked up again, and its request did not wait for that', async () => {
     stopTimers();
-    const agency = await service.agency();
-    const [revoked, kept, unused] = [
-      await anotherKey(agency),
-      await anotherKey(agency),
-      await anotherKey(agency),
-    ];
-    let now = 0;
+    const [revoked, kept, unused] = [await issued(), await issued(), await issued()];
     const asked: number[] = [];
-    const keys = cacheOn(
-      {
-        read: async (statement, values) => {
-          asked.push((values as { hashes: string[] }).hashes.length);
-          return service.db.read(statement, values);
-        },
+    const keys = cacheOn({
+      read: (asks, values) => {
+        asked.push((values as { hashes: string[] }).hashes.length);
+        return asks();
       },
-      () => now,
-    );
+    });
     await Promise.all([revoked, kept, unused].map(({ key }) => keys.find(key)));
     for (const { key } of [revoked, kept]) expect(keys.find(key)).not.toBeInstanceOf(Promise);
     asked.length = 0;
 
-    await revokeApiKey(agency.scope, revoked.id);
+    await revoked.revoke();
     now += REFRESH;
     vi.advanceTimersByTime(REFRESH);
     await until(async () => keys.find(revoked.key) instanceof Promise);
@@ -141,25 +129,20 @@ describe('a revoked key', () => {
 
   test('is not remembered for longer by a lookup that began before it was revoked', async () => {
     stopTimers();
-    const agency = await service.agency();
-    const late = await anotherKey(agency);
+    const late = await issued();
     const answer = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
-    let now = 0;
-    const keys = cacheOn(
-      {
-        read: async (statement, values) => {
-          const rows = await service.db.read(statement, values);
-          asked.resolve();
-          await answer.promise;
-          return rows;
-        },
+    const keys = cacheOn({
+      read: async (asks) => {
+        const rows = await asks();
+        asked.resolve();
+        await answer.promise;
+        return rows;
       },
-      () => now,
-    );
+    });
     const lookup = keys.find(late.key);
     await asked.promise;
-    await revokeApiKey(agency.scope, late.id);
+    await late.revoke();
     now += GOOD;
     answer.resolve();
     expect((await lookup)?.id).toBe(late.id);
@@ -167,28 +150,19 @@ describe('a revoked key', () => {
   });
 
   test('is refused although the clock of the machine is set back', async () => {
-    const agency = await service.agency();
-    const { id, key } = await anotherKey(agency);
+    const { key, revoke } = await issued();
     const other = await instance();
     await remembered(other, key);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600 * SECOND });
-    await revokeApiKey(agency.scope, id);
+    await revoke();
     await refused(other, key);
   });
 
   test('is not good for longer because the database cannot be asked', async () => {
     stopTimers();
-    const agency = await service.agency();
-    const { key } = await anotherKey(agency);
-    let now = 0;
+    const { agency, key } = await issued();
     let fails = false;
-    const keys = cacheOn(
-      {
-        read: (statement, values) =>
-          fails ? Promise.reject(new Error('out of reach')) : service.db.read(statement, values),
-      },
-      () => now,
-    );
+    const keys = cacheOn({ read: (asks) => (fails ? outOfReach() : asks()) });
     await keys.find(key);
     expect(keys.find(key)).not.toBeInstanceOf(Promise);
     fails = true;
@@ -202,8 +176,7 @@ describe('a revoked key', () => {
 });
 
 test('a new key works at once, also where it was asked for a moment before', async () => {
-  const agency = await service.agency();
-  const { id } = await anotherKey(agency);
+  const { id } = await issued();
   const key = makeKey();
   expect(await statusAt(service, key)).toBe(401);
   await service.query('update api_keys set hash = $2 where id = $1', [id, Buffer.from(hashKey(key), 'hex')]);
@@ -213,28 +186,21 @@ test('a new key works at once, also where it was asked for a moment before', asy
 describe('a key that expires', () => {
   test('is good until its hour and refused from then on, before its lookup is a second old', async () => {
     stopTimers();
-    const agency = await service.agency();
-    const { id, key } = await anotherKey(agency, inAnHour());
-    let now = 0;
+    const { id, key } = await issued(inAnHour());
     // The key has 100 ms left by the clock of the database.
-    const keys = cacheOn(
-      {
-        read: async (statement, values) =>
-          (await service.db.read(statement, values)).map((row) => ({ ...row, lifetime: 100 })),
-      },
-      () => now,
-    );
+    const keys = cacheOn({
+      read: async (asks) => (await asks()).map((row) => ({ ...row, lifetime: 100 })),
+    });
     await keys.find(key);
     now += 99;
     expect(keys.find(key)).not.toBeInstanceOf(Promise);
-    await expire(id);
+    await service.query("update api_keys set expires_at = now() - interval '1 second' where id = $1", [id]);
     now += 1;
     expect(await keys.find(key)).toBeUndefined();
   });
 
   test('keeps to the clock of the database, however wrong the one of the instance is', async () => {
-    const agency = await service.agency();
-    const { key } = await anotherKey(agency, inAnHour());
+    const { key } = await issued(inAnHour());
     const lifetime = (await findKeys(service.db, [hashKey(key)])).get(hashKey(key))?.lifetime;
     expect(lifetime).toBeGreaterThan(3_000 * SECOND);
     expect(lifetime).toBeLessThanOrEqual(3_600 * SECOND);
@@ -247,71 +213,59 @@ describe('a key that expires', () => {
 });
 
 describe('lastUsedAt', () => {
-  const lastUsedAt = async (id: string): Promise<Date | null | undefined> =>
+  const stored = async (id: string) =>
     (
-      await service.query<{ at: Date | null }>('select last_used_at as at from api_keys where id = $1', [id])
-    )[0]?.at;
+      await service.query<{ at: Date | null; version: string }>(
+        'select last_used_at as at, xmin::text as version from api_keys where id = $1',
+        [id],
+      )
+    )[0];
+  const lastUsedAt = async (id: string) => (await stored(id))?.at?.getTime();
 
-  test('is written beside the requests, once for all of a minute', async () => {
+  test('is written beside the requests, once for all of a minute, and when the instance stops', async () => {
     stopTimers();
-    const agency = await service.agency();
-    const { id, key } = await anotherKey(agency);
+    const { id, key } = await issued();
     let date = NOON;
-    const other = await instance({ keyDate: () => date });
+    const other = await startService({ beside: service, keyDate: () => date });
     for (let request = 0; request < 3; request += 1) {
       date += SECOND;
       expect(await statusAt(other, key)).toBe(200);
     }
-    expect(await lastUsedAt(id)).toBeNull();
+    expect(await lastUsedAt(id)).toBeUndefined();
     vi.advanceTimersByTime(60_000);
-    vi.useRealTimers();
-    await until(async () => (await lastUsedAt(id)) !== null);
-    expect(await lastUsedAt(id)).toEqual(new Date(NOON + 3 * SECOND));
-  });
-
-  test('is written when the instance stops', async () => {
-    const agency = await service.agency();
-    const { id, key } = await anotherKey(agency);
-    const other = await startService({ beside: service, keyDate: () => NOON });
+    await until(async () => (await lastUsedAt(id)) !== undefined);
+    expect(await lastUsedAt(id)).toBe(NOON + 3 * SECOND);
+    date += 120 * SECOND;
     expect(await statusAt(other, key)).toBe(200);
     await other.close();
-    expect(await lastUsedAt(id)).toEqual(new Date(NOON));
+    expect(await lastUsedAt(id)).toBe(NOON + 123 * SECOND);
   });
 
   test('is written at most once a minute, however many instances tell it, and never goes back', async () => {
-    const agency = await service.agency();
-    const { id, key } = await anotherKey(agency);
+    const { id, key } = await issued();
     const known = (await findKeys(service.db, [hashKey(key)])).get(hashKey(key));
     if (!known) throw new Error('The key is not there.');
     const used = (at: number) => saveKeyUsage(service.db, [{ key: known.key, at: NOON + at * SECOND }]);
-    const version = async () =>
-      (await service.query<{ xmin: string }>('select xmin::text from api_keys where id = $1', [id]))[0]?.xmin;
-
     await used(5);
-    const first = await version();
+    const first = await stored(id);
+    expect(first?.at).toEqual(new Date(NOON + 5 * SECOND));
     for (const at of [5, 20, 59, 0, -3_600]) await used(at);
-    expect(await version()).toBe(first);
-    expect(await lastUsedAt(id)).toEqual(new Date(NOON + 5 * SECOND));
+    expect(await stored(id)).toEqual(first);
     await used(60);
-    expect(await version()).not.toBe(first);
-    expect(await lastUsedAt(id)).toEqual(new Date(NOON + 60 * SECOND));
+    expect(await lastUsedAt(id)).toBe(NOON + 60 * SECOND);
   });
 
   test('of a use that could not be saved is saved with the next', async () => {
     stopTimers();
-    const agency = await service.agency();
-    const { id, key } = await anotherKey(agency);
+    const { id, key } = await issued();
     let fails = true;
-    const keys = cacheOn({
-      write: (statement, values) =>
-        fails ? Promise.reject(new Error('out of reach')) : service.db.write(statement, values),
-    });
+    const keys = cacheOn({ write: (asks) => (fails ? outOfReach() : asks()) });
     await keys.find(key);
     await vi.advanceTimersByTimeAsync(60_000);
     vi.useRealTimers();
-    expect(await lastUsedAt(id)).toBeNull();
+    expect(await lastUsedAt(id)).toBeUndefined();
     fails = false;
     await keys.close();
-    expect(await lastUsedAt(id)).toEqual(new Date(NOON));
+    expect(await lastUsedAt(id)).toBe(NOON);
   });
 });

@@ -52,43 +52,68 @@ export function readDocument(path: string): Document {
   return inPlace(JSON.parse(text)) as Document;
 }
 
+/** What integrators have, and what the dashboard's backend has. */
+export const PUBLIC = readDocument('openapi/openapi.json');
+export const INTERNAL = readDocument('openapi/dashboard.json');
+
+/** The named schemas of both. */
+export const SCHEMAS: Record<string, Schema> = {
+  ...PUBLIC.components.schemas,
+  ...INTERNAL.components.schemas,
+};
+
+/** Where a reference leads to; a closed list of values or null, as other nullable fields are written. */
+export function resolved({ $ref, ...schema }: Schema): Schema {
+  if (typeof $ref === 'string') return SCHEMAS[$ref.replace(/.*\//, '')] ?? {};
+  const { anyOf: [values, none] = [], ...field } = schema as Schema & { anyOf?: Schema[] };
+  return none ? { ...field, ...values, type: [values?.type, 'null'] } : schema;
+}
+
+export const isNullable = (schema: Schema): boolean => [resolved(schema).type].flat().includes('null');
+
 /** A value of a schema, made of the examples of its fields, as readers and tools make one. */
-export function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
+export function exampleOf(schema: Schema): unknown {
   const [own] = (schema.examples ?? []) as unknown[];
   if (own !== undefined) return own;
-  if (typeof schema.$ref === 'string')
-    return exampleOf(schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {}, schemas);
+  if (schema.$ref) return exampleOf(resolved(schema));
   if (schema.properties) {
     const fields = Object.entries(schema.properties);
-    return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, schemas)]));
+    return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field)]));
   }
   if (Array.isArray(schema.enum)) return schema.enum[0];
   if (Array.isArray(schema.type) || schema.anyOf) return null;
   const { items, minimum = 1 } = schema as { items?: Schema; minimum?: number };
-  if (schema.type === 'array') return items?.$ref ? [exampleOf(items, schemas)] : [];
+  if (schema.type === 'array') return items?.$ref ? [exampleOf(items)] : [];
   if (schema.type === 'integer') return minimum;
   return schema.type === 'boolean' ? true : 'text';
 }
 
 /** What a record shows where nothing was written: null, or an empty list. */
 export function emptyOf(name: string): Record<string, unknown> {
-  const documents = ['openapi/openapi.json', 'openapi/dashboard.json'].map(readDocument);
-  const { properties = {} } =
-    documents.map(({ components }) => components.schemas[name]).find((schema) => schema) ?? {};
-  const isNullable = ({ type, anyOf }: Schema): boolean =>
-    anyOf !== undefined || [type].flat().includes('null');
   return Object.fromEntries(
-    Object.entries(properties)
+    Object.entries(SCHEMAS[name]?.properties ?? {})
       .filter(([, field]) => isNullable(field) || field.type === 'array')
-      .map(([name, field]) => [name, isNullable(field) ? null : []]),
+      .map(([field, of]) => [field, isNullable(of) ? null : []]),
   );
 }
 
-/** Every operation of the document: `{ method: 'GET', path: '/v1/customers/{customerId}', operation }`. */
+/** Every operation of the document: `{ name: 'GET /v1/team', method: 'GET', path: '/v1/team', operation }`. */
 export const operationsOf = (document: Document) =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+    Object.entries(methods).map(([verb, operation]) => {
+      const method = verb.toUpperCase();
+      return { name: `${method} ${path}`, method, path, operation };
+    }),
   );
+
+/** Every operation of both documents. */
+export const DOCUMENTED = [PUBLIC, INTERNAL].flatMap(operationsOf);
+
+/** The name of the schema of an operation's JSON body; undefined where it takes none. */
+export const bodyOf = ({ requestBody }: Operation): string | undefined => {
+  const { $ref } = requestBody?.content['application/json']?.schema ?? {};
+  return typeof $ref === 'string' ? $ref.replace(/.*\//, '') : undefined;
+};
 
 /** The error codes that the operation declares for the status: each has an example. */
 export const declaredCodes = ({ responses }: Operation, status: number | string): ErrorCode[] =>

@@ -3,22 +3,13 @@ import { afterAll, beforeAll } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard-app.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { keepCauses } from './causes.ts';
-import { contractOf, readDocument } from './contract.ts';
-import { type Reply, type Service, type ServiceOptions, useService } from './service.ts';
+import { contractOf, INTERNAL } from './contract.ts';
+import { ask, type Calls, callsOf, type Service, type ServiceOptions, useService } from './service.ts';
 
 export const TOKEN = 'dashboard-token-of-the-test-service-0001';
 
-type Send = { body?: unknown; headers?: Record<string, string>; token?: string | null };
-
 /** Calls the dashboard API as its backend does; every answer is held to its OpenAPI document. */
-export type Caller = {
-  request: (method: string, path: string, send?: Send) => Promise<Reply>;
-  get: (path: string, send?: Send) => Promise<Reply>;
-  post: (path: string, body?: unknown, send?: Send) => Promise<Reply>;
-  put: (path: string, body: unknown, send?: Send) => Promise<Reply>;
-  patch: (path: string, body: unknown, send?: Send) => Promise<Reply>;
-  delete: (path: string, send?: Send) => Promise<Reply>;
-};
+export type Caller = Calls<{ token?: string | null }>;
 
 export type Dashboard = Caller & {
   app: FastifyInstance;
@@ -29,35 +20,14 @@ export type Dashboard = Caller & {
 };
 
 /** The same for all applications: to compile it takes longer than to ask. */
-const hold = contractOf(readDocument('openapi/dashboard.json'));
+const hold = contractOf(INTERNAL);
 
 type Watch = ReturnType<typeof keepCauses>['watch'];
 
-function callerOf(app: FastifyInstance, prefix: string, watch: Watch): Caller {
-  const request: Caller['request'] = async (method, path, { body: payload, headers, token = TOKEN } = {}) => {
-    const url = prefix + path;
-    const response = await app.inject({
-      method: method as 'GET',
-      url,
-      headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers },
-      ...(payload !== undefined && { payload: payload as object }),
-    });
-    const text = response.body;
-    const answered = response.headers as Record<string, string | undefined>;
-    watch(`${method} ${url}`, response.statusCode, answered);
-    hold({ method, url, status: response.statusCode, headers: answered, body: text });
-    const body = text === '' ? undefined : JSON.parse(text);
-    return { status: response.statusCode, headers: answered, body, text };
-  };
-  return {
-    request,
-    get: (path, send) => request('GET', path, send),
-    post: (path, body, send) => request('POST', path, { ...send, body }),
-    put: (path, body, send) => request('PUT', path, { ...send, body }),
-    patch: (path, body, send) => request('PATCH', path, { ...send, body }),
-    delete: (path, send) => request('DELETE', path, send),
-  };
-}
+const callerOf = (app: FastifyInstance, prefix: string, watch: Watch): Caller =>
+  callsOf<{ token?: string | null }>((method, path, { token = TOKEN, ...sent } = {}) =>
+    ask(app, hold, { ...sent, method, url: prefix + path, secret: token }, watch),
+  );
 
 export async function buildDashboard(
   service: Service,

@@ -18,7 +18,7 @@ import { eraseCustomer } from '../../src/people/erasure.ts';
 import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers } from '../../src/team/repository.ts';
 import type { Dashboard } from '../support/dashboard.ts';
-import { operationsOf, readDocument, type Schema } from './contract.ts';
+import { bodyOf, DOCUMENTED, resolved, SCHEMAS, type Schema } from './contract.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,
@@ -268,14 +268,6 @@ export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1
 export const operationsBy = (...methods: string[]): string[] =>
   methods.flatMap((method) => Object.keys(OPERATIONS).filter((name) => methodOf(name) === method));
 
-const written = readDocument('openapi/dashboard.json');
-const BODIES = new Map(
-  operationsOf(written).map(({ method, path, operation }) => {
-    const { $ref } = operation.requestBody?.content['application/json']?.schema ?? {};
-    return [`${method} ${path}`, written.components.schemas[String($ref).replace(/.*\//, '')]];
-  }),
-);
-
 /** Values of fields that name another record, or have a rule of their own. */
 const NAMED: Record<string, (has: Has) => unknown> = {
   channel: () => 'whatsapp',
@@ -289,12 +281,8 @@ const NAMED: Record<string, (has: Has) => unknown> = {
 };
 
 /** A value of the field that is neither null nor its default. */
-function sampleOf(
-  name: string,
-  { anyOf: [of = {}] = [], ...own }: Schema & { anyOf?: Schema[] },
-  has: Has,
-): unknown {
-  const { type, enum: values, format, maxLength, items } = { ...own, ...of };
+function sampleOf(name: string, schema: Schema, has: Has): unknown {
+  const { type, enum: values, format, maxLength, items } = resolved(schema);
   const named = NAMED[name];
   if (named) return named(has);
   if (Array.isArray(values)) return values.at(-1);
@@ -317,7 +305,8 @@ function sampleOf(
 
 /** A body of a PUT that has these fields: those that it must have, or all. Undefined for an operation without a body. */
 export function wholeOf(name: string, has: Has, onlyRequired = false): Fields | undefined {
-  const { properties = {}, required } = BODIES.get(name) ?? {};
+  const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
+  const { properties = {}, required } = SCHEMAS[(operation && bodyOf(operation)) ?? ''] ?? {};
   const fields = Object.entries(properties).filter(
     ([field]) => !onlyRequired || (required as string[]).includes(field),
   );

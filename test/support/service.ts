@@ -16,7 +16,7 @@ import { createLogger } from '../../src/http/logging.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { keepCauses } from './causes.ts';
-import { contractOf, readDocument } from './contract.ts';
+import { contractOf, PUBLIC } from './contract.ts';
 import { createTestDatabase, pooled } from './databases.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are asserted against, field by field.
@@ -24,17 +24,31 @@ type Body = any;
 
 export type Reply = { status: number; headers: Record<string, string | undefined>; body: Body; text: string };
 
-type RequestOptions = { body?: unknown; headers?: Record<string, string>; key?: string | null };
+type Sent = { body?: unknown; headers?: Record<string, string> };
+
+/** Calls an API by its methods. */
+export const callsOf = <Options extends object>(
+  request: (method: string, url: string, options?: Sent & Options) => Promise<Reply>,
+) => {
+  type More = Sent & Options;
+  const write =
+    (method: string) =>
+    (url: string, body?: unknown, options?: More): Promise<Reply> =>
+      request(method, url, { ...(options as More), body });
+  return {
+    request,
+    get: (url: string, options?: More) => request('GET', url, options),
+    post: write('POST'),
+    put: write('PUT'),
+    patch: write('PATCH'),
+    delete: (url: string, options?: More) => request('DELETE', url, options),
+  };
+};
+
+export type Calls<Options extends object> = ReturnType<typeof callsOf<Options>>;
 
 /** Calls the API as an integrator with a key does; every answer is held to the OpenAPI document. */
-export type Client = {
-  key: string;
-  request: (method: string, url: string, options?: RequestOptions) => Promise<Reply>;
-  get: (url: string, options?: RequestOptions) => Promise<Reply>;
-  post: (url: string, body: unknown, options?: RequestOptions) => Promise<Reply>;
-  patch: (url: string, body: unknown, options?: RequestOptions) => Promise<Reply>;
-  delete: (url: string, options?: RequestOptions) => Promise<Reply>;
-};
+export type Client = { key: string } & Calls<{ key?: string | null }>;
 
 export type Agency = Client & { id: string; scope: OrganizationScope };
 
@@ -143,51 +157,44 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   };
 }
 
-const holdToContract = contractOf(readDocument('openapi/openapi.json'));
+/**
+ * Sends a request into the application, and holds the answer to the document.
+ * @param watch is told every answer
+ */
+export async function ask(
+  app: FastifyInstance,
+  hold: ReturnType<typeof contractOf>,
+  sent: Sent & { method: string; url: string; secret: string | null },
+  watch?: ReturnType<typeof keepCauses>['watch'],
+): Promise<Reply> {
+  const { method, url, secret, body: payload } = sent;
+  const response = await app.inject({
+    method: method as 'GET',
+    url,
+    headers: { ...(secret !== null && { authorization: `Bearer ${secret}` }), ...sent.headers },
+    ...(payload !== undefined && { payload: payload as object }),
+  });
+  const headers = response.headers as Reply['headers'];
+  const { statusCode: status, body: text } = response;
+  watch?.(`${method} ${url}`, status, headers);
+  hold({ method, url, status, headers, body: text });
+  const isJson = headers['content-type']?.startsWith('application/json') && text !== '';
+  return { status, headers, body: isJson ? JSON.parse(text) : undefined, text };
+}
 
-/** @param watch is told every answer */
+const holdToContract = contractOf(PUBLIC);
+
 export function clientOf(
   app: FastifyInstance,
   watch?: ReturnType<typeof keepCauses>['watch'],
 ): (key: string) => Client {
-  return (key) => {
-    const request: Client['request'] = async (method, url, options = {}) => {
-      const sent = options.key === undefined ? key : options.key;
-      const response = await app.inject({
-        method: method as 'GET',
-        url,
-        headers: { ...(sent !== null && { authorization: `Bearer ${sent}` }), ...options.headers },
-        ...(options.body !== undefined && { payload: options.body as object }),
-      });
-      const headers = response.headers as Record<string, string | undefined>;
-      const text = response.body;
-      watch?.(`${method} ${url}`, response.statusCode, headers);
-      if (url.startsWith('/v1')) {
-        holdToContract({
-          method,
-          url,
-          status: response.statusCode,
-          headers,
-          body: text,
-        });
-      }
-      const isJson = headers['content-type']?.startsWith('application/json') ?? false;
-      return {
-        status: response.statusCode,
-        headers,
-        body: isJson && text !== '' ? JSON.parse(text) : undefined,
-        text,
-      };
-    };
-    return {
-      key,
-      request,
-      get: (url, options) => request('GET', url, options),
-      post: (url, body, options) => request('POST', url, { ...options, body }),
-      patch: (url, body, options) => request('PATCH', url, { ...options, body }),
-      delete: (url, options) => request('DELETE', url, options),
-    };
-  };
+  return (own) => ({
+    key: own,
+    ...callsOf<{ key?: string | null }>((method, url, { key = own, ...sent } = {}) => {
+      const hold = url.startsWith('/v1') ? holdToContract : () => undefined;
+      return ask(app, hold, { ...sent, method, url, secret: key }, watch);
+    }),
+  });
 }
 
 /** A service for the tests of one file, with a database of its own. */

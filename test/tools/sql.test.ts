@@ -13,12 +13,10 @@ test('npm run sql prints a statement with the names of its values', async () => 
   expect(stdout).toContain('searchable_customers.tags @> array[$tag]::text[]');
 });
 
-test('npm run sql names all statements, and refuses a name that none has', async () => {
-  expect((await sql()).stdout.split('\n')).toEqual(
-    expect.arrayContaining(['customers.get', 'products.create', 'quotes.lock_to_write']),
-  );
+test('npm run sql refuses a name that no statement has, and names all', async () => {
   await expect(sql('customers.git')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('There is no statement customers.git.'),
+    stdout: expect.stringMatching(/^customers\.get$[\s\S]*^products\.create$[\s\S]*^quotes\.lock_to_write$/m),
   });
 });

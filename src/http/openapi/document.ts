@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { ErrorCode } from '../../errors.ts';
 import { codesByStatus, errorResponse, errorSchemas, type NamedResponse } from './errors.ts';
-import { answerHeadersOf, referredHeaders, requestHeadersOf } from './headers.ts';
+import { ANSWER_HEADERS, answerHeadersOf, REQUEST_HEADERS, requestHeadersOf } from './headers.ts';
 import { declared } from './responses.ts';
-import { type Schema, tidied, untwinned } from './tidy.ts';
+import { referTo, type Schema, tidied, untwinned } from './tidy.ts';
 
 /** The OpenAPI document of an application, made from the schemas of its routes. */
 
@@ -22,7 +23,7 @@ export type ApiDescription = {
 };
 
 type Operation = {
-  parameters?: { name?: string; required?: boolean; example?: unknown }[];
+  parameters?: { name: string; required?: boolean; example?: unknown }[];
   responses: Record<string, object>;
   /** What the schemas do not say, from the first step of the plugin to the second. */
   'x-declared'?: { codes: [number, ErrorCode[]][]; isTagged: boolean };
@@ -40,44 +41,45 @@ const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
 const NOT_MODIFIED = { description: 'Unchanged: the answer is the one that If-None-Match names.' };
 
-/** Adds the errors and headers of each operation: references to responses that many operations share. */
-function complete(document: Document, otherCodes: readonly ErrorCode[]): void {
+/** Adds the errors and headers of each operation, and refers to what many operations share. */
+function complete({ paths, components }: Document, otherCodes: readonly ErrorCode[]): void {
   const responses: Record<string, object> = {};
+  const parameters: Record<string, object> = { ...REQUEST_HEADERS };
   const answered = new Set<ErrorCode>(otherCodes);
-  for (const [path, operations] of Object.entries(document.paths)) {
+  const everywhere = JSON.stringify(paths);
+  for (const [path, operations] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(operations)) {
-      const { codes = [], isTagged = false } = operation['x-declared'] ?? {};
+      const { 'x-declared': { codes = [], isTagged = false } = {}, parameters: asked = [] } = operation;
       delete operation['x-declared'];
-      const isLimited = path.startsWith('/v1/');
-      const kind = {
-        isLimited,
-        isTagged,
-        isOnce: method === 'post',
-        isList: isLimited && (operation.parameters ?? []).some(({ name }) => name === 'offset'),
-      };
-      const headers = requestHeadersOf(method, isTagged);
-      for (const parameter of operation.parameters ?? []) {
-        const { required, example: value } = parameter;
+      const kind = { method, path, isTagged, isPaged: asked.some(({ name }) => name === 'offset') };
+      const own = asked.map((parameter) => {
+        const { name, required, example: value } = parameter;
+        const isShared = everywhere.split(JSON.stringify(parameter)).length > 2;
         // The reference page would send it, and find the records of that example alone.
         const examples = { default: { value, 'x-disabled': true } };
         if (!required && value !== undefined) Object.assign(parameter, { example: undefined, examples });
-      }
-      if (headers.length > 0) operation.parameters = [...(operation.parameters ?? []), ...headers];
+        if (isShared) parameters[name] ??= parameter;
+        return isDeepStrictEqual(parameters[name], parameter) ? referTo('parameters', name) : parameter;
+      });
+      Object.assign(operation, { parameters: [...own, ...requestHeadersOf(method, isTagged)] });
       for (const [status, response] of Object.entries(operation.responses))
         Object.assign(response, { headers: answerHeadersOf(Number(status), kind) });
-      const refer = (status: number, { name, response }: NamedResponse): void => {
+      const answer = (status: number, { name, response }: NamedResponse): void => {
         responses[name] = { ...response, headers: answerHeadersOf(status, kind) };
-        operation.responses[status] = { $ref: `#/components/responses/${name}` };
+        operation.responses[status] = referTo('responses', name);
       };
-      if (method === 'get' && isTagged) refer(304, { name: 'NotModified', response: NOT_MODIFIED });
+      if (method === 'get' && isTagged) answer(304, { name: 'NotModified', response: NOT_MODIFIED });
       for (const [status, ofStatus] of codes) {
-        refer(status, errorResponse(status, ofStatus));
+        answer(status, errorResponse(status, ofStatus));
         for (const code of ofStatus) answered.add(code);
       }
     }
   }
-  const { components } = document;
-  Object.assign(components, { responses }, referredHeaders([document.paths, responses]));
+  const whole = JSON.stringify([paths, responses]);
+  for (const [kind, made] of Object.entries({ headers: ANSWER_HEADERS, parameters })) {
+    const referred = Object.entries(made).filter(([name]) => whole.includes(`"${referTo(kind, name).$ref}"`));
+    Object.assign(components, { responses, [kind]: Object.fromEntries(referred) });
+  }
   Object.assign(components.schemas, errorSchemas([...answered].sort()));
 }
 

@@ -1,4 +1,5 @@
 import { MAX_HEADER_BYTES } from '../server.ts';
+import { referTo } from './tidy.ts';
 
 /** The headers in the documents: which ones requests to an operation may have, and which ones its answers carry. */
 
@@ -53,7 +54,7 @@ export function requestHeadersOf(method: string, isTagged: boolean): object[] {
     ...(method === 'put' ? ['OnlyCreate'] : []),
     ...(method === 'post' ? ['IdempotencyKey'] : []),
   ];
-  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return names.map((name) => referTo('parameters', name));
 }
 
 const OF_LIMIT = Object.keys(OF_ANSWERS).filter((name) => name.includes('RateLimit'));
@@ -61,8 +62,9 @@ const OF_LIMIT = Object.keys(OF_ANSWERS).filter((name) => name.includes('RateLim
 /** References to the headers that answers of a status carry. Only the keys of /v1 have a limit. */
 export function answerHeadersOf(
   status: number,
-  { isLimited, isTagged, isOnce, isList }: Record<'isLimited' | 'isTagged' | 'isOnce' | 'isList', boolean>,
+  { method, path, isTagged, isPaged }: { method: string; path: string; isTagged: boolean; isPaged: boolean },
 ): object {
+  const [isLimited, isOnce] = [path.startsWith('/v1/'), method === 'post'];
   const names = [
     'X-Request-Id',
     ...(isTagged && status < 400 ? ['ETag'] : []),
@@ -71,27 +73,23 @@ export function answerHeadersOf(
     ...(isLimited && status !== 401 ? OF_LIMIT : []),
     // Those are refused before the names of the request are looked at.
     ...([401, 403, 413, 429].includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
-    ...(isList && status === 200 ? ['X-Known-Values'] : []),
+    ...(isLimited && isPaged && status === 200 ? ['X-Known-Values'] : []),
     ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
   ];
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(names.map((name) => [name, referTo('headers', name)]));
 }
 
-/** The components that a part of the document refers to. */
-export function referredHeaders(part: unknown): { headers: object; parameters: object } {
-  const text = JSON.stringify(part);
-  const referred = (kind: string, made: [name: string, component: object][]): object =>
-    Object.fromEntries(made.filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)));
-  const headers = Object.entries(OF_ANSWERS).map(([name, description]): [string, object] => {
-    const schema = { type: /^(?:Retry-After|X-RateLimit-.*)$/.test(name) ? 'integer' : 'string' };
-    return [name, { description, schema }];
-  });
-  const parameters = Object.entries(OF_REQUESTS).map(
-    ([key, [name, description, limits]]): [string, object] => {
-      // What fits beside the others and the longest request line.
-      const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 8, ...limits };
-      return [key, { name, in: 'header', required: false, schema, description }];
-    },
-  );
-  return { headers: referred('headers', headers), parameters: referred('parameters', parameters) };
-}
+export const ANSWER_HEADERS = Object.fromEntries(
+  Object.entries(OF_ANSWERS).map(([name, description]) => {
+    const type = /^(?:Retry-After|X-RateLimit-.*)$/.test(name) ? 'integer' : 'string';
+    return [name, { description, schema: { type } }];
+  }),
+);
+
+export const REQUEST_HEADERS = Object.fromEntries(
+  Object.entries(OF_REQUESTS).map(([key, [name, description, limits]]) => {
+    // What fits beside the others and the longest request line.
+    const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 8, ...limits };
+    return [key, { name, in: 'header', required: false, schema, description }];
+  }),
+);

@@ -3,9 +3,6 @@ import { type ErrorCode, statusOf } from '../../errors.ts';
 
 type Success = { status: 200 | 201; schema: z.ZodType; description: string };
 
-/** The codes of one status. */
-type OwnErrors = { codes: ErrorCode[] };
-
 /** The responses of an operation: its successes, and its own error codes. The document adds the codes of its class. */
 export function responses(success: Success | readonly Success[], ...codes: ErrorCode[]) {
   const answers = [success].flat().map(({ status, schema, description }) => {
@@ -17,7 +14,7 @@ export function responses(success: Success | readonly Success[], ...codes: Error
 
 /** What `responses` made, taken apart again: the successes by their status, and the codes. */
 export function declared(response: unknown): { successes: Record<string, object>; codes: ErrorCode[] } {
-  const all = Object.entries((response ?? {}) as Record<string, object | OwnErrors>);
+  const all = Object.entries((response ?? {}) as Record<string, object | { codes: ErrorCode[] }>);
   return {
     successes: Object.fromEntries(all.filter(([, one]) => !('codes' in one))),
     codes: all.flatMap(([, one]) => ('codes' in one ? one.codes : [])),

@@ -3,6 +3,8 @@
 export type Schema = Record<string, unknown>;
 type Document = { paths: object; components: { schemas: Record<string, Schema> } };
 
+export const referTo = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+
 const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
