@@ -126,6 +126,11 @@ test('organizations are created with a name, read and listed, oldest first', asy
   const { data, pagination } = (await dashboard.get('/organizations?limit=100')).body;
   expect(data.at(-1)).toEqual(body);
   expect(pagination.total).toBe(data.length);
+  const last = await dashboard.get(`/organizations?limit=1&offset=${data.length - 1}`);
+  expect(last.body).toEqual({
+    data: [body],
+    pagination: { ...pagination, limit: 1, offset: data.length - 1 },
+  });
   const moments = data.map(({ createdAt }: { createdAt: string }) => createdAt);
   expect(moments).toEqual(moments.toSorted());
 });

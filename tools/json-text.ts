@@ -1,4 +1,5 @@
-const WIDTH = 110;
+/** Columns. Most fields and errors fit, with their words and examples. */
+const WIDTH = 160;
 
 const onOneLine = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(onOneLine).join(', ')}]`;

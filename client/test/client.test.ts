@@ -1,20 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { attachment, conversation, member, message, opportunity, quote } from '../../test/support/records.ts';
-import { type Agency, useService } from '../../test/support/service.ts';
-import { listen } from '../../test/support/socket.ts';
-import { answerInfo, type CrmClient, CrmError, createClient } from '../src/index.ts';
+import { answerInfo, CrmError, createClient } from '../src/index.ts';
+import { useClient } from './start.ts';
 
-const service = useService();
-let baseUrl: string;
-
-beforeAll(async () => {
-  baseUrl = (await listen(service)).origin;
-});
-
-async function start(): Promise<{ agency: Agency; crm: CrmClient }> {
-  const agency = await service.agency();
-  return { agency, crm: createClient({ apiKey: agency.key, baseUrl }) };
-}
+const { service, start } = useClient();
 
 const contact = (identifierValue: string) => ({ identifierType: 'web' as const, identifierValue });
 
@@ -112,7 +101,8 @@ describe('errors', () => {
   });
 
   test('say that the key is not good', async () => {
-    const error = await failure(createClient({ apiKey: 'wrong', baseUrl }).team.list());
+    const { crm } = await start({ apiKey: 'wrong' });
+    const error = await failure(crm.team.list());
     expect(error).toMatchObject({ status: 401, code: 'UNAUTHORIZED', details: [] });
   });
 });
@@ -128,25 +118,17 @@ describe('names that mean nothing', () => {
   });
 
   test('reach the callback where they are let pass', async () => {
-    const { agency } = await start();
     const told: unknown[] = [];
-    const crm = createClient({
-      apiKey: agency.key,
-      baseUrl,
-      strict: false,
-      onIgnored: (...ignored) => told.push(ignored),
-    });
+    const { crm } = await start({ strict: false, onIgnored: (...ignored) => told.push(ignored) });
     await crm.customers.create(misspelt());
     expect(told).toEqual([[['body.firstname'], { method: 'POST', path: '/v1/customers' }]]);
   });
 });
 
-test('the base address may end in a slash or in /v1', async () => {
-  const { agency } = await start();
-  for (const address of [`${baseUrl}/`, `${baseUrl}/v1`, `${baseUrl}/v1/`]) {
-    const crm = createClient({ apiKey: agency.key, baseUrl: address });
-    expect((await crm.team.list()).pagination.total).toBe(0);
-  }
+test.each(['/', '/v1', '/v1/'])('the base address may end in %s', async (end) => {
+  const { agency, baseUrl } = await start();
+  const crm = createClient({ apiKey: agency.key, baseUrl: baseUrl + end });
+  expect((await crm.team.list()).pagination.total).toBe(0);
 });
 
 test.each([
@@ -173,4 +155,30 @@ test('an answer tells its request id', async () => {
   const page = await crm.customers.list();
   expect(answerInfo(page)).toMatchObject({ requestId: expect.any(String), replayed: false });
   expect(answerInfo({})).toBeUndefined();
+});
+
+test('a change is held to the version that was read, made or changed last', async () => {
+  const { crm } = await start();
+  const made = await crm.products.create({ title: 'Patagonia' });
+  const read = await crm.products.get(made.id);
+  const changed = await crm.products.update(read.id, { fromPrice: 1 }, { ifMatch: read });
+  const late = crm.products.update(read.id, { fromPrice: 2 }, { ifMatch: read });
+  await expect(late).rejects.toMatchObject({ status: 412, code: 'PRECONDITION_FAILED' });
+  await expect(crm.products.archive(read.id, { ifMatch: read })).rejects.toMatchObject({ status: 412 });
+  expect(await crm.products.update(read.id, { fromPrice: 3 }, { ifMatch: changed })).toMatchObject({
+    fromPrice: 3,
+  });
+  await crm.products.archive(read.id, { ifMatch: '*' });
+});
+
+test('a create with the key of an earlier one says so, and makes no second record', async () => {
+  const { crm } = await start();
+  const options = { idempotencyKey: 'form 1' };
+  const first = await crm.products.create({ title: 'Patagonia' }, options);
+  const second = await crm.products.create({ title: 'Patagonia' }, options);
+  expect(second).toEqual(first);
+  expect([first, second].map((answer) => answerInfo(answer)?.replayed)).toEqual([false, true]);
+  const other = crm.products.create({ title: 'Norte' }, options);
+  await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+  expect((await crm.products.list()).pagination.total).toBe(1);
 });

@@ -1,25 +1,14 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { conversation, customer, message } from '../../test/support/records.ts';
-import { type Agency, useService } from '../../test/support/service.ts';
-import { listen } from '../../test/support/socket.ts';
-import { type CrmClient, createClient, UnsettledListError } from '../src/index.ts';
+import { UnsettledListError } from '../src/index.ts';
+import { useClient } from './start.ts';
 
-const service = useService();
-let baseUrl: string;
-
-beforeAll(async () => {
-  baseUrl = (await listen(service)).origin;
-});
-
-type Started = { agency: Agency; crm: CrmClient; asked: URLSearchParams[] };
+const client = useClient();
 
 /** A client, and the queries that it sends. */
-async function start(before: () => Promise<unknown> = async () => undefined): Promise<Started> {
-  const agency = await service.agency();
+async function start(before: () => Promise<unknown> = async () => undefined) {
   const asked: URLSearchParams[] = [];
-  const crm = createClient({
-    apiKey: agency.key,
-    baseUrl,
+  const { agency, crm } = await client.start({
     fetch: async (url, init) => {
       asked.push(new URL(String(url)).searchParams);
       await before();
@@ -32,25 +21,16 @@ async function start(before: () => Promise<unknown> = async () => undefined): Pr
 const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
-describe('whoever has a contact', () => {
-  test('is found by any spelling of it, and nobody who has one like it', async () => {
-    const { agency, crm } = await start();
-    const ana = await customer(agency, { contacts: [contact('email', 'Ana@Example.com')] });
-    await customer(agency, { contacts: [contact('email', 'juana@example.com')] });
-    expect(await crm.customers.withContact('ana@example.com')).toEqual([ana]);
-    expect(await crm.customers.withContact('ana')).toEqual([]);
-  });
-
-  test('is told apart by the channel', async () => {
-    const { agency, crm } = await start();
-    const [phone, chat] = [
-      await customer(agency, { contacts: [contact('telefono', '+525512345678')] }),
-      await customer(agency, { contacts: [contact('whatsapp', '+525512345678')] }),
-    ];
-    const number = '+52 1 55 1234 5678';
-    expect(idsOf(await crm.customers.withContact(number))).toEqual([chat.id, phone.id]);
-    expect(idsOf(await crm.customers.withContact(number, { contactType: 'telefono' }))).toEqual([phone.id]);
-  });
+test('whoever has a contact is found by any spelling of it, and told apart by the channel', async () => {
+  const { agency, crm } = await start();
+  const [phone, chat] = [
+    await customer(agency, { contacts: [contact('telefono', '+525512345678')] }),
+    await customer(agency, { contacts: [contact('whatsapp', '+525512345678')] }),
+  ];
+  const number = '+52 1 55 1234 5678';
+  expect(await crm.customers.withContact(number)).toEqual([chat, phone]);
+  expect(await crm.customers.withContact(number, { contactType: 'telefono' })).toEqual([phone]);
+  expect(await crm.customers.withContact('5512345')).toEqual([]);
 });
 
 describe('changes', () => {
@@ -118,7 +98,7 @@ describe('changes', () => {
 });
 
 describe('the messages of a conversation', () => {
-  test.each([0, 3, 200, 401])('come the newest first, all of %i', async (count) => {
+  test.each([0, 200, 201])('come the newest first, all of %i', async (count) => {
     const { agency, crm, asked } = await start();
     const { id } = await conversation(agency);
     const sent: string[] = [];

@@ -101,6 +101,7 @@ test('fields show their descriptions, and a mistake does not compile', async () 
     // @ts-expect-error opportunities are only read
     await crm.opportunities.create({});
     await crm.products.create({ title: 'The shortest' });
+    await crm.customers.create({ contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] });
     const customer = await crm.customers.get('1');
     await crm.customers.update('1', customer);
     await crm.customers.update('1', { ...customer, city: 'Quito' });

@@ -1,15 +1,10 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type Agency, useService } from '../../test/support/service.ts';
-import { listen } from '../../test/support/socket.ts';
-import { createClient, UnsettledListError } from '../src/index.ts';
+import { describe, expect, test } from 'vitest';
+import type { Agency } from '../../test/support/service.ts';
+import { UnsettledListError } from '../src/index.ts';
+import { useClient } from './start.ts';
 
-const service = useService();
-let baseUrl: string;
-
-beforeAll(async () => {
-  baseUrl = (await listen(service)).origin;
-});
+const { service, start } = useClient();
 
 type Write = { kind: 'create' | 'edit' | 'archive'; at: number };
 
@@ -38,12 +33,9 @@ describe('a snapshot with writers beside it', () => {
         fc.integer({ min: 0, max: 12 }),
         fc.array(writes, { minLength: 5, maxLength: 25 }),
         async (size, between) => {
-          const agency = await service.agency();
           const title = (number: number) => `Product ${number}`;
           let made = 0;
           const create = () => agency.post('/v1/catalog/products', { title: title(made++) });
-          while (made < size) await create();
-
           const apply = async ({ kind, at }: Write) => {
             const ids = [...(await held(agency)).keys()].sort();
             const id = ids[at % Math.max(1, ids.length)];
@@ -55,9 +47,7 @@ describe('a snapshot with writers beside it', () => {
           /** What the table held before each page of the walk now under way. */
           let walk: Map<string, string>[] = [];
           const rounds = between.values();
-          const crm = createClient({
-            apiKey: agency.key,
-            baseUrl,
+          const { agency, crm } = await start({
             fetch: async (url, init) => {
               for (const write of rounds.next().value ?? []) await apply(write);
               if (offsetOf(url) === '0') walk = [];
@@ -65,6 +55,7 @@ describe('a snapshot with writers beside it', () => {
               return fetch(url, init);
             },
           });
+          while (made < size) await create();
           const rows = await crm.products.snapshot({ limit: 3 }, { passes: 1_000 });
           const [first] = walk;
           expect(rows.map(({ id }) => id).sort()).toEqual([...(first?.keys() ?? [])].sort());
@@ -76,18 +67,15 @@ describe('a snapshot with writers beside it', () => {
   });
 
   test('gives up when the list changes during each of its walks', async () => {
-    const agency = await service.agency();
-    for (const title of ['One', 'Two', 'Three']) await agency.post('/v1/catalog/products', { title });
     let pages = 0;
-    const crm = createClient({
-      apiKey: agency.key,
-      baseUrl,
+    const { agency, crm } = await start({
       fetch: async (url, init) => {
         pages += 1;
         await agency.post('/v1/catalog/products', { title: 'More' });
         return fetch(url, init);
       },
     });
+    for (const title of ['One', 'Two', 'Three']) await agency.post('/v1/catalog/products', { title });
     await expect(crm.products.snapshot({ limit: 1 }, { passes: 4 })).rejects.toThrow(UnsettledListError);
     expect(pages).toBe(8);
   });
@@ -95,19 +83,16 @@ describe('a snapshot with writers beside it', () => {
 
 describe('a snapshot with an earlier one', () => {
   test('does not have unchanged pages sent again', async () => {
-    const agency = await service.agency();
-    for (let number = 0; number < 10; number += 1)
-      await agency.post('/v1/catalog/products', { title: `Product ${number}` });
     const statuses: number[] = [];
-    const crm = createClient({
-      apiKey: agency.key,
-      baseUrl,
+    const { agency, crm } = await start({
       fetch: async (url, init) => {
         const response = await fetch(url, init);
         statuses.push(response.status);
         return response;
       },
     });
+    for (let number = 0; number < 10; number += 1)
+      await agency.post('/v1/catalog/products', { title: `Product ${number}` });
     const first = await crm.products.snapshot({ limit: 4 });
     const second = await crm.products.snapshot({ limit: 4 }, { previous: first });
     expect(statuses).toEqual([200, 200, 200, 304, 304, 304]);

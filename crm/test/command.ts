@@ -4,9 +4,10 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { PROGRAM } from '../../test/support/process.ts';
-import type { Agency, Service } from '../../test/support/service.ts';
+import { type Agency, type Service, useService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
@@ -43,6 +44,21 @@ export function useFolder(): (name: string) => string {
   const folder = mkdtempSync(join(tmpdir(), 'crm-command-'));
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return (name) => join(folder, name);
+}
+
+/** A service for the tests of one file, a folder, and where the command finds both. */
+export function useCrm() {
+  const service = useService();
+  let url = '';
+  beforeAll(async () => {
+    url = (await listen(service)).origin;
+  });
+  return {
+    service,
+    file: useFolder(),
+    origin: () => url,
+    at: ({ key }: Pick<Agency, 'key'>, by = url) => ({ url: by, key }),
+  };
 }
 
 /** Customers of this many rows, each with a contact of its own. */

@@ -1,19 +1,11 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
-import { useService } from '../../test/support/service.ts';
-import { listen } from '../../test/support/socket.ts';
 import { statePath } from '../src/state.ts';
-import { crm, leadNames, leads, startCrm, storedNames, useFolder } from './command.ts';
+import { crm, leadNames, leads, startCrm, storedNames, useCrm } from './command.ts';
 
-const service = useService();
-const file = useFolder();
-let url: string;
-
-beforeAll(async () => {
-  url = (await listen(service)).origin;
-});
+const { service, file, origin, at } = useCrm();
 
 describe('an import that was ended with requests under way makes nothing twice', () => {
   const COUNT = 100;
@@ -27,16 +19,15 @@ describe('an import that was ended with requests under way makes nothing twice',
       isBad(index) ? `Bad ${index},` : `Lead ${index},lead${index}@example.com`,
     );
     await writeFile(path, ['name,email', ...rows].join('\n'));
-    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+    const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
       if (count === AT) first.child.kill('SIGKILL');
     });
-    const at = { url: proxy.origin, key: agency.key };
-    const first = startCrm(['import', 'customers', path], at);
+    const first = startCrm(['import', 'customers', path], at(agency, proxy.origin));
     expect((await first.ended).code).toBeNull();
     const good = leadNames(COUNT).filter((name) => !isBad(Number(name.slice('Lead '.length))));
     expect((await storedNames(service, agency)).length).toBeLessThan(good.length);
 
-    const second = await crm(['import', 'customers', path, '--resume'], at);
+    const second = await crm(['import', 'customers', path, '--resume'], at(agency, proxy.origin));
     // The sums are those of the whole import.
     const [told, created = 0, before = 0, refused] =
       /Done: (\d+) rows in .*?, (\d+) created(?:, (\d+) created before)?, (\d+) refused\./
@@ -58,15 +49,14 @@ describe('an import that was ended with requests under way makes nothing twice',
     const agency = await service.agency();
     const path = file('dead.csv');
     await writeFile(path, leads(COUNT));
-    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+    const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
       if (count === AT) proxy.lose(true);
     });
-    const at = { url: proxy.origin, key: agency.key };
-    const first = await crm(['--retries', '1', 'import', 'customers', path], at);
+    const first = await crm(['--retries', '1', 'import', 'customers', path], at(agency, proxy.origin));
     expect(first.code).toBe(1);
     expect(first.stderr).toMatch(/the connection failed: .*\nGo on with: /);
     proxy.lose(false);
-    expect((await crm(['import', 'customers', path, '--resume'], at)).code).toBe(0);
+    expect((await crm(['import', 'customers', path, '--resume'], at(agency, proxy.origin))).code).toBe(0);
     expect(await storedNames(service, agency)).toEqual(leadNames(COUNT));
     await proxy.close();
   });
@@ -88,11 +78,11 @@ describe('a sync of the catalog', () => {
   test('archives all that is gone, also when answers are lost', async () => {
     const { agency, path, titles } = await catalog();
     await writeFile(path, 'code,title\nA,Trip A\n');
-    const proxy = await startCuttingProxy(url, 2);
-    const { code, stderr } = await crm(['sync', 'products', path, '--archive-missing', '--yes'], {
-      url: proxy.origin,
-      key: agency.key,
-    });
+    const proxy = await startCuttingProxy(origin(), 2);
+    const { code, stderr } = await crm(
+      ['sync', 'products', path, '--archive-missing', '--yes'],
+      at(agency, proxy.origin),
+    );
     expect(stderr).toContain('5 products were archived.');
     expect(code).toBe(0);
     expect(await titles()).toEqual(['Trip A']);
@@ -102,16 +92,18 @@ describe('a sync of the catalog', () => {
   test('that was ended by a dead network says so, and what to do', async () => {
     const { agency, path, titles } = await catalog();
     await writeFile(path, ['code,title', ...codes.map((code) => `${code},New ${code}`)].join('\n'));
-    const proxy = await startCuttingProxy(url, Number.POSITIVE_INFINITY, (count) => {
+    const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
       if (count === 3) proxy.lose(true);
     });
-    const at = { url: proxy.origin, key: agency.key };
-    const first = await crm(['--retries', '1', 'sync', 'products', path, '--concurrency', '1'], at);
+    const first = await crm(
+      ['--retries', '1', 'sync', 'products', path, '--concurrency', '1'],
+      at(agency, proxy.origin),
+    );
     expect(first.code).toBe(1);
     expect(first.stderr).toMatch(/Stopped: [\s\S]*the connection failed: .*\nRun it again to go on/);
     expect(first.stderr).not.toContain('Done');
     proxy.lose(false);
-    expect((await crm(['sync', 'products', path], at)).code).toBe(0);
+    expect((await crm(['sync', 'products', path], at(agency, proxy.origin))).code).toBe(0);
     expect((await titles()).sort()).toEqual(codes.map((code) => `New ${code}`));
     await proxy.close();
   });

@@ -5,20 +5,13 @@ import papaparse from 'papaparse';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PROGRAM } from '../../test/support/process.ts';
 import { conversation, member, opportunity, quote } from '../../test/support/records.ts';
-import { type Agency, useService } from '../../test/support/service.ts';
-import { listen } from '../../test/support/socket.ts';
+import type { Agency } from '../../test/support/service.ts';
 import { csvLine, DELIMITERS, fromCell, toCell } from '../src/cells.ts';
 import { exportable } from '../src/export.ts';
 import { inspect, openRows } from '../src/source.ts';
-import { crm, useFolder } from './command.ts';
+import { crm, useCrm } from './command.ts';
 
-const service = useService();
-const file = useFolder();
-let url: string;
-
-beforeAll(async () => {
-  url = (await listen(service)).origin;
-});
+const { service, file, at } = useCrm();
 
 const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' };
 
@@ -26,40 +19,7 @@ const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 't
 const texts = fc.string({
   maxLength: 12,
   unit: fc.oneof(
-    fc.constantFrom(
-      '\n',
-      '\r',
-      '\r\n',
-      '\t',
-      ',',
-      ';',
-      '|',
-      '"',
-      "'",
-      ' ',
-      '=',
-      '+',
-      '-',
-      '@',
-      '＝',
-      '[',
-      '{',
-      '\\',
-    ),
-    fc.constantFrom(
-      'a',
-      'ñ',
-      '1',
-      '0',
-      '.',
-      '\u00a0',
-      '\ufeff',
-      '\u2028',
-      '\u0085',
-      '\u001b',
-      '😀',
-      '\u202e',
-    ),
+    fc.constantFrom('\r\n', ...'\n\r\t,;|"\' =+-@＝[{\\', ...'añ10.\u00a0\ufeff\u2028\u0085\u001b😀\u202e'),
     fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((text) => text !== '\0'),
   ),
 });
@@ -187,29 +147,31 @@ const written = (records: object[]): string[] =>
     .map((record) => JSON.stringify(record, (name, value) => (ANSWERED.includes(name) ? undefined : value)))
     .sort();
 
-describe.each(DELIMITERS)('any text in any field survives, between %j', (delimiter) => {
+describe.each([',', ';'])('any text in any field survives, between %j', (delimiter) => {
   let from: Agency;
   const table = (resource: string) => file(`${resource}-${NAMES[delimiter]}.csv`);
-  const as = ({ key }: Agency) => ({ url, key });
 
   beforeAll(async () => {
     from = await writeAll();
     for (const resource of exportable) {
       const { code, stderr } = await crm(
         ['export', resource, '--delimiter', delimiter, '-o', table(resource)],
-        as(from),
+        at(from),
       );
       expect(code, stderr).toBe(0);
     }
   });
 
-  test('export and import', async () => {
+  test.each(['the table', 'NDJSON'])('export and import of %s', async (form) => {
     const to = await service.agency();
     for (const [resource, path] of [
       ['products', '/v1/catalog/products'],
       ['customers', '/v1/customers'],
     ] as const) {
-      const { code, stderr } = await crm(['import', resource, table(resource)], as(to));
+      const lines = file(`${resource}.ndjson`);
+      const isTable = form === 'the table';
+      if (!isTable) await crm(['export', resource, '--format', 'ndjson', '-o', lines], at(from));
+      const { code, stderr } = await crm(['import', resource, isTable ? table(resource) : lines], at(to));
       expect(code, stderr).toBe(0);
       const [before, after] = await Promise.all([from, to].map(({ get }) => get(`${path}?limit=100`)));
       expect(after?.body.data).toHaveLength(RECORDS);
@@ -221,22 +183,24 @@ describe.each(DELIMITERS)('any text in any field survives, between %j', (delimit
     const before = (await from.get('/v1/catalog/products?limit=100')).body;
     const { code, stdout, stderr } = await crm(
       ['sync', 'products', table('products'), '--archive-missing', '--yes'],
-      as(from),
+      at(from),
     );
     expect(stderr).toMatch(new RegExp(`/s, ${RECORDS} unchanged\\.`));
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect((await from.get('/v1/catalog/products?limit=100')).body).toEqual(before);
   });
 
-  test.each(exportable)('export of %s and the readers of others', async (resource) => {
-    const own = await openRows(await inspect(table(resource)));
-    const ours = (await Array.fromAsync(own.rows)).map(({ cells }) => cells);
-    expect(ours.length).toBeGreaterThan(0);
-    for (const [reader, [header, ...read]] of Object.entries(
-      await readByOthers(table(resource), delimiter),
-    )) {
-      expect(header, reader).toEqual(own.header);
-      expect(read, reader).toEqual(ours);
+  test('export and the readers of others', async () => {
+    for (const resource of exportable) {
+      const own = await openRows(await inspect(table(resource)));
+      const ours = (await Array.fromAsync(own.rows)).map(({ cells }) => cells);
+      expect(ours.length).toBeGreaterThan(0);
+      for (const [reader, [header, ...read]] of Object.entries(
+        await readByOthers(table(resource), delimiter),
+      )) {
+        expect(header, `${reader} ${resource}`).toEqual(own.header);
+        expect(read, `${reader} ${resource}`).toEqual(ours);
+      }
     }
   });
 });
@@ -250,10 +214,9 @@ describe('a table whose rows are cut', () => {
     const fields = { externalReferenceCode: 'PAT-08', title: 'Patagonia', description: 'x', operator: 'Sur' };
     const made = (await agency.post('/v1/catalog/products', fields)).body;
     await writeFile(file('cut.csv'), CUT);
-    const at = { url, key: agency.key };
     const { code, stderr } = await crm(
       ['sync', 'products', file('cut.csv'), '--archive-missing', '--yes'],
-      at,
+      at(agency),
     );
     expect(code).toBe(1);
     expect(stderr).toContain('2 rows could not be read');
@@ -266,7 +229,7 @@ describe('a table whose rows are cut', () => {
   test('imports none of them, nor a row with a delimiter too many', async () => {
     const agency = await service.agency();
     await writeFile(file('long.csv'), `${CUT}NOR-01,Norte,Salta, Jujuy,Sur\r\n`);
-    const { code, stderr } = await crm(['import', 'products', file('long.csv')], { url, key: agency.key });
+    const { code, stderr } = await crm(['import', 'products', file('long.csv')], at(agency));
     expect(code).toBe(2);
     expect(stderr).toMatch(/1 created, 3 refused/);
     expect((await agency.get('/v1/catalog/products')).body.data).toMatchObject([{ title: 'Sur' }]);
@@ -279,6 +242,6 @@ test('a code or title cannot write to the terminal of whoever syncs', async () =
   const fields = { externalReferenceCode: evil, title: evil };
   const { id } = (await agency.post('/v1/catalog/products', fields)).body;
   await writeFile(file('other.csv'), 'externalReferenceCode,title\nONE,Uno\n');
-  const { stdout } = await crm(['sync', 'products', file('other.csv')], { url, key: agency.key });
+  const { stdout } = await crm(['sync', 'products', file('other.csv')], at(agency));
   expect(stdout).toBe(`A [2J 1mB C \t${id}\tA [2J 1mB C \n`);
 });

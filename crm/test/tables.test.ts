@@ -27,8 +27,6 @@ describe('a table is read', () => {
     ['windows-1252', Buffer.from(TABLE, 'latin1')],
     ['UTF-16 with tabs, the Unicode text of Excel', utf16(TABLE.replaceAll(/;(?! )/g, '\t'))],
     ['UTF-16, big end first', utf16(TABLE).swap16()],
-    ['commas', Buffer.from(TABLE.replaceAll(/;(?! )/g, ','))],
-    ['bars', Buffer.from(TABLE.replaceAll(/;(?! )/g, '|'))],
     ['plain line ends', Buffer.from(TABLE.replaceAll('\r\n', '\n'))],
     ['line ends of both kinds', Buffer.from(TABLE.replace('\r\n', '\n'))],
   ])('in %s', async (_form, bytes) => {
@@ -100,11 +98,8 @@ describe('a table is read', () => {
 
 describe('a cell', () => {
   test.each([
-    ['1450', false, 1450],
-    ['1450.50', false, 1450.5],
     ['1,450.50', false, 1450.5],
     ['1,450,000', false, 1_450_000],
-    ['1450,5', true, 1450.5],
     ['1.450,50', true, 1450.5],
     ['1 450', true, 1450],
     ['-3', false, -3],
@@ -115,7 +110,6 @@ describe('a cell', () => {
   test.each([
     ['1450,5', false],
     ['1,45,000', false],
-    ['USD 5', false],
     ['1e5', false],
     ['1.450.50', true],
     ['0x10', false],

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PROGRAM } from '../../test/support/process.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { PROGRAM, startProcess } from '../../test/support/process.ts';
 import { conversation, customer, message, opportunity } from '../../test/support/records.ts';
 import { type Agency, useService } from '../../test/support/service.ts';
 import { listen } from '../../test/support/socket.ts';
@@ -40,63 +40,45 @@ async function has(...programs: string[]): Promise<boolean> {
   return found.every(Boolean);
 }
 
-describe('lead-form.ts', () => {
-  let agency: Agency;
-  let child: ChildProcess;
-  let address: string;
-
-  beforeAll(async () => {
-    agency = await service.agency();
-    child = spawn(process.execPath, [...NODE, example('lead-form.ts')], {
-      env: environment(agency, { PORT: '0' }),
-    });
-    address = await new Promise<string>((done) => {
-      let output = '';
-      child.stdout?.on('data', (chunk) => {
-        output += chunk;
-        const [, port] = /port: (\d+)/.exec(output) ?? [];
-        if (port !== undefined) done(`http://127.0.0.1:${port}`);
-      });
-    });
-  });
-  afterAll(() => child.kill());
-
+test('lead-form.ts makes a customer of what a visitor sends, and tells nobody whom the agency knows', async () => {
+  const agency = await service.agency();
+  const variables = { CRM_URL: url, CRM_API_KEY: agency.key, PORT: '0' };
+  const form = startProcess(variables, [...NODE, example('lead-form.ts')]);
+  onTestFinished(() => void form.child.kill());
+  const port = () => /port: (\d+)\D/.exec(form.output())?.[1];
+  await expect.poll(port).toBeDefined();
+  const address = `http://127.0.0.1:${port()}`;
   const send = async (fields: Record<string, string>) => {
     const response = await fetch(address, { method: 'POST', body: new URLSearchParams(fields) });
     return { status: response.status, text: await response.text() };
   };
 
-  test('makes a customer of what a visitor sends, and tells nobody whom the agency knows', async () => {
-    const form = await (await fetch(address)).text();
-    const token = String(/name="token" value="([^"]+)"/.exec(form)?.[1]);
-    const lead = {
-      token,
-      name: 'Ana',
-      phone: '+52 55 1234 5678',
-      email: 'ana@example.com',
-      message: 'Patagonia en enero',
-    };
-    const first = await send(lead);
-    expect(first).toMatchObject({ status: 200, text: expect.stringContaining('Gracias') });
-    expect(await send(lead)).toEqual(first);
-    expect(await send({ ...lead, token: 'another', name: 'Somebody else', email: 'x@y.example' })).toEqual(
-      first,
-    );
-    expect(await send({ ...lead, phone: 'none', token: 'third' })).toMatchObject({ status: 400 });
-    expect(await send({ ...lead, message: 'x'.repeat(30_000) })).toMatchObject({ status: 413 });
-    const { data } = (await agency.get('/v1/customers')).body;
-    expect(data).toMatchObject([
-      {
-        firstName: 'Ana',
-        summary: 'Patagonia en enero',
-        tags: ['web'],
-        contacts: [
-          { identifierType: 'whatsapp', phoneNumber: '+525512345678' },
-          { identifierType: 'email', identifierValue: 'ana@example.com' },
-        ],
-      },
-    ]);
-  });
+  const page = await (await fetch(address)).text();
+  const lead = {
+    token: String(/name="token" value="([^"]+)"/.exec(page)?.[1]),
+    name: 'Ana',
+    phone: '+52 55 1234 5678',
+    email: 'ana@example.com',
+    message: 'Patagonia en enero',
+  };
+  const first = await send(lead);
+  expect(first).toMatchObject({ status: 200, text: expect.stringContaining('Gracias') });
+  expect(await send(lead)).toEqual(first);
+  const known = { ...lead, token: 'another', name: 'Somebody else', email: 'x@y.example' };
+  expect(await send(known)).toEqual(first);
+  expect(await send({ ...lead, phone: 'none', token: 'third' })).toMatchObject({ status: 400 });
+  expect(await send({ ...lead, message: 'x'.repeat(30_000) })).toMatchObject({ status: 413 });
+  expect((await agency.get('/v1/customers')).body.data).toMatchObject([
+    {
+      firstName: 'Ana',
+      summary: 'Patagonia en enero',
+      tags: ['web'],
+      contacts: [
+        { identifierType: 'whatsapp', phoneNumber: '+525512345678' },
+        { identifierType: 'email', identifierValue: 'ana@example.com' },
+      ],
+    },
+  ]);
 });
 
 test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ skip }) => {
@@ -150,14 +132,13 @@ test('catalog-sync.py makes the catalog what the file says', async ({ skip }) =>
   if (!(await has('python3'))) skip('Python is not on this machine');
   const agency = await service.agency();
   const make = async (fields: object) => (await agency.post('/v1/catalog/products', fields)).body;
-  await make({
-    externalReferenceCode: 'OLD',
-    title: 'Vieja',
-    fromPrice: 1,
+  const priced = (code: string, fromPrice: number) => ({
+    externalReferenceCode: code,
+    fromPrice,
     currency: 'USD',
-    operator: 'Sur',
   });
-  const same = await make({ externalReferenceCode: 'SAME', title: 'Igual', fromPrice: 2, currency: 'USD' });
+  await make({ ...priced('OLD', 1), title: 'Vieja', operator: 'Sur' });
+  const same = await make({ ...priced('SAME', 2), title: 'Igual' });
   await make({ externalReferenceCode: 'GONE', title: 'Retirada' });
   const own = await make({ title: 'Sin código' });
   const path = join(folder, 'catalog.csv');
