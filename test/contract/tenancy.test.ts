@@ -56,30 +56,18 @@ async function leavingAlone(agency: Agency, work: () => Promise<void>): Promise<
 }
 
 describe('without a good key every operation gives the same answer', () => {
+  const ended = async (end: (id: string) => Promise<unknown>) => {
+    const { id, key } = parseJson(await issueApiKey(theirs.scope, { name: 'ended' }));
+    await end(id);
+    return key;
+  };
+  const EXPIRE = `update api_keys set expires_at = now() - interval '1 second' where id = $1`;
   const keys: [string, () => Promise<string | null>, object][] = [
     ['no key', async () => null, UNAUTHORIZED.noKey],
     ['a malformed key', async () => 'nonsense', UNAUTHORIZED.notWhole],
     ['an unknown key', async () => makeKey(), UNAUTHORIZED.notLive],
-    [
-      'a revoked key',
-      async () => {
-        const { id, key } = parseJson(await issueApiKey(theirs.scope, { name: 'revoked' }));
-        await revokeApiKey(theirs.scope, id);
-        return key;
-      },
-      UNAUTHORIZED.notLive,
-    ],
-    [
-      'an expired key',
-      async () => {
-        const { id, key } = parseJson(await issueApiKey(theirs.scope, { name: 'expired' }));
-        await service.query(`update api_keys set expires_at = now() - interval '1 second' where id = $1`, [
-          id,
-        ]);
-        return key;
-      },
-      UNAUTHORIZED.notLive,
-    ],
+    ['a revoked key', () => ended((id) => revokeApiKey(theirs.scope, id)), UNAUTHORIZED.notLive],
+    ['an expired key', () => ended((id) => service.query(EXPIRE, [id])), UNAUTHORIZED.notLive],
   ];
 
   test.each(keys)('%s', async (_name, keyOf, expected) => {

@@ -70,8 +70,8 @@ export const furniture = (agency: 0 | 1): Step[] => {
       rotatedFrom: one,
     }),
     ask('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
-    // Nobody has written in this one yet.
-    ask('PUT ~/conversations/{conversationId}', [four], { channel: 'web', contact: 'silent' }),
+    // Nobody has written in this one yet, and it says no name.
+    ask('PUT ~/conversations/{conversationId}', [four], { ...thread, contactName: null }),
     ...[one, three].map((id) =>
       ask('PUT ~/conversations/{conversationId}/messages/{messageId}', [id, message], {
         ...said,
@@ -143,10 +143,23 @@ const whileClosed = (): Step[] => {
 /** What drawn steps would seldom do. It is taken once. */
 export const seldom = (): Step[] => {
   const ask = askedBy(0);
+  const draft = { title: 'x', status: 'draft', opportunityId: one };
   return [
     // A tag, and one that has it in itself; a page that is not the first of what is searched.
     ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
     ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
+    // A name is that of the latest conversation which has one; and of the contact's own type.
+    ask('POST /v1/customers', [], {
+      contacts: [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }],
+    }),
+    ...['web', 'messenger'].map((contactType) =>
+      ask('GET /v1/customers', [], {}, { contact: 'first 1', contactType }),
+    ),
+    ask('PATCH ~/opportunities/{opportunityId}', [one], {
+      agentTemperature: 'hot',
+      temperatureOverride: 'cold',
+    }),
+    ...['hot', 'cold'].map((temperature) => ask('GET /v1/opportunities', [], {}, { temperature })),
     // Of two that have their latest message from one moment, the order is that of their ids.
     ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
@@ -165,18 +178,12 @@ export const seldom = (): Step[] => {
     { agency: 0, job: 'compare' },
     // An opportunity that is archived goes on having a customer, and a quote.
     ask('DELETE ~/opportunities/{opportunityId}', [two]),
-    ask('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
+    ask('PUT ~/quotes/{quoteId}', [two], { ...draft, opportunityId: two }),
     // At once, some of them new.
     {
       agency: 0,
       together: ([0, 1] as const).flatMap((agency) =>
-        SHARED.map((id, n) =>
-          askedBy(agency)('PUT ~/quotes/{quoteId}', [id], {
-            title: WORDS[n],
-            status: 'draft',
-            opportunityId: one,
-          }),
-        ),
+        SHARED.map((id, n) => askedBy(agency)('PUT ~/quotes/{quoteId}', [id], { ...draft, title: WORDS[n] })),
       ),
     },
     // One key of both organizations.

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import pg from 'pg';
@@ -181,7 +182,8 @@ async function ask(world: World, step: RequestStep): Promise<Asked> {
   let [reply] = await Promise.all([send(), step.isKilled && kill()]);
   let isAgain = false;
   const isOpen = () => reply.status === 503 || reply.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
-  for (let attempt = 0; isOpen() && attempt < 10; attempt += 1) {
+  for (let attempt = 0; isOpen() && attempt < 100; attempt += 1) {
+    await pause(10);
     reply = await send();
     isAgain = true;
   }

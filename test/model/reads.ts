@@ -60,40 +60,28 @@ const isFound = (kind: Kind, row: Row, query: Fields, organization: Organization
       return condition ? condition(row, value, organization, query) : row[name] === value;
     });
 
-type Order = readonly [field: string, direction: 1 | -1][];
-const newest: Order = [
-  ['updatedAt', -1],
-  ['id', -1],
-];
+/** Records that are alike in the field have the order of their ids. */
+type Order = readonly [field: string, direction: 1 | -1];
+const NEWEST: Order = ['updatedAt', -1];
 const ORDERS: Record<Kind, Order> = {
-  products: newest,
-  customers: newest,
-  opportunities: newest,
-  quotes: newest,
-  conversations: [
-    ['lastMessageAt', -1],
-    ['id', -1],
-  ],
-  members: [
-    ['createdAt', 1],
-    ['id', 1],
-  ],
-  stages: [
-    ['position', 1],
-    ['id', 1],
-  ],
+  products: NEWEST,
+  customers: NEWEST,
+  opportunities: NEWEST,
+  quotes: NEWEST,
+  conversations: ['lastMessageAt', -1],
+  members: ['createdAt', 1],
+  stages: ['position', 1],
 };
 
 /** Null is last. */
-const compare = (order: Order) => (a: Fields, b: Fields) => {
-  for (const [field, direction] of order) {
-    const [one, other] = [a[field], b[field]];
-    if (one === other) continue;
+const compare =
+  ([field, direction]: Order) =>
+  (a: Fields, b: Fields): number => {
+    const name = a[field] === b[field] ? 'id' : field;
+    const [one, other] = [a[name], b[name]];
     if (one === null || other === null) return one === null ? 1 : -1;
     return one < other ? -direction : direction;
-  }
-  return 0;
-};
+  };
 
 const page = (
   organization: Organization,
@@ -124,10 +112,7 @@ export const listArchived = (organization: Organization, query: Fields, since: s
   );
   return page(organization, 'products', 'RestorableCatalogProduct', query, [
     kept as Row[],
-    [
-      ['archivedAt', -1],
-      ['id', -1],
-    ],
+    ['archivedAt', -1],
   ]);
 };
 
@@ -136,10 +121,7 @@ export const attachmentsOf = ({ attachments }: Organization, quotes: readonly st
     .filter(({ quoteId }) => quotes.includes(quoteId))
     .map((attachment) => pick('QuoteAttachment', attachment));
 
-const inOrder = compare([
-  ['createdAt', 1],
-  ['id', 1],
-]);
+const inOrder = compare(['createdAt', 1]);
 
 /** The messages of all threads of a chain, oldest first. */
 export const messagesOf = (organization: Organization, thread: Row): Fields[] => {

@@ -273,7 +273,14 @@ const together = fc
     );
     return fc.tuple(...drawn);
   })
-  .map((requests): Step => ({ agency: 0, together: requests }));
+  .map((requests): Step => {
+    // What is sent again may find what it has written itself.
+    const isKilled = requests.some((request) => request.isKilled);
+    return {
+      agency: 0,
+      together: requests.map((one) => (isKilled ? { ...one, precondition: 'none' } : one)),
+    };
+  });
 
 /** Some, while one of both is closed. */
 const closed = fc
