@@ -35,7 +35,7 @@ test('every script of the service gets its runtime first, and a signal to npm re
   expect(ofService.length).toBeGreaterThan(7);
   for (const [name, command] of ofService)
     expect(command, name).toMatch(
-      /^exec node (src\/main\.js|--import \.\/src\/runtime\.js src\/cli\/[\w-]+\.ts)[^&|;]*$/,
+      /^exec (env NODE_OPTIONS="[^"]*" )?node (src\/main\.js|--import \.\/src\/runtime\.js src\/cli\/[\w-]+\.ts)[^&|;]*$/,
     );
 });
 
