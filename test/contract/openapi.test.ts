@@ -177,7 +177,10 @@ test.each(['openapi/openapi.json', 'openapi/dashboard.json'])(
       Object.values(operations).flatMap((operation) => operation.tags),
     );
     const described = tags.map(({ name }: { name: string }) => name);
-    expect(described.sort()).toEqual([...new Set(used)].sort());
+    expect(
+      described.sort(),
+      'src/description.ts and src/dashboard/description.ts have a word on each tag',
+    ).toEqual([...new Set(used)].sort());
   },
 );
 
