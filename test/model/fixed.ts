@@ -163,6 +163,10 @@ export const seldom = (): Step[] => {
     // Of two that have their latest message from one moment, the order is that of their ids.
     ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
+    // A thread that leaves its chain, and the one that it has left.
+    ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: null }),
+    ask('GET /v1/conversations'),
+    ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: one }),
     // What the client has already, and what it has not; an empty page too, whose filter knows no such value.
     ...(['current', 'weak', 'stale'] as const).flatMap((precondition) => [
       { ...ask('GET /v1/customers', [], {}, { limit: 1 }), precondition },
