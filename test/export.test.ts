@@ -21,14 +21,11 @@ test('has all that is known of the person, archived records and threads that nam
   await call.delete(`/opportunities/${past.id}`);
   const offer = await quote(agency, { opportunityId: lead.id, title: 'Seis noches' });
   const nameless = await quote(agency, { opportunityId: lead.id, customerId: null, title: 'Siete noches' });
-  const { stored, content } = await attachment(agency, service.storage, offer.id);
+  const { stored } = await attachment(agency, service.storage, offer.id);
   await call.delete(`/quotes/${offer.id}`);
-  const older = await conversation(agency, { contact: '+525512345678' });
-  const newer = await conversation(agency, {
-    contact: '+525512345678',
-    customerId: ana.id,
-    rotatedFrom: older.id,
-  });
+  const contact = '+525512345678';
+  const older = await conversation(agency, { contact });
+  const newer = await conversation(agency, { contact, customerId: ana.id, rotatedFrom: older.id });
   const mail = await conversation(agency, { channel: 'email', contact: 'ANA@example.com' });
   const said = await message(agency, older.id, { content: '¿Tienen "salidas"?', senderName: 'Ana' });
   const mailed = await message(agency, mail.id, { content: 'Adjunto\nmi pasaporte' });
@@ -46,26 +43,16 @@ test('has all that is known of the person, archived records and threads that nam
   const threads = await Promise.all(
     [older, newer, mail].map(async ({ id }) => (await call.get(`/conversations/${id}`)).body),
   );
+  const gone = { archivedAt: expect.any(String), updatedAt: expect.any(String) };
   expect(body).toEqual({
     exportedAt: expect.any(String),
     customer: (await call.get(`/customers/${ana.id}`)).body,
     opportunities: byId([
       { ...(await call.get(`/opportunities/${lead.id}`)).body, archivedAt: null },
-      {
-        ...past,
-        agentTemperature: null,
-        temperatureOverride: null,
-        archivedAt: expect.any(String),
-        updatedAt: expect.any(String),
-      },
+      { ...past, agentTemperature: null, temperatureOverride: null, ...gone },
     ]),
     quotes: byId([
-      {
-        ...offer,
-        archivedAt: expect.any(String),
-        updatedAt: expect.any(String),
-        attachments: [{ ...stored, url: expect.stringMatching(/^http/) }],
-      },
+      { ...offer, ...gone, attachments: [{ ...stored, url: expect.stringMatching(/^http/) }] },
       { ...nameless, archivedAt: null, attachments: [] },
     ]),
     conversations: byId([
@@ -75,7 +62,6 @@ test('has all that is known of the person, archived records and threads that nam
     ]),
   });
   expect(text).not.toContain('Vecina');
-  expect(content.length).toBe(stored.sizeBytes);
 
   await agency.delete(`/v1/customers/${ana.id}`);
   const archived = await call.get(`/customers/${ana.id}/export`);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readDocument } from './support/contract.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { conversation, customer, opportunity, product, stage } from './support/records.ts';
 import type { Agency } from './support/service.ts';
@@ -18,12 +19,7 @@ describe('a request that leads to no operation', () => {
     ],
     ['GET', `/v1/quotes/${UNKNOWN}`, 'Near it: GET /v1/quotes; GET /v1/quotes/{quoteId}/attachments.'],
     ['POST', '/v1/conversation/x/messages', 'Near it: GET /v1/conversations/{conversationId}/messages.'],
-    [
-      'GET',
-      `/v1/customers/${UNKNOWN}/opportunities?limit=5`,
-      `Near it: GET /v1/opportunities?customerId=${UNKNOWN}.`,
-    ],
-    ['GET', '/v1/opportunities/x/quote', 'Near it: GET /v1/quotes?opportunityId=x.'],
+    ['GET', '/v1/opportunities/x/quote?limit=5', 'Near it: GET /v1/quotes?opportunityId=x.'],
   ])('%s %s is told of those near it', async (method, path, hint) => {
     const { status, body, headers } = await (await service.agency()).request(method, path);
     expect([status, body.error]).toEqual([
@@ -38,9 +34,12 @@ describe('a request that leads to no operation', () => {
     async (path) => {
       const { status, body } = await (await service.agency()).get(path);
       expect(status).toBe(404);
-      expect(body.error.message).toMatch(
-        /^There is no such operation\. There are \/v1\/catalog\/products, \/v1\/customers, \/v1\/opportunities, \/v1\/conversations, \/v1\/quotes, \/v1\/team\. See \/docs\.$|^The path cannot be decoded\.$/,
-      );
+      const { paths } = readDocument('openapi/openapi.json');
+      const lists = Object.keys(paths).filter((each) => !each.includes('{'));
+      expect([
+        `There is no such operation. There are ${lists.join(', ')}. See /docs.`,
+        'The path cannot be decoded.',
+      ]).toContain(body.error.message);
     },
   );
 
@@ -232,8 +231,7 @@ describe('a value of an open list that no record has', () => {
     for (const path of ['/v1/opportunities?salesStage=won', '/v1/customers?tag=x', '/v1/opportunities'])
       expect(await known(agency, path)).toBeUndefined();
     await opportunity(agency, { salesStage: 'won' });
-    for (const query of ['salesStage=won', 'salesStage=won&temperature=hot', 'temperature=hot'])
-      expect(await known(agency, `/v1/opportunities?${query}`)).toBeUndefined();
+    expect(await known(agency, '/v1/opportunities?salesStage=won&temperature=hot')).toBeUndefined();
   });
 
   test('shows twenty at most', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { operationsOf, readDocument } from '../../test/support/contract.ts';
 import { attachment, conversation, member, message, opportunity, quote } from '../../test/support/records.ts';
 import { answerInfo, CrmError, createClient } from '../src/index.ts';
 import { useClient } from './start.ts';
@@ -15,6 +16,28 @@ async function failure(call: Promise<unknown>): Promise<CrmError> {
   if (!(error instanceof CrmError)) throw new Error(`No CrmError but ${String(error)}`);
   return error;
 }
+
+test('has every operation of the document', async () => {
+  const asked = new Set<string>();
+  const crm = createClient({
+    baseUrl: 'https://api.agency.example',
+    apiKey: 'a key',
+    fetch: async (input, init) => {
+      const path = new URL(String(input)).pathname;
+      asked.add(`${init?.method ?? 'GET'} ${path.replace(/\/x(?=\/|$)/, '/{id}')}`);
+      return Response.json({ data: [], pagination: { limit: 100, offset: 0, total: 0 } });
+    },
+  });
+  const calls = Object.values(crm).flatMap((part) => Object.values(part)) as ((
+    id: string,
+    body: object,
+  ) => unknown)[];
+  await Promise.allSettled(calls.map(async (call) => call('x', {})));
+  const documented = operationsOf(readDocument('openapi/openapi.json'));
+  expect([...asked].sort()).toEqual(
+    documented.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/, '{id}')}`).sort(),
+  );
+});
 
 describe('what can be written', () => {
   test('a product is created, read, changed, listed and archived', async () => {

@@ -1,7 +1,8 @@
-import { getTableColumns, getTableName, is, type SQL, sql } from 'drizzle-orm';
-import { getTableConfig, type PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { Queries } from '../db/run/scope.ts';
 import * as schema from '../db/schema/index.ts';
+import { inOrder, type Owned, owned } from '../db/schema/owned.ts';
 import { isoTime } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
 import { isOver } from './repository.ts';
@@ -29,22 +30,6 @@ const claimedStatement = unprepared(
 export async function claimOrganizations(db: Queries): Promise<ClaimedOrganization[]> {
   await db.write(claimStatement, {});
   return db.read(claimedStatement, {});
-}
-
-type Owned = PgTable & { organizationId: PgColumn };
-
-const owned: readonly Owned[] = Object.values(schema).filter(
-  (table): table is Owned & typeof table => is(table, PgTable) && 'organizationId' in getTableColumns(table),
-);
-
-const refersTo = (table: PgTable, other: PgTable): boolean =>
-  getTableConfig(table).foreignKeys.some((key) => key.reference().foreignTable === other);
-
-/** Each before those that it refers to. */
-function inOrder(tables: readonly Owned[]): Owned[] {
-  if (tables.length === 0) return [];
-  const isFree = (table: Owned) => !tables.some((other) => other !== table && refersTo(other, table));
-  return [...tables.filter(isFree), ...inOrder(tables.filter((table) => !isFree(table)))];
 }
 
 /** A batch: the rows behind one key, up to another. Rows that are gone still stand in indexes, so each begins where the last ended. */

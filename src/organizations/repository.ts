@@ -3,21 +3,8 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Page } from '../db/define/list.ts';
 import type { Database } from '../db/run/client.ts';
 import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/run/scope.ts';
-import {
-  channelMessages,
-  conversations,
-  customers,
-  idempotencyKeys,
-  liveCounts,
-  opportunities,
-  organizations,
-  pipelineStages,
-  products,
-  quoteAttachments,
-  quotes,
-  teamMembers,
-  whatsappMessages,
-} from '../db/schema/index.ts';
+import { apiKeys, idempotencyKeys, liveCounts, organizations } from '../db/schema/index.ts';
+import { inOrder, owned } from '../db/schema/owned.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { isoTime, type Json, jsonOf, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
@@ -213,18 +200,9 @@ export async function listOrganizations(
 }
 
 /** The tables of an organization's records, each before those that it refers to. Triggers and keys take what follows from a record. */
-const RECORDS = [
-  quoteAttachments,
-  quotes,
-  whatsappMessages,
-  channelMessages,
-  conversations,
-  opportunities,
-  customers,
-  products,
-  pipelineStages,
-  teamMembers,
-];
+const RECORDS = inOrder(
+  owned.filter((table) => ![apiKeys, liveCounts, idempotencyKeys].some((other) => other === table)),
+);
 
 const hasRecordsStatement = unprepared(
   'organizations.has_records',

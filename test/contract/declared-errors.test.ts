@@ -41,8 +41,8 @@ type Send = {
   key?: string | null;
   /** Runs before the request, with the path that it will have. */
   prepare?: (path: string) => Promise<void>;
-  /** Which instance is asked. */
-  instance?: 'working' | 'broken' | 'unreachable';
+  /** How the database fails meanwhile. */
+  fault?: Error;
 };
 type Answer = { status: number; code: ErrorCode; message: string };
 type Provocation = (send: (change?: Send) => Promise<Answer>, agency: Agency) => Promise<Answer>;
@@ -77,8 +77,9 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     const answer = await send({ key: await issue('team') });
     return answer.status === 403 ? answer : send({ key: await issue('catalog') });
   },
-  INTERNAL_ERROR: (send) => send({ instance: 'broken' }),
-  SERVICE_UNAVAILABLE: (send) => send({ instance: 'unreachable' }),
+  INTERNAL_ERROR: (send) => send({ fault: new TypeError('a fault of our own') }),
+  SERVICE_UNAVAILABLE: (send) =>
+    send({ fault: Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' }) }),
   ORGANIZATION_NOT_FOUND: (send) => send({ ids: { organizationId: randomUUID() } }),
   ORGANIZATION_CLOSED: async (send) => {
     const { id, scope } = await service.agency();
@@ -140,44 +141,26 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
 /** Codes that no operation declares: of requests that reach none, and of signed links. */
 const OF_NO_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'];
 
-/** A database that fails in this way, whatever it is asked. */
-const failing = (error: Error): Database => {
-  const verbs: Partial<Database> = { for: () => failing(error), refusal: () => undefined };
-  return new Proxy(verbs as Database, {
-    get: (target, verb) => Reflect.get(target, verb) ?? (() => Promise.reject(error)),
+/** How the database fails, whatever it is asked; undefined while it works. */
+let fault: Error | undefined;
+const failing = (db: Database): Database =>
+  new Proxy(db, {
+    get: (target, verb) => {
+      if (verb === 'for') return (id: string) => failing(target.for(id) as Database);
+      return fault && verb !== 'refusal' ? () => Promise.reject(fault) : Reflect.get(target, verb);
+    },
   });
-};
-
-const faults = {
-  broken: failing(new TypeError('a fault of our own')),
-  unreachable: failing(
-    Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }),
-  ),
-};
 
 let agency: Agency;
 let has: Has;
-let instances: Record<Api, Record<'working' | 'broken' | 'unreachable', FastifyInstance>>;
+let apps: Record<Api, FastifyInstance>;
 beforeAll(async () => {
   agency = await service.agency();
   has = await populate({ service, agency });
-  const dashboardApp = async (db: Database) => (await buildDashboard(service, { db })).app;
-  instances = {
-    public: {
-      working: await appOf(service),
-      broken: await appOf(service, { db: faults.broken }),
-      unreachable: await appOf(service, { db: faults.unreachable }),
-    },
-    dashboard: {
-      working: await dashboardApp(service.db),
-      broken: await dashboardApp(faults.broken),
-      unreachable: await dashboardApp(faults.unreachable),
-    },
-  };
+  const db = failing(service.db);
+  apps = { public: await appOf(service, { db }), dashboard: (await buildDashboard(service, { db })).app };
 });
-afterAll(async () => {
-  for (const app of Object.values(instances).flatMap(Object.values)) await app.close();
-});
+afterAll(() => Promise.all(Object.values(apps).map((app) => app.close())));
 
 const MULTIPART = [
   '--x\r\nContent-Disposition: form-data; name="kind"\r\n\r\nitinerary',
@@ -199,14 +182,7 @@ type Case = { api: Api; method: string; path: string; operation: Operation };
 
 const sender =
   ({ api, method, path, operation }: Case) =>
-  async ({
-    ids = {},
-    body,
-    headers = {},
-    key,
-    prepare,
-    instance = 'working',
-  }: Send = {}): Promise<Answer> => {
+  async ({ ids = {}, body, headers = {}, key, prepare, ...more }: Send = {}): Promise<Answer> => {
     const known: Record<string, string> = { organizationId: agency.id, ...ids };
     const needed = (operation.parameters ?? []).filter(
       ({ in: place, required }) => place === 'query' && required,
@@ -219,12 +195,14 @@ const sender =
     await prepare?.(url.split('?')[0] ?? '');
     const sent = body === undefined ? exampleBody(operation) : { payload: body };
     const secret = key === undefined ? { public: agency.key, dashboard: TOKEN }[api] : key;
-    const response = await instances[api][instance].inject({
+    fault = more.fault;
+    const response = await apps[api].inject({
       method: method as 'GET',
       url,
       headers: { ...sent.headers, ...(secret !== null && { authorization: `Bearer ${secret}` }), ...headers },
       ...(sent.payload !== undefined && { payload: sent.payload as object }),
     });
+    fault = undefined;
     const answered = response.headers as Record<string, string>;
     holds[api]({ method, url, status: response.statusCode, headers: answered, body: response.body });
     const { error = {} } = response.json();

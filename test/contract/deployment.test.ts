@@ -1,35 +1,52 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
+/** What the programs of a folder import, by the paths of both; a package by its name. */
+const importsIn = (folder: string, form: RegExp) =>
+  readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.[jt]s$/.test(file))
+    .flatMap((file) =>
+      Array.from(read(folder + file).matchAll(form), ([, from, lazily]) => {
+        const name = String(from ?? lazily);
+        return { by: folder + file, name, path: join(folder, dirname(file), name) };
+      }),
+    );
+
+test('folders of src/ stand on each other: no circle of imports between them, types included', () => {
+  // src/ itself has a room for each of its files.
+  const roomOf = (file: string): string => (dirname(file) === 'src' ? file : dirname(file));
+  const rooms = new Map<string, Set<string>>();
+  for (const { by, path } of importsIn('src/', /from '(\.[^']+)'/g)) {
+    const entered = rooms.get(roomOf(by)) ?? new Set();
+    rooms.set(roomOf(by), entered);
+    if (roomOf(path) !== roomOf(by)) entered.add(roomOf(path));
+  }
+  /** The rooms that a room stands on, directly or not. */
+  const below = (room: string, found = new Set<string>()): Set<string> => {
+    for (const next of rooms.get(room) ?? []) if (!found.has(next)) below(next, found.add(next));
+    return found;
+  };
+  expect(rooms.size).toBeGreaterThan(15);
+  expect([...rooms.keys()].filter((room) => below(room).has(room))).toEqual([]);
+});
+
 describe('what is deployed', () => {
   test('has all that the service imports: no file outside of src/ and rules/, no development dependency', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
     const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
-    const folders = ['src/', 'rules/'];
-    const missing = folders
-      .flatMap((folder) =>
-        readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map(
-          (path) => folder + path,
-        ),
+    const values = /^(?:import|export) (?!type )(?:[^;'=(]+ from )?'([^']+)';$|import\('([^']+)'\)/gm;
+    const missing = ['src/', 'rules/']
+      .flatMap((folder) => importsIn(folder, values))
+      .filter(({ name, path }) =>
+        name.startsWith('.')
+          ? !/^(src|rules)\//.test(path)
+          : !name.startsWith('node:') && !(packageOf(name) in dependencies),
       )
-      .filter((path) => /\.[jt]s$/.test(path))
-      .flatMap((path) => {
-        const file = new URL(path, root);
-        const values = /^(?:import|export) (?!type )(?:[^;'=(]+ from )?'([^']+)';$|import\('([^']+)'\)/gm;
-        return [...readFileSync(file, 'utf8').matchAll(values)]
-          .map(([, from, lazily]) => String(from ?? lazily))
-          .filter((name) =>
-            name.startsWith('.')
-              ? !folders.some((folder) =>
-                  new URL(name, file).pathname.startsWith(new URL(folder, root).pathname),
-                )
-              : !name.startsWith('node:') && !(packageOf(name) in dependencies),
-          )
-          .map((name) => `${path} imports ${name}`);
-      });
+      .map(({ by, name }) => `${by} imports ${name}`);
     // The demo is not in the image: its command says so, and it is loaded beside the embedded database alone.
     expect(missing.sort()).toEqual([
       'src/cli/demo.ts imports ../../demo/fill.ts',
@@ -45,10 +62,7 @@ describe('what is deployed', () => {
       .split('\n')
       .filter((line) => line.startsWith('!'));
     expect(copied.map((path) => `!${path}`).sort()).toEqual(named.sort());
-    const files = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts'))
-      .flatMap((path) => [...read(`src/${path}`).matchAll(/new URL\([`'](?:\.\.\/)*(\w[\w./-]*)/g)])
-      .map(([, path = '']) => path);
+    const files = importsIn('src/', /new URL\([`'](?:\.\.\/)*(\w[\w./-]*)/g).map(({ name }) => name);
     expect(files.sort()).toEqual(['docs/guide/', 'migrations/', 'package.json', 'package.json']);
     expect(files.filter((file) => !copied.some((path) => `${file}/`.startsWith(`${path}/`)))).toEqual([]);
   });

@@ -227,19 +227,17 @@ describe('what the document does not allow is refused, named, and changes nothin
     expect(await dashboard.stored(world.agency)).toEqual(before);
   });
 
-  test.each(['fromPrice', 'priceMax', 'durationHours', 'capacityMin'])(
-    'a number beyond all measure: %s',
-    async (field) => {
+  test('a number beyond all measure', async () => {
+    for (const field of ['fromPrice', 'priceMax', 'durationHours', 'capacityMin'])
       for (const number of ['1e400', '-1e400']) {
         const { status, body } = await world.agency.request('POST', '/v1/catalog/products', {
           headers: { 'content-type': 'application/json' },
           body: `{"title":"x","${field}":${number}}`,
         });
-        expect(status).toBe(400);
-        expect(body.error.details).toEqual([{ path: `body.${field}`, message: expect.any(String) }]);
+        const fault = { path: `body.${field}`, message: expect.any(String) };
+        expect([status, body.error.details]).toEqual([400, [fault]]);
       }
-    },
-  );
+  });
 });
 
 /** Lists whose entries are records of their own. */

@@ -11,7 +11,6 @@ import {
 } from '../../src/db/server/migrate.ts';
 import { dangersOf } from '../../tools/migration-rules.ts';
 import { administer, countAtWork, createTestDatabase, EMPTY_TEMPLATE, hold } from '../support/databases.ts';
-import { describeSchema, differences } from '../support/describe-schema.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
@@ -52,6 +51,37 @@ beforeAll(async () => {
   await migrateDatabase(migrated);
 });
 afterAll(() => dropMigrated());
+
+/** What PostgreSQL knows of tables. Functions and triggers are left out. */
+const QUERIES = {
+  columns: `
+    select c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
+      pg_get_expr(d.adbin, d.adrelid)
+    from pg_attribute a join pg_class c on c.oid = a.attrelid
+      left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped`,
+  indexes: `
+    select pg_get_indexdef(indexrelid) from pg_index
+    where indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)`,
+  constraints: `
+    select conrelid::regclass, conname, pg_get_constraintdef(oid) from pg_constraint
+    where connamespace = 'public'::regnamespace and contype <> 't'`,
+  others: `
+    select relkind, relname from pg_class c
+    where relnamespace = 'public'::regnamespace and relkind in ('S', 'v', 'm', 'f', 'p')
+      and not exists (select from pg_depend where objid = c.oid and deptype = 'e')`,
+};
+
+/** For each kind of thing in the schema `public` its sorted lines, one a thing, so that two databases can be compared. */
+const describeSchema = (url: string) =>
+  administer(url, async (client) => {
+    const description: Record<string, string[]> = {};
+    for (const [kind, text] of Object.entries(QUERIES)) {
+      const { rows } = await client.query({ text, rowMode: 'array' });
+      description[kind] = rows.map(String).sort();
+    }
+    return description;
+  });
 
 const rows = <Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> =>
   administer(url, async (client) => (await client.query<Row>(text)).rows);
@@ -346,23 +376,14 @@ describe('the migrations', () => {
   }
 
   test('give exactly the tables of the code', async () => {
-    const [fromMigrations, fromCode] = [
-      await describeSchema(migrated),
-      await describeSchema(await databaseOfTheCode()),
-    ];
+    const fromMigrations = await describeSchema(migrated);
     expect(fromMigrations.columns?.length).toBeGreaterThan(100);
-    expect(differences(fromMigrations, fromCode)).toEqual([]);
-  });
-
-  test('that lose an index differ from the code, which says what to write', async () => {
+    expect(fromMigrations, 'What only the code has, write in a migration').toEqual(
+      await describeSchema(await databaseOfTheCode()),
+    );
     const url = await migratedDatabase();
-    const before = await describeSchema(url);
     await rows(url, 'drop index quotes_live_idx');
-    expect(differences(await describeSchema(url), before)).toEqual([
-      expect.stringMatching(
-        /^Only the code has this; write it in a migration \(indexes\): CREATE INDEX quotes_live_idx /,
-      ),
-    ]);
+    expect(await describeSchema(url)).not.toEqual(fromMigrations);
   });
 
   test('have a newest snapshot from which nothing is left to generate', async () => {

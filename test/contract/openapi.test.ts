@@ -170,6 +170,21 @@ describe('the document', () => {
 });
 
 test.each(['openapi/openapi.json', 'openapi/dashboard.json'])(
+  '%s describes the tags that its operations have, and no other',
+  (path) => {
+    const { tags, paths } = JSON.parse(read(path));
+    const used = Object.values<Record<string, Operation>>(paths).flatMap((operations) =>
+      Object.values(operations).flatMap((operation) => operation.tags),
+    );
+    const described = tags.map(({ name }: { name: string }) => name);
+    expect(
+      described.sort(),
+      'src/description.ts and src/dashboard/description.ts have a word on each tag',
+    ).toEqual([...new Set(used)].sort());
+  },
+);
+
+test.each(['openapi/openapi.json', 'openapi/dashboard.json'])(
   '%s tells how long each text of a request may be',
   (path) => {
     const whole = JSON.parse(read(path));

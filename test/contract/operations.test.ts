@@ -1,4 +1,4 @@
-import { getTableName } from 'drizzle-orm';
+import { getTableColumns, getTableName } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import * as schema from '../../src/db/schema/index.ts';
@@ -100,6 +100,26 @@ describe('the tables have', () => {
     },
   );
 });
+
+/** Columns that the service has for itself. */
+const UNSHOWN = new Set(
+  'organizationId updatedAt archivedAt contactSearch contactKey chainId continuedBy messageCount'.split(' '),
+);
+
+test.each(Object.entries(LISTS))(
+  'every column of the table of %s is a field of its records',
+  (name, { written, resource }) => {
+    const { operation } = DOCUMENTED.find((found) => found.name === name) ?? {};
+    const page = operation?.responses[200]?.content?.['application/json']?.schema.$ref;
+    const answer = String(page).replace(/.*\/|List$/g, '');
+    const fields = [answer, written].flatMap((schema) => Object.keys(SCHEMAS[schema]?.properties ?? {}));
+    const columns = Object.keys(getTableColumns(resource.table)).filter((column) => !UNSHOWN.has(column));
+    expect(
+      columns.filter((column) => !fields.includes(column)),
+      `Write them into ${answer}, in its schema.ts`,
+    ).toEqual([]);
+  },
+);
 
 test('no resource whose records can be archived shows archived ones', () => {
   const isResource = (value: unknown): value is Resource =>

@@ -186,14 +186,21 @@ async function requestsOf(name: string): Promise<Sent[]> {
 
 const markOf = (world: World): string => (world === twins[1] ? OTHER_MARK : MARK);
 
-/** Sends it as this organization would, with its mark in every text. */
+/** Sends it as this organization would, with its mark in every text, and names the other one wherever a request could. */
 function ask(world: World, { method, path, body, headers = {} }: Sent): Promise<Reply> {
   const own = (text: string) =>
     text.replaceAll(MARK, markOf(world)).replaceAll(first.agency.id, world.agency.id);
+  const other = (world === twins[1] ? twins[0] : twins[1]).agency.id;
+  const naming = { organizationId: other, organization_id: other };
   const payload = Buffer.isBuffer(body)
     ? Buffer.from(own(body.toString('latin1')), 'latin1')
-    : body && JSON.parse(own(JSON.stringify(body)));
-  return send(world, { method, path: own(path), headers, ...(payload && { body: payload }) });
+    : body && { ...JSON.parse(own(JSON.stringify(body))), ...naming };
+  return send(world, {
+    method,
+    path: `${own(path)}${path.includes('?') ? '&' : '?'}${new URLSearchParams(naming)}`,
+    headers: { ...headers, 'x-organization-id': other, 'organization-id': other },
+    ...(payload && { body: payload }),
+  });
 }
 
 const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;

@@ -16,6 +16,6 @@ test.each<[string, LinkSecrets, LinkSecrets, boolean]>([
   ['a secret that it had long ago', { current: BOTH.previous }, ALONE, false],
   ['a secret of others', { current: 'a secret of others' }, BOTH, false],
   ['no secret', { current: '' }, ALONE, false],
-])('a token made with %s is read: %4$s', (_name, made, has, isRead) => {
+])('whether it reads a token made with %s', (_name, made, has, isRead) => {
   expect(readToken(has, makeToken(made, FILE, NOW + 1), NOW)).toEqual(isRead ? FILE : undefined);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { RESOURCES } from '../../src/api-keys/schema.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { diskStorage, storageKey } from '../../src/files/storage.ts';
 import { withJobLock } from '../../src/jobs/lock.ts';
@@ -34,7 +35,7 @@ test('every script of the service gets its runtime first, and a signal to npm re
   expect(ofService.length).toBeGreaterThan(7);
   for (const [name, command] of ofService)
     expect(command, name).toMatch(
-      /^exec node (src\/main\.js|--import \.\/src\/runtime\.js src\/cli\/[\w-]+\.ts)[^&|;]*$/,
+      /^exec (env NODE_OPTIONS="[^"]*" )?node (src\/main\.js|--import \.\/src\/runtime\.js src\/cli\/[\w-]+\.ts)[^&|;]*$/,
     );
 });
 
@@ -55,10 +56,7 @@ test.each([
     'Name one of the jobs: purge, purge-organizations, erase-files, sweep-files, sweep-idempotency-keys.',
   ],
   [[...ISSUE, '--per-minute', 'x'], '--per-minute must be an integer.'],
-  [
-    [...ISSUE, '--resources', 'files'],
-    '--resources must be one of catalog, customers, opportunities, conversations, quotes, team.',
-  ],
+  [[...ISSUE, '--resources', 'files'], `--resources must be one of ${RESOURCES.join(', ')}.`],
   [[...ISSUE, '--expires', 'soon'], '--expires must be a number with d, h, m or s, such as 90d.'],
 ] as const)('%j is refused in one line', async ([program, ...options], words) => {
   await expect(run(program, ...options)).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${words}\n` });

@@ -2,6 +2,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
 import { keepPendingListsShort } from '../../src/jobs/pending-lists.ts';
 import { administer } from '../support/databases.ts';
+import { customer } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService();
@@ -16,20 +17,16 @@ const waiting = (): Promise<number> =>
     return rows[0].pending_pages;
   });
 
-const customer = { contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] };
-
 // On a cluster the indexes are on other servers: docs/cluster.md.
 test.skipIf(inject('workerUrls').length > 0)(
   'what was written since is moved into the search indexes while an instance writes',
   async () => {
     const agency = await service.agency();
-    await agency.post('/v1/customers', customer);
+    await customer(agency);
     expect(await waiting()).toBeGreaterThan(0);
     const lists = keepPendingListsShort({ db: service.db, logger: createLogger('silent'), every: 1 });
     onTestFinished(lists.stop);
-    await agency.post('/v1/customers', {
-      contacts: [{ ...customer.contacts[0], identifierValue: 'eva@example.com' }],
-    });
+    await customer(agency);
     await expect.poll(waiting).toBe(0);
   },
 );

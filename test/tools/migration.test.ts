@@ -41,6 +41,9 @@ const kit = (...options: string[]) => ['node_modules/drizzle-kit/bin.cjs', ...op
 const filesOf = (copy: string): string[] =>
   readdirSync(join(copy, 'migrations'), { recursive: true, encoding: 'utf8' }).sort();
 const read = (copy: string, path: string): string => readFileSync(join(copy, path), 'utf8');
+/** The migration of this name, whatever its number. */
+const migration = (copy: string, name: string): string =>
+  read(copy, `migrations/${filesOf(copy).find((file) => file.replace(/^\d+_/, '') === `${name}.sql`)}`);
 
 const TABLES = 'src/db/schema/team.ts';
 const NICKNAME = [
@@ -57,10 +60,10 @@ describe('npm run migration', () => {
   test('writes what drizzle-kit generates, under the reason; and the indexes of tables in use apart, the new one first', async () => {
     const copy = copyOfTheCode(edit(NICKNAME, INDEX));
     await run(copy, tool('migration', '--name', 'nickname', ...WHY));
-    expect(read(copy, 'migrations/0001_nickname.sql')).toBe(
+    expect(migration(copy, 'nickname')).toBe(
       '-- Guides know people by it.\nALTER TABLE "team_members" ADD COLUMN "nickname" text;\n',
     );
-    expect(read(copy, 'migrations/0002_nickname_indexes.sql')).toMatch(
+    expect(migration(copy, 'nickname_indexes')).toMatch(
       /^-- Guides .*\nCREATE INDEX CONCURRENTLY IF NOT EXISTS "team_members_newest_idx" .*;\n--> statement-breakpoint\nDROP INDEX CONCURRENTLY IF EXISTS "team_members_live_idx";\n$/,
     );
     const files = filesOf(copy);

@@ -28,7 +28,10 @@ export function createLanes(connect: () => Promise<pg.PoolClient>) {
   return {
     /** The lane with the fewest in it. */
     take(): Lane {
-      const [emptiest] = lanes.toSorted((one, other) => one.using - other.using);
+      const emptiest = lanes.reduce<Lane | undefined>(
+        (least, lane) => (least && least.using <= lane.using ? least : lane),
+        undefined,
+      );
       const lane = emptiest && lanes.length === LANES ? emptiest : open();
       lane.using += 1;
       return lane;

@@ -155,9 +155,11 @@ function keepLog(said: Readable, path: string) {
   /** The end of it, for whoever asks why the server did not start. */
   let tail = '';
   const keep = async (): Promise<void> => {
-    let bytes = (await stat(path).catch(() => undefined))?.size ?? 0;
+    let bytes: number | undefined;
+    // Read from the first moment on: what nobody reads of a process that has ended, Node throws away.
     for await (const chunk of said as AsyncIterable<Buffer>) {
       tail = `${tail}${chunk}`.slice(-8_192);
+      bytes ??= (await stat(path).catch(() => undefined))?.size ?? 0;
       try {
         if (bytes + chunk.length > MAX_LOG_BYTES) {
           await rename(path, `${path}.1`);
