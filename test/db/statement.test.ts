@@ -88,6 +88,8 @@ test.each([
   },
 );
 
+const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 test('each set of fields of a PATCH has a statement that names no other column, and a connection prepares so many', async () => {
   const agency = await service.agency();
   const { id } = await product(agency);
@@ -100,8 +102,13 @@ test('each set of fields of a PATCH has a statement that names no other column, 
   }
   const kept = allStatements().filter(({ name }) => /^products\.update( |$)/.test(name));
   expect(kept.length).toBeLessThanOrEqual(64);
-  const statement = kept.find(({ name }) => name === 'products.update durationDays fromPrice');
-  expect(statement?.isPrepared).toBe(true);
-  const [assigned] = statement?.text.split(' where ') ?? [];
-  expect(assigned).toMatch(/ set "duration_days" = \$1, "from_price" = \$2$/);
+  // Other tests of the process may have sent the sets that are kept.
+  const ofSome = kept.filter(({ name }) => /^products\.update( [a-zA-Z]+){1,3}$/.test(name));
+  expect(ofSome).not.toEqual([]);
+  for (const { name, text, isPrepared } of ofSome) {
+    const fields = name.split(' ').slice(1);
+    const [assigned = ''] = text.split(' where ');
+    const columns = Array.from(assigned.matchAll(/"(\w+)" = /g), ([, column = '']) => column);
+    expect([isPrepared, ...columns]).toEqual([true, ...fields.map(toSnakeCase)]);
+  }
 });

@@ -163,6 +163,10 @@ export const seldom = (): Step[] => {
     // Of two that have their latest message from one moment, the order is that of their ids.
     ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
+    // A thread that leaves its chain, and the one that it has left.
+    ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: null }),
+    ask('GET /v1/conversations'),
+    ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: one }),
     // What the client has already, and what it has not; an empty page too, whose filter knows no such value.
     ...(['current', 'weak', 'stale'] as const).flatMap((precondition) => [
       { ...ask('GET /v1/customers', [], {}, { limit: 1 }), precondition },
@@ -175,7 +179,10 @@ export const seldom = (): Step[] => {
     ask('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
     ask('GET ~/catalog/products', [], {}, { archived: 'true' }),
     { agency: 0, job: 'purge' },
+    { agency: 0, sql: 'delete', of: first('products'), text: '' },
     { agency: 0, job: 'compare' },
+    // An opening that was before the last.
+    ...[MOMENTS[2], MOMENTS[0]].map((openedAt) => ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt })),
     // An opportunity that is archived goes on having a customer, and a quote.
     ask('DELETE ~/opportunities/{opportunityId}', [two]),
     ask('PUT ~/quotes/{quoteId}', [two], { ...draft, opportunityId: two }),
@@ -186,6 +193,8 @@ export const seldom = (): Step[] => {
         SHARED.map((id, n) => askedBy(agency)('PUT ~/quotes/{quoteId}', [id], { ...draft, title: WORDS[n] })),
       ),
     },
+    // A draft.
+    ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt: MOMENTS[0] }),
     // One key of both organizations.
     ...([0, 1, 0, 1] as const).map((agency) => ({
       ...askedBy(agency)('POST /v1/catalog/products', [], { title: 'x' }),

@@ -309,6 +309,11 @@ function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep): Work | 
       return update('archivedAt', 'archived_at', null);
     case 'age':
       return update('archivedAt', 'archived_at', AGED);
+    case 'delete': {
+      const { [id]: _, ...products } = own.products;
+      const after = withSide(world.organizations, index, { ...own, products });
+      return { text: `delete from ${table} ${where}`, values: [organizationId, id], after };
+    }
     case 'copy': {
       const to = otherOf(index);
       const other = world.organizations[to];

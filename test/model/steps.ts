@@ -31,7 +31,7 @@ export type Step = { agency: 0 | 1 } & (
       key: string | null;
       isKilled: boolean;
     }
-  | { sql: 'change' | 'archive' | 'bringBack' | 'copy' | 'age'; of: Chosen; text: string }
+  | { sql: 'change' | 'archive' | 'bringBack' | 'copy' | 'age' | 'delete'; of: Chosen; text: string }
   | { together: RequestStep[] }
   | { account: 'close' | 'reopen' }
   | { job: 'purge' | 'kill' | 'compare' }
@@ -236,6 +236,7 @@ const sql = fc
     ...(['products', 'customers'] as const).map((kind) => ['copy', choose(kind)] as const),
     ['age', archived('products')] as const,
     ['age', archived('products')] as const,
+    ['delete', choose('products')] as const,
   )
   .chain(([sql, of]) =>
     fc.record({
