@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { BytesClient } from '../../src/db/run/bytes.ts';
+import { BytesClient, messagesIn } from '../../src/db/run/bytes.ts';
 import { type Refuse, send } from '../../src/db/run/send.ts';
 import type { Statement } from '../../src/db/sql/statement.ts';
 
@@ -50,6 +50,30 @@ test('values and rows have the types that pg gives them', async () => {
   };
   for (let round = 0; round < 2; round += 1)
     expect(await ask(query)).toEqual((await connected().query(query.text, query.values)).rows);
+});
+
+test('messages are whole and in their order, wherever the stream is cut', () => {
+  const message = fc.tuple(fc.integer({ min: 1, max: 255 }), fc.uint8Array({ maxLength: 40 }));
+  fc.assert(
+    fc.property(fc.array(message), fc.array(fc.nat(9), { minLength: 1 }), (messages, sizes) => {
+      const parts = messages.map(([code, body]) => {
+        const head = Buffer.from([code, 0, 0, 0, 0]);
+        head.writeUInt32BE(4 + body.length, 1);
+        return Buffer.concat([head, body]);
+      });
+      const given: [number, number[]][] = [];
+      const receive = messagesIn((code, offset, length, bytes) => {
+        given.push([code, [...bytes.subarray(offset, offset + length - 4)]]);
+      });
+      let left = Buffer.concat(parts);
+      for (let turn = 0; left.length > 0; turn += 1) {
+        const size = 1 + (sizes[turn % sizes.length] ?? 0) * (turn % 3) ** 2;
+        receive(left.subarray(0, size));
+        left = left.subarray(size);
+      }
+      expect(given).toEqual(messages.map(([code, body]) => [code, [...body]]));
+    }),
+  );
 });
 
 test('JSON is bytes as PostgreSQL made them, of any size; null is null', async () => {

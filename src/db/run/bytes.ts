@@ -16,12 +16,14 @@ const HELD = new Set(Buffer.from('PBDE'));
 /** Messages that the server answers with one that says it is ready: Sync and Query. */
 const ASKING = new Set(Buffer.from('SQ'));
 
-type Read = (offset: number, code: number, length: number, bytes: Buffer) => object;
+type Message = { name: string };
+type Read = (offset: number, code: number, length: number, bytes: Buffer) => Message;
+type Take = (code: number, offset: number, length: number, bytes: Buffer) => void;
 
 const readMessage = (Parser.prototype as unknown as { handlePacket: Read }).handlePacket;
 
-/** A row as pg's parser makes it, but that its values are bytes: parts of a buffer that is used again. */
-function readRow(offset: number, length: number, bytes: Buffer): object {
+/** A row as pg's parser makes it, but that its values are bytes: parts of what came. */
+function readRow(offset: number, length: number, bytes: Buffer) {
   const fields: (Buffer | null)[] = [];
   let at = offset + 2;
   for (let left = bytes.readUInt16BE(offset); left > 0; left -= 1) {
@@ -33,24 +35,60 @@ function readRow(offset: number, length: number, bytes: Buffer): object {
   return { name: 'dataRow', length, fields };
 }
 
+/** A message begins with its code and its length, which counts itself. */
+const HEAD_BYTES = 5;
+
+/**
+ * Gives each message of a stream in one piece: where it lies in what came, and joined if it came in parts. pg's parser would copy
+ * what comes behind a part.
+ */
+export function messagesIn(take: Take): (chunk: Buffer) => void {
+  let parts: Buffer[] = [];
+  /** Bytes of the message that has begun; 0 as long as its length has not come. */
+  let missing = 0;
+  const give = (bytes: Buffer, at: number): void =>
+    take(bytes[at] ?? 0, at + HEAD_BYTES, bytes.readUInt32BE(at + 1), bytes);
+
+  return (chunk) => {
+    if (chunk.length < missing) {
+      parts.push(chunk);
+      missing -= chunk.length;
+      return;
+    }
+    let at = missing;
+    const begun = [...parts, at > 0 ? chunk.subarray(0, at) : chunk];
+    const first = begun.length > 1 ? Buffer.concat(begun) : chunk;
+    const bytes = at > 0 ? chunk : first;
+    parts = [];
+    missing = 0;
+    if (at > 0) give(first, 0);
+    while (bytes.length - at >= HEAD_BYTES && missing === 0) {
+      const size = 1 + bytes.readUInt32BE(at + 1);
+      if (size <= bytes.length - at) {
+        give(bytes, at);
+        at += size;
+      } else missing = size - (bytes.length - at);
+    }
+    if (at < bytes.length) parts = [bytes.subarray(at)];
+  };
+}
+
 /** pg's client. It gives `types` the bytes of a value. */
 export class BytesClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super({ ...config, types: { getTypeParser: parserOf as typeof pg.types.getTypeParser } });
     const { connection } = this;
     const parser = new Parser();
-    const read: Read = (offset, code, length, bytes) =>
-      code === DATA_ROW
-        ? readRow(offset, length, bytes)
-        : readMessage.call(parser, offset, code, length, bytes);
-    Object.assign(parser, { handlePacket: read });
+    const take: Take = (code, offset, length, bytes) => {
+      const message =
+        code === DATA_ROW
+          ? readRow(offset, length, bytes)
+          : readMessage.call(parser, offset, code, length, bytes);
+      if (message.name === 'readyForQuery') asked = Math.max(0, asked - 1);
+      connection.emit(message.name === 'error' ? 'errorMessage' : message.name, message);
+    };
     const attachListeners = (stream: Duplex): void => {
-      stream.on('data', (chunk: Buffer) =>
-        parser.parse(chunk, (message) => {
-          if (message.name === 'readyForQuery') asked = Math.max(0, asked - 1);
-          connection.emit(message.name === 'error' ? 'errorMessage' : message.name, message);
-        }),
-      );
+      stream.on('data', messagesIn(take));
     };
     let held: Buffer[] = [];
     /** Statements without an answer. */
@@ -79,7 +117,7 @@ export class BytesClient extends pg.Client {
 
 type Parse = (bytes: Buffer) => unknown;
 
-const parsers = new Map<number, Parse>([[JSON_TYPE, (bytes) => Buffer.from(bytes)]]);
+const parsers = new Map<number, Parse>([[JSON_TYPE, (bytes) => bytes]]);
 
 function parserOf(type: number): Parse {
   const known = parsers.get(type);
