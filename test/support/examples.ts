@@ -75,7 +75,9 @@ function expected(shown: unknown, actual: unknown, varies: ReadonlySet<string>, 
     if (typeof value === 'string' && formOf(value)) learned.set(value, String(present[name]));
     return [name, present[name]];
   });
-  return { ...(rest === undefined ? {} : present), ...Object.fromEntries(entries) };
+  // A field that was added since is not shown, as long as it says nothing.
+  const added = Object.entries(present).filter(([, value]) => rest !== undefined || value === null);
+  return Object.fromEntries([...added, ...entries]);
 }
 
 const parse = (text: string): unknown =>
