@@ -3,9 +3,9 @@ ARG NODE_IMAGE=node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b12
 FROM ${NODE_IMAGE}
 
 WORKDIR /app
-# npm writes into its cache, even when it only runs a command: the rest of the image may be read-only.
 # The young generation is that of `npm start`.
 ENV NODE_OPTIONS=--max-semi-space-size=16
+# npm writes into its cache, even when it only runs a command: the rest of the image may be read-only.
 ENV NODE_ENV=production DATA_DIR=/data npm_config_cache=/tmp/npm npm_config_update_notifier=false
 
 # The embedded database and the demo agency are optional dependencies, and stay out. So do the workspaces: npm passes over

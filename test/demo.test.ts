@@ -511,7 +511,7 @@ describe('npm run demo', () => {
     await clearOrganization(agency.scope);
     expect(await hasRecords(agency.scope), 'it can be filled').toBe(false);
     const left = (await rowsOf(second, agency.id)).filter(({ count }) => count !== '0');
-    expect(left, 'Write each table into RECORDS of src/organizations/repository.ts').toEqual([]);
+    expect(left, 'What is cleared follows from the schema: src/db/schema/owned.ts').toEqual([]);
   });
 
   test('leaves an organization alone that has records of its own', async () => {
