@@ -6,7 +6,7 @@ import { buildDashboardApp } from '../src/dashboard-app.ts';
 import * as schema from '../src/db/schema/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/reference/publish.ts';
-import { clientTypes, type DocumentedApi } from './client-types.ts';
+import { clientOperations, clientTypes, type DocumentedApi } from './client-types.ts';
 import { jsonText } from './json-text.ts';
 import { tablesDiagram, tablesTable } from './tables-diagram.ts';
 
@@ -137,6 +137,7 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     { path: 'openapi/openapi.json', render: () => `${jsonText(document)}\n` },
     { path: 'openapi/dashboard.json', render: () => `${jsonText(dashboard)}\n` },
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
+    { path: 'client/src/operations.ts', render: () => clientOperations(document) },
     ...markdownDocuments({
       operations: operationsTable(document.paths),
       configuration: configurationTable(),
