@@ -77,13 +77,14 @@ describe('the guide', () => {
     }
   });
 
-  test('says all that its Markdown says, without the marks of the tests', () => {
+  test('says all that its Markdown says, without the marks of tests and programs', () => {
     for (const [chapter, html] of pages) {
       const text = readFileSync(new URL(`../docs/guide/${chapter}.md`, import.meta.url), 'utf8');
       const [main = ''] = all(html, /<main[^>]*>([\s\S]*)<\/main>/g);
       const words = (said: string) => said.match(/[\p{L}\p{N}]+/gu) ?? [];
       const written = text
         .replace(/^```(\w+).*$/gm, '')
+        .replace(/^<!-- .* -->$/gm, '')
         .replace(/\]\([^)]*\)/g, ']')
         .replaceAll('localhost:3000', HOST.host);
       expect(words(shown(main.replace(/<p class="next">.*<\/p>/, '')))).toEqual(
