@@ -101,13 +101,13 @@ function configurationTable(): string {
 }
 
 function operationsTable(paths: DocumentedApi['paths']): string {
-  const rows = Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(
-      ([method, { operationId, summary }]) =>
-        `| ${method.toUpperCase()} | \`${path}\` | ${operationId} | ${summary} |`,
-    ),
-  );
-  return ['| method | path | operation | purpose |', '|---|---|---|---|', ...rows].join('\n');
+  const rows = Object.entries(paths).map(([path, operations]) => {
+    const named = Object.entries(operations).map(
+      ([method, { operationId }]) => `${method.toUpperCase()} ${operationId}`,
+    );
+    return `| \`${path}\` | ${named.join(', ')} |`;
+  });
+  return ['| path | operations |', '|---|---|', ...rows].join('\n');
 }
 
 /** A section for each record of /v1 that may not be there, but those that the guide has more to say of. */

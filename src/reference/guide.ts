@@ -4,7 +4,7 @@ import { EXAMPLE_ADDRESS } from './serve.ts';
 
 /** The chapters of docs/guide/: as pages, and as one text for programs. */
 
-/** In the order of the pages, and of the table in README.md. */
+/** In the order of the pages, and of README.md. */
 export const CHAPTERS = [
   'start',
   'keys',
