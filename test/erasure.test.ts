@@ -11,7 +11,7 @@ import { eraseFiles } from '../src/jobs/erase-files.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
-import { attachment, conversation, message, opportunity, quote } from './support/records.ts';
+import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 import { listen } from './support/socket.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from './support/words.ts';
