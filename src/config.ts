@@ -34,13 +34,11 @@ export const Environment = z.object({
   PUBLIC_URL: httpUrl()
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
-    .describe(
-      'Where clients reach the API, for signed links and the document. Default: `http://localhost:PORT`.',
-    ),
+    .describe('Where clients reach the API. Default: `http://localhost:PORT`.'),
   SUPPORT_CONTACT: z
     .union([httpUrl(), z.email()], 'must be an email address or an http or https URL')
     .optional()
-    .describe('Whom integrators ask: an email address or a URL. It stands in the document and on its page.'),
+    .describe('Whom integrators ask: an email address or a URL, for the document and its page.'),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
@@ -51,23 +49,21 @@ export const Environment = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
     .optional()
     .describe(
-      'The same database without a transaction pooler, for migrations and the locks of jobs. Default: `DATABASE_URL`.',
+      'The same without a transaction pooler, for migrations and the locks of jobs. Default: `DATABASE_URL`.',
     ),
   DATABASE_POOL_SIZE: integer(1, 1_000)
     .default(16)
     .describe(
-      'Database connections for requests; one organization gets half of them at most. A few more serve keys and jobs.',
+      'Connections for requests; one organization gets half of them at most. Four more serve keys and jobs.',
     ),
   DATABASE_QUEUE_SIZE: integer(0, 100_000)
     .default(500)
     .describe(
-      'Reads and writes that may wait for a connection, one organization half of them at most; the next one gets a 503.',
+      'Reads and writes that may wait for one, of one organization half of them; the next gets a 503.',
     ),
   DATABASE_TIMEOUT_MS: integer(100, 600_000)
     .default(4_500)
-    .describe(
-      'Longest time that a read or write may take in all: waiting, connecting and running; then it gets a 503.',
-    ),
+    .describe('Longest time for waiting, connecting and running together; then a 503.'),
   DATA_DIR: z
     .string()
     .min(1)
@@ -75,34 +71,32 @@ export const Environment = z.object({
     .describe('Folder of the embedded database, attachments and made secrets.'),
   RATE_LIMIT_PER_MINUTE: integer(0, 2_147_483_647)
     .default(6_000)
-    .describe('Requests per minute of a key that has no limit of its own; 0 switches the limit off.'),
+    .describe('Requests per minute of a key without a limit of its own; 0: no limit.'),
   REDIS_URL: z
     .string()
     .regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// URL')
     .optional()
-    .describe(
-      'Redis that counts requests, for all instances together. Default: each instance counts in its memory.',
-    ),
+    .describe('Redis that counts requests of all instances. Default: each counts in its memory.'),
   FILE_STORAGE: fileStorage()
     .default('disk')
     .describe(
-      "Where attachments are kept: `disk`, a folder in `DATA_DIR`, or `s3://bucket/prefix`. Region and credentials of the bucket come from the usual variables (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, …) or the machine's role.",
+      "Where attachments are: `disk`, a folder in `DATA_DIR`, or `s3://bucket/prefix`, with region and credentials of the usual variables (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, …) or the machine's role.",
     ),
   AWS_ENDPOINT_URL_S3: httpUrl()
     .optional()
-    .describe('The S3-compatible store, as this service and the clients both reach it. Default: AWS.'),
+    .describe('The S3-compatible store, as the service and clients reach it. Default: AWS.'),
   AWS_ENDPOINT_URL: httpUrl().optional().describe('The same, where `AWS_ENDPOINT_URL_S3` is not set.'),
   SIGNED_URL_TTL_SECONDS: integer(30, 3_600).default(300).describe('Lifetime of a signed download link.'),
   FILE_SIGNING_SECRET: secret()
     .optional()
-    .describe('Signs download links; the same on every instance. Default: made once and kept in `DATA_DIR`.'),
+    .describe('Signs download links; the same on every instance. Default: made once, in `DATA_DIR`.'),
   FILE_SIGNING_SECRET_PREVIOUS: secret()
     .optional()
-    .describe('The secret before the last change: links that it signed stay good until they expire.'),
+    .describe('The secret before: its links stay good until they expire.'),
   SHUTDOWN_DRAIN_MS: integer(0, 600_000)
     .optional()
     .describe(
-      'How long the service still answers after SIGTERM, while `/readyz` is 503, so that a load balancer can turn away. Default: `2000`; with the embedded database `0`.',
+      'How long it still answers after SIGTERM, while `/readyz` is 503. Default: `2000`; with the embedded database `0`.',
     ),
   MCP: z
     .enum(['off', 'read', 'write'], 'must be off, read or write')
@@ -124,7 +118,7 @@ export const Environment = z.object({
   DASHBOARD_TOKEN: secret()
     .optional()
     .describe(
-      'The bearer token of the dashboard backend. Without it an embedded start makes one and prints it; with `DATABASE_URL` the dashboard API stays closed.',
+      'The bearer token of the dashboard backend. Without it an embedded start makes one and prints it; with `DATABASE_URL` the dashboard API is closed.',
     ),
 });
 

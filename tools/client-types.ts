@@ -1,4 +1,4 @@
-/** The types of the TypeScript client, made from the OpenAPI document. */
+/** The types of the TypeScript client, and what its kinds of record can be asked for, made from the OpenAPI document. */
 
 type Schema = {
   $ref?: string;
@@ -29,6 +29,7 @@ type Parameter = { name: string; in: string; required?: boolean; description?: s
 type Operation = {
   operationId: string;
   summary?: string;
+  tags?: string[];
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Content };
   responses: Record<string, { content?: Content }>;
@@ -36,6 +37,7 @@ type Operation = {
 
 export type DocumentedApi = {
   paths: Record<string, Record<string, Operation>>;
+  tags?: { name: string; description: string }[];
   components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 
@@ -178,5 +180,53 @@ export function clientTypes({ paths, components }: DocumentedApi): string {
     `export type ServiceErrorCode =${union.join('')};\n`,
     ...types,
     ...queries,
+  ].join('\n');
+}
+
+const refOf = (content: Content | undefined): string =>
+  schemasIn(content)[0]?.$ref?.slice(REFERENCE.length) ?? '';
+
+/** The source of client/src/operations.ts: what each kind of record with a list can be asked for, by the last word of its path. */
+export function clientOperations({ paths, tags = [], components }: DocumentedApi): string {
+  const used = new Set<string>();
+  const type = (name: string): string => {
+    used.add(name);
+    return name;
+  };
+  const records = Object.entries(paths).flatMap(([path, { get: list, post }]) => {
+    const has = (name: string) =>
+      list?.parameters?.some((one) => ('$ref' in one ? one.$ref : one.name).endsWith(name));
+    if (!list || !has('offset')) return [];
+    const page = components.schemas[refOf(list.responses[200]?.content)];
+    const row = type(page?.properties?.data?.items?.$ref?.slice(REFERENCE.length) ?? '');
+    const one = Object.entries(paths).find(
+      ([other]) => other.replace(/\/\{\w+\}$/, '') === path && other !== path,
+    )?.[1];
+    const at = `(send, '${path}')`;
+    const written = [
+      post?.requestBody?.content,
+      one?.patch?.requestBody?.content,
+      one?.delete?.responses[200]?.content,
+    ];
+    return [
+      comment([tags.find(({ name }) => name === list.tags?.[0])?.description], '  '),
+      `  ${path.replace(/.*\//, '')}: {\n`,
+      `    ...listOperations<${row}, ${type(queryName(list.operationId))}>${at},\n`,
+      has('updatedSince') ? `    ...changeOperations<${row}>${at},\n` : '',
+      one?.get ? `    ...getOperation<${row}>${at},\n` : '',
+      post
+        ? `    ...writeOperations<${[row, ...written.map((content) => type(refOf(content)))].join(', ')}>${at},\n`
+        : '',
+      '  },\n',
+    ];
+  });
+  return [
+    '// Made by npm run docs from openapi/openapi.json.\n',
+    "import { changeOperations, listOperations } from './lists.ts';",
+    "import { getOperation, writeOperations } from './records.ts';",
+    "import type { Send } from './request.ts';",
+    `import type { ${[...used].sort().join(', ')} } from './types.ts';\n`,
+    '/** What each kind of record can be asked for. */',
+    `export const recordsOf = (send: Send) => ({\n${records.join('')}});\n`,
   ].join('\n');
 }

@@ -3,11 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../src/app.ts';
 import { Environment } from '../src/config.ts';
 import { buildDashboardApp } from '../src/dashboard-app.ts';
+import * as schema from '../src/db/schema/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/reference/publish.ts';
-import { clientTypes, type DocumentedApi } from './client-types.ts';
+import { clientOperations, clientTypes, type DocumentedApi } from './client-types.ts';
 import { jsonText } from './json-text.ts';
-import { tablesDiagram } from './tables-diagram.ts';
+import { tablesDiagram, tablesTable } from './tables-diagram.ts';
 
 /** A file of the repository that is made, wholly or in part, from the code. */
 export type GeneratedDocument = {
@@ -100,13 +101,26 @@ function configurationTable(): string {
 }
 
 function operationsTable(paths: DocumentedApi['paths']): string {
-  const rows = Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(
-      ([method, { operationId, summary }]) =>
-        `| ${method.toUpperCase()} | \`${path}\` | ${operationId} | ${summary} |`,
-    ),
-  );
-  return ['| method | path | operation | purpose |', '|---|---|---|---|', ...rows].join('\n');
+  const rows = Object.entries(paths).map(([path, operations]) => {
+    const named = Object.entries(operations).map(
+      ([method, { operationId }]) => `${method.toUpperCase()} ${operationId}`,
+    );
+    return `| \`${path}\` | ${named.join(', ')} |`;
+  });
+  return ['| path | operations |', '|---|---|', ...rows].join('\n');
+}
+
+/** A section for each record of /v1 that may not be there, but those that the guide has more to say of. */
+function notFoundSections({ components }: DocumentedApi): string {
+  const guide = readFileSync(new URL('docs/guide/errors.md', ROOT), 'utf8').replace(PART, '');
+  const codes = components.schemas.ErrorAnswer?.properties?.error?.properties?.code?.examples ?? [];
+  const sections = codes.flatMap((code) => {
+    const resource = Object.values(schema).find((one) => 'missing' in one && one.missing.code === code);
+    if (!resource || !('missing' in resource) || guide.includes(`### ${code}\n`)) return [];
+    const archived = 'archivedAt' in resource.table ? ', or it is archived' : '';
+    return `### ${code}\n\nStatus 404. There is no ${resource.missing.noun} with this id in your organization${archived}.`;
+  });
+  return sections.join('\n\n');
 }
 
 /** The document that an application serves. */
@@ -123,10 +137,13 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     { path: 'openapi/openapi.json', render: () => `${jsonText(document)}\n` },
     { path: 'openapi/dashboard.json', render: () => `${jsonText(dashboard)}\n` },
     { path: 'client/src/types.ts', render: () => clientTypes(document) },
+    { path: 'client/src/operations.ts', render: () => clientOperations(document) },
     ...markdownDocuments({
       operations: operationsTable(document.paths),
       configuration: configurationTable(),
-      tables: tablesDiagram(),
+      tables: tablesTable(),
+      picture: tablesDiagram(),
+      'not-found': notFoundSections(document),
     }),
   ];
 }

@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { getTableName, is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import * as schema from '../src/db/schema/index.ts';
@@ -24,6 +25,27 @@ function relations(table: PgTable): string[] {
     const line = `${getTableName(foreignTable)} ${parent}--${isKey ? 'o|' : 'o{'} ${name}`;
     return [`  ${line} : ${own.map(({ name }) => name).join('_')}`];
   });
+}
+
+/** The first sentence of a comment above a table. */
+const ABOVE =
+  /\/\*\*[\s*]+((?:(?!\*\/)[\s\S])*?\.)(?=\s)(?:(?!\*\/)[\s\S])*\*\/\nexport const \w+ = pgTable\(\s*'(\w+)'/g;
+
+/** What the rows of each table are, as src/db/schema/ says it. */
+export function tablesTable(): string {
+  const sources = globSync('src/db/schema/*.ts', { cwd: new URL('../', import.meta.url) }).sort();
+  const said = new Map(
+    sources.flatMap((file) =>
+      [...readFileSync(new URL(`../${file}`, import.meta.url), 'utf8').matchAll(ABOVE)].map(
+        ([, sentence = '', name]) => [name, sentence.replace(/\s*\n \* /g, ' ')],
+      ),
+    ),
+  );
+  const rows = tables.map(getTableName).map((name) => {
+    if (!said.has(name)) throw new Error(`Say above the table ${name} in src/db/schema/ what its rows are.`);
+    return `| \`${name}\` | ${said.get(name)} |`;
+  });
+  return ['| table | its rows |', '|---|---|', ...rows].join('\n');
 }
 
 /** What leads to what, as a picture that GitHub draws. */

@@ -4,7 +4,7 @@ import { EXAMPLE_ADDRESS } from './serve.ts';
 
 /** The chapters of docs/guide/: as pages, and as one text for programs. */
 
-/** In the order of the pages, and of the table in README.md. */
+/** In the order of the pages, and of README.md. */
 export const CHAPTERS = [
   'start',
   'keys',
@@ -23,8 +23,11 @@ export const CHAPTERS = [
 
 type Chapter = (typeof CHAPTERS)[number];
 
-const read = (chapter: Chapter): Promise<string> =>
-  readFile(new URL(`../../docs/guide/${chapter}.md`, import.meta.url), 'utf8');
+/** Without the marks around what `npm run docs` writes. */
+async function read(chapter: Chapter): Promise<string> {
+  const text = await readFile(new URL(`../../docs/guide/${chapter}.md`, import.meta.url), 'utf8');
+  return text.replace(/^<!-- .* -->\n\n/gm, '');
+}
 
 /** Markdown, one text with a heading for each chapter. The words after the language of a block are for the tests. */
 export async function guideText(address: string): Promise<string> {

@@ -107,6 +107,19 @@ describe('the statements of a transaction', () => {
     },
   );
 
+  test.each([
+    ['outside', (id: number) => own.writeAndRead(INSERT, VALUE, { id })],
+    ['inside', (id: number) => own.transaction((within) => within.writeAndRead(INSERT, VALUE, { id }))],
+  ])(
+    'a read that is sent with a write sees what it left, and fails with it, %s of one',
+    async (_where, ask) => {
+      expect(await ask(3)).toEqual([{ value: 0 }]);
+      await expect(ask(3)).rejects.toMatchObject({ code: '23505' });
+      expect(await ask(4)).toEqual([{ value: 0 }]);
+      expect(await values()).toHaveLength(4);
+    },
+  );
+
   test('are undone when the work throws, also inside of another transaction', async () => {
     const failed = own.transaction((outer) =>
       outer.transaction(async ({ write }) => {

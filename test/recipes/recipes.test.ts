@@ -52,8 +52,8 @@ const AIMS: Record<string, { files: number; lines: number }> = {
   'A filter': { files: 4, lines: 23 },
   'A limit': { files: 1, lines: 1 },
   'An error code': { files: 6, lines: 18 },
-  'A resource that `/v1` only reads': { files: 17, lines: 156 },
-  'A resource that `/v1` writes': { files: 14, lines: 189 },
+  'A resource that `/v1` only reads': { files: 11, lines: 156 },
+  'A resource that `/v1` writes': { files: 8, lines: 189 },
 };
 
 type Outcome = { isGood: boolean; output: string };

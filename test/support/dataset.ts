@@ -266,6 +266,19 @@ const STEPS: readonly Step[] = [
   },
 ];
 
+/** Records of tables that no step above names, with what they must have. */
+const OTHERS: Step[] = tables.flatMap((table) => {
+  const [what, columns] = [getTableName(table), getTableColumns(table)];
+  if (!('archivedAt' in columns) || STEPS.some(({ sql }) => sql.includes(`insert into ${what} (`))) return [];
+  const least = Object.values(columns)
+    .filter(({ name, notNull, hasDefault }) => notNull && !hasDefault && !/^(organization_)?id$/.test(name))
+    .map(({ name, dataType }) => [name, dataType === 'string' ? `'${name} ' || n` : 'n'] as const);
+  const names = ['organization_id', 'id', 'updated_at', ...least.map(([name]) => name)];
+  const values = [id('organization', 'org'), 'bench.id(9, org, n)', 'bench.touched(org, n, 150)'];
+  const sql = `insert into ${what} (${names}) select ${[...values, ...least.map(([, value]) => value)]} ${rows('products')}`;
+  return [{ what, sql }];
+});
+
 /** The tables with an organization. */
 const LOADED = tables.filter((table) => 'organizationId' in getTableColumns(table)).map(getTableName);
 
@@ -305,7 +318,7 @@ export async function loadDataSet(
   // The rows refer to each other rightly by construction; checking each would take longer than inserting it.
   await client.query('set session_replication_role = replica');
   const indexes = await dropIndexes(client);
-  for (const { what, sql } of STEPS) {
+  for (const { what, sql } of [...STEPS, ...OTHERS]) {
     report(what);
     await client.query(sql);
   }

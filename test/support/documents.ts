@@ -28,15 +28,3 @@ export function documentAt(path: string): string {
 }
 
 export const README = documentAt('README.md');
-
-/** The tour of the dashboard API: a shell script for a service at these addresses. */
-export function dashboardTour(at: { api: string; dashboard: string; token: string }): string {
-  const text = documentAt('docs/dashboard.md');
-  const part = text.slice(text.indexOf('<!-- tour -->'), text.indexOf('<!-- end of tour -->'));
-  const [, script] = /```sh\n([\s\S]+?)```/.exec(part) ?? [];
-  if (script === undefined) throw new Error('docs/dashboard.md has no tour.');
-  return script
-    .replace(/^API=.*$/m, `API=${at.api}`)
-    .replace(/^DASHBOARD=.*$/m, `DASHBOARD=${at.dashboard}`)
-    .replace(/^TOKEN=.*$/m, `TOKEN=${at.token}`);
-}

@@ -1,27 +1,20 @@
+import { globSync } from 'node:fs';
+import { getTableName } from 'drizzle-orm';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { listCatalogProducts } from '../../src/catalog/repository.ts';
-import { listConversations } from '../../src/conversations/repository.ts';
-import { listCustomers } from '../../src/customers/repository.ts';
 import type { OrganizationScope } from '../../src/db/run/scope.ts';
-import {
-  activeMembers,
-  liveCustomers,
-  liveOpportunities,
-  liveProducts,
-  liveQuotes,
-  newestThreads,
-} from '../../src/db/schema/index.ts';
+import * as schema from '../../src/db/schema/index.ts';
 import type { Resource } from '../../src/db/schema/resource.ts';
+import { newId } from '../../src/db/sql/ids.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { listOpportunities, opportunityRecord } from '../../src/opportunities/repository.ts';
+import { opportunityRecord } from '../../src/opportunities/repository.ts';
 import { eraseCustomer } from '../../src/people/erasure.ts';
-import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
-import { listTeamMembers } from '../../src/team/repository.ts';
+import { quoteRecord } from '../../src/quotes/repository.ts';
 import type { Dashboard } from '../support/dashboard.ts';
-import { bodyOf, DOCUMENTED, resolved, SCHEMAS, type Schema } from './contract.ts';
+import { bodyOf, DOCUMENTED, operationsOf, PUBLIC, resolved, SCHEMAS, type Schema } from './contract.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,
+  byPublicApi,
   conversation,
   customer,
   type Fields,
@@ -31,19 +24,24 @@ import {
   opportunity,
   product,
   quote,
+  shown,
   stage,
 } from './records.ts';
 import type { Agency, Reply, Service } from './service.ts';
 
 /**
  * How each operation of /v1 and of the dashboard is asked (`OPERATIONS`), and what each list shows (`LISTS`). Every walk of
- * the tests uses these tables: a new route, list, filter or searched field is entered here, once.
+ * the tests uses these tables. They say only what does not follow from the documents: a new filter or searched field, an
+ * operation that is none of list, GET, POST, PUT, PATCH and DELETE of a record.
  * test/contract/operations.test.ts compares them with the routers and with the documents.
  */
 
 export const FILE = 'test/support/operations.ts';
 export const DASHBOARD = '/dashboard/v1';
 export const BELOW = `${DASHBOARD}/organizations/{organizationId}`;
+
+export const methodOf = (name: string): string => name.split(' ', 1)[0] ?? '';
+export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1);
 
 /** An organization, and both APIs that it is reached through. */
 export type World = { service: Service; dashboard: Dashboard; agency: Agency };
@@ -71,7 +69,7 @@ async function erasedWithFile({ agency, service }: Omit<World, 'dashboard'>): Pr
  * @returns the ids, by their names in paths
  */
 export async function populate({ agency, service }: Omit<World, 'dashboard'>, word = 'Oaxaca', index = 0) {
-  const made = await agency.post(
+  const sold = await agency.post(
     '/v1/catalog/products',
     {
       title: `Patagonia ${word}`,
@@ -125,10 +123,10 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
   await agency.delete(`/v1/customers/${leaving.id}`);
   await erasedWithFile({ agency, service });
   const { id: apiKeyId } = parseJson(await issueApiKey(agency.scope, { name: `${index} ${word}` }));
-  return {
+  const made = {
     word,
     organizationId: agency.id,
-    productId: made.body.id as string,
+    productId: sold.body.id as string,
     archivedProductId: archivedProduct.id as string,
     customerId: customerId as string,
     leavingCustomerId: leaving.id as string,
@@ -144,6 +142,13 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     attachmentId: file.stored.id,
     apiKeyId,
   };
+  const others: Record<string, string> = {};
+  for (const { make, creates } of Object.values(LISTS)) {
+    const [idName = ''] = /\w+(?=\}$)/.exec(operationAt('PATCH', recordsOf(creates)) ?? '') ?? [];
+    const fields = () => wholeOf(creates, { ...made, word: `primero ${word}` }, true);
+    if (!(idName in made)) others[idName] = (await make(agency, fields())).id;
+  }
+  return { ...others, ...made } as typeof made;
 }
 export type Has = Awaited<ReturnType<typeof populate>>;
 
@@ -166,33 +171,31 @@ const aMessage = ({ word }: Has) => ({
   messageType: 'text',
 });
 
-/** The operations that all records of the dashboard have, beside DELETE. */
-const owned = (path: string, body: (has: Has) => Fields): Record<string, Operation> => ({
-  [`GET ${BELOW}/${path.replace(/\/.*/, '')}`]: { change: `PATCH ${BELOW}/${path}` },
-  [`GET ${BELOW}/${path}`]: { change: `PATCH ${BELOW}/${path}` },
-  [`PATCH ${BELOW}/${path}`]: { body },
-  [`PUT ${BELOW}/${path}`]: {},
-});
+/** Its name in the documents: of this method and path, perhaps with an id at its end. */
+const operationAt = (method: string, path: string): string | undefined =>
+  DOCUMENTED.find(({ name }) => name.replace(/\/\{\w+\}$/, '') === `${method} ${path}`)?.name;
 
-/** Every operation of both routers that has an organization or makes one. */
-export const OPERATIONS: Record<string, Operation> = {
-  'GET /v1/catalog/products': { change: 'POST /v1/catalog/products' },
+/** A path of /v1, where the dashboard has it. */
+const below = (path: string): string => path.replace(/^\/v1/, BELOW);
+
+/** The path below which an operation has the records. */
+const recordsOf = (name: string): string => pathOf(name).replace(/\/\{\w+\}$/, '');
+
+/** What does not follow from the documents. They are sent in this order, and then all others. */
+const ASKED: Record<string, Operation> = {
   'POST /v1/catalog/products': {
     body: ({ word }) => ({ title: `Nuevo ${word}`, variants: [{ label: word }] }),
   },
-  'GET /v1/catalog/products/{productId}': { change: 'PATCH /v1/catalog/products/{productId}' },
   'PATCH /v1/catalog/products/{productId}': {
     body: ({ word }) => ({ title: `Cambiado ${word}`, includes: [word] }),
   },
   'DELETE /v1/catalog/products/{productId}': {},
-  'GET /v1/customers': { change: 'POST /v1/customers' },
   'POST /v1/customers': {
     body: ({ word }) => ({
       firstName: word,
       contacts: [{ identifierType: 'email', identifierValue: `${word}@example.com` }],
     }),
   },
-  'GET /v1/customers/{customerId}': { change: 'PATCH /v1/customers/{customerId}' },
   'PATCH /v1/customers/{customerId}': {
     body: ({ word }) => ({
       lastName: `Peña ${word}`,
@@ -200,23 +203,12 @@ export const OPERATIONS: Record<string, Operation> = {
     }),
   },
   'DELETE /v1/customers/{customerId}': {},
-  'GET /v1/opportunities': { change: `PUT ${BELOW}/opportunities/{opportunityId}` },
-  'GET /v1/opportunities/{opportunityId}': { change: `PUT ${BELOW}/opportunities/{opportunityId}` },
-  'GET /v1/conversations': { change: `PUT ${BELOW}/conversations/{conversationId}` },
-  'GET /v1/conversations/{conversationId}/messages': {
-    change: `PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`,
-  },
-  'GET /v1/quotes': { change: `POST ${BELOW}/quotes/{quoteId}/opens` },
-  'GET /v1/quotes/{quoteId}/attachments': {},
   'GET /v1/team': { change: `PUT ${BELOW}/team-members/{teamMemberId}` },
 
-  [`GET ${DASHBOARD}/organizations`]: { change: `POST ${DASHBOARD}/organizations` },
   [`POST ${DASHBOARD}/organizations`]: { body: ({ word }) => ({ name: `Agencia ${word}` }) },
-  [`GET ${BELOW}`]: { change: `PATCH ${BELOW}` },
   [`PATCH ${BELOW}`]: { body: ({ word }) => ({ name: `${word} y Cía` }) },
   [`DELETE ${BELOW}`]: {},
   [`POST ${BELOW}/reopen`]: {},
-  [`GET ${BELOW}/api-keys`]: { change: `POST ${BELOW}/api-keys` },
   [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
   [`POST ${BELOW}/api-keys/{apiKeyId}/rotate`]: { body: () => ({ overlapSeconds: 60 }) },
   [`PATCH ${BELOW}/api-keys/{apiKeyId}`]: { body: ({ word }) => ({ name: `otra ${word}` }) },
@@ -225,7 +217,6 @@ export const OPERATIONS: Record<string, Operation> = {
     query: 'archived=true',
     change: 'DELETE /v1/catalog/products/{productId}',
   },
-  [`GET ${BELOW}/catalog/products/{productId}`]: { change: 'PATCH /v1/catalog/products/{productId}' },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: {
     body: ({ word }) => ({ coverImage: `https://example.com/${word}.jpg`, gallery: [word] }),
   },
@@ -234,25 +225,30 @@ export const OPERATIONS: Record<string, Operation> = {
   },
   [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
   [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
-  [`GET ${BELOW}/customers/{customerId}/export`]: {},
   [`POST ${BELOW}/customers/{customerId}/erase`]: {
     ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
   },
   [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
     body: ({ word }) => ({ displayName: `Anita ${word}` }),
   },
-  ...owned('pipeline-stages/{pipelineStageId}', ({ word }) => ({ name: `Nuevo nombre ${word}` })),
+  [`PATCH ${BELOW}/pipeline-stages/{pipelineStageId}`]: {
+    body: ({ word }) => ({ name: `Nuevo nombre ${word}` }),
+  },
   [`DELETE ${BELOW}/pipeline-stages/{pipelineStageId}`]: {},
-  ...owned('team-members/{teamMemberId}', ({ word }) => ({ roles: ['seller', word] })),
+  [`PATCH ${BELOW}/team-members/{teamMemberId}`]: { body: ({ word }) => ({ roles: ['seller', word] }) },
   [`DELETE ${BELOW}/team-members/{teamMemberId}`]: {},
-  ...owned('opportunities/{opportunityId}', () => ({ temperature: 'warm', temperatureOverride: 'hot' })),
+  [`PATCH ${BELOW}/opportunities/{opportunityId}`]: {
+    body: () => ({ temperature: 'warm', temperatureOverride: 'hot' }),
+  },
   [`DELETE ${BELOW}/opportunities/{opportunityId}`]: {},
-  ...owned('conversations/{conversationId}', ({ word }) => ({ controlledBy: `Lucía ${word}` })),
+  [`PATCH ${BELOW}/conversations/{conversationId}`]: {
+    body: ({ word }) => ({ controlledBy: `Lucía ${word}` }),
+  },
   [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: aMessage },
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
     body: (has) => ({ data: [{ id: has.messageId, ...aMessage(has) }] }),
   },
-  ...owned('quotes/{quoteId}', ({ word }) => ({ destination: `Cartagena ${word}` })),
+  [`PATCH ${BELOW}/quotes/{quoteId}`]: { body: ({ word }) => ({ destination: `Cartagena ${word}` }) },
   [`POST ${BELOW}/quotes/{quoteId}/opens`]: { body: () => ({ openedAt: '2026-10-05T10:00:00.000Z' }) },
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
     form: ({ word }) => ({ kind: 'itinerary', file: new File([`the bytes of ${word}`], `${word}.txt`) }),
@@ -261,8 +257,19 @@ export const OPERATIONS: Record<string, Operation> = {
   [`DELETE ${BELOW}/quotes/{quoteId}`]: {},
 };
 
-export const methodOf = (name: string): string => name.split(' ', 1)[0] ?? '';
-export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1);
+/** What changes the answer of a read: a PATCH, or where the dashboard writes the records, its PUT. */
+function changeOf(name: string): string | undefined {
+  const path = recordsOf(name);
+  return operationAt('PATCH', path) ?? operationAt('PUT', below(path)) ?? operationAt('POST', path);
+}
+
+/** Every operation of both routers that has an organization or makes one. */
+export const OPERATIONS: Record<string, Operation> = Object.fromEntries(
+  [...new Set([...Object.keys(ASKED), ...DOCUMENTED.map(({ name }) => name)])].map((name) => {
+    const change = methodOf(name) === 'GET' ? changeOf(name) : undefined;
+    return [name, { ...(change && { change }), ...ASKED[name] }];
+  }),
+);
 
 /** The operations of these methods, in this order. */
 export const operationsBy = (...methods: string[]): string[] =>
@@ -370,7 +377,9 @@ export type List = {
   read: (scope: OrganizationScope, query: { limit: number; offset: number }) => Promise<unknown>;
   /** Makes a record; with an id, changes that one. */
   make: Make;
-  /** The schema of its writes, in the documents. */
+  /** The operation that makes a record. */
+  creates: string;
+  /** The schema of its body, in the documents. */
   written: string;
   order: readonly [column: string, direction: 'asc' | 'desc nulls last'];
   /** The operation that archives one, where there is one. */
@@ -408,25 +417,15 @@ const ofCustomer: Filter = {
 /** Parameters that find records by something else than a value of one field: test/finding.test.ts asks for them. */
 export const FINDING = ['contact', 'contactType', 'createdSince', 'ids', 'updatedSince'];
 
-/** Every list of /v1 that has pages, as the document has them. */
-export const LISTS: Record<string, List> = {
+/** What does not follow from the documents. */
+const LISTED: Record<string, Partial<List>> = {
   'GET /v1/catalog/products': {
-    resource: liveProducts,
-    read: listCatalogProducts,
     make: product,
-    written: 'CatalogProductCreate',
-    order: newest,
-    archive: 'DELETE /v1/catalog/products/{productId}',
     filters: productFilters,
     searched: productTexts,
   },
   'GET /v1/customers': {
-    resource: liveCustomers,
-    read: listCustomers,
     make: customer,
-    written: 'CustomerCreate',
-    order: newest,
-    archive: 'DELETE /v1/customers/{customerId}',
     filters: {
       tag: {
         field: 'tags',
@@ -438,12 +437,7 @@ export const LISTS: Record<string, List> = {
     searched: { firstName: 'name', lastName: 'name', summary: 'the summary', contacts: 'any contact' },
   },
   'GET /v1/opportunities': {
-    resource: liveOpportunities,
-    read: listOpportunities,
     make: opportunity,
-    written: 'OpportunityPut',
-    order: newest,
-    archive: `DELETE ${BELOW}/opportunities/{opportunityId}`,
     filters: {
       customerId: ofCustomer,
       salesStage: { values: ['Qualified', 'Won'], loaded: 'qualified' },
@@ -460,10 +454,8 @@ export const LISTS: Record<string, List> = {
     },
   },
   'GET /v1/conversations': {
-    resource: newestThreads,
-    read: listConversations,
+    resource: schema.newestThreads,
     make: conversation,
-    written: 'ConversationPut',
     order: ['last_message_at', 'desc nulls last'],
     filters: {
       activityState: { values: ['Open', 'Waiting'], loaded: 'closed' },
@@ -478,12 +470,7 @@ export const LISTS: Record<string, List> = {
     },
   },
   'GET /v1/quotes': {
-    resource: liveQuotes,
-    read: listQuotes,
     make: quote,
-    written: 'QuotePut',
-    order: newest,
-    archive: `DELETE ${BELOW}/quotes/{quoteId}`,
     filters: {
       customerId: ofCustomer,
       opportunityId: {
@@ -501,30 +488,86 @@ export const LISTS: Record<string, List> = {
     },
   },
   'GET /v1/team': {
-    resource: activeMembers,
-    read: listTeamMembers,
     make: member,
-    written: 'TeamMemberPut',
+    creates: `PUT ${BELOW}/team-members/{teamMemberId}`,
     order: ['created_at', 'asc'],
-    archive: `DELETE ${BELOW}/team-members/{teamMemberId}`,
-    filters: {},
-    searched: {},
   },
 };
 
-type DashboardList = Pick<List, 'make' | 'filters' | 'searched'>;
+/** What the repositories and schemas of src/ export. */
+// biome-ignore lint/suspicious/noExplicitAny: found by name.
+const EXPORTED: Record<string, any> = Object.assign(
+  {},
+  ...(await Promise.all(
+    globSync('src/*/{repository,schema}.ts', { cwd: new URL('../../', import.meta.url) }).map(
+      (file) => import(`../../${file}`),
+    ),
+  )),
+);
 
-const asListed = (list: string, path: string): Record<string, DashboardList> => ({
-  [`GET ${BELOW}/${path}`]: LISTS[list] as DashboardList,
-});
+function exported(name: string) {
+  if (!(name in EXPORTED)) throw new Error(`No repository.ts or schema.ts below src/ exports ${name}.`);
+  return EXPORTED[name];
+}
+
+function resourceOf(table: string): Resource {
+  const found = Object.values(schema).find(
+    (value) => 'visible' in value && getTableName(value.table) === table,
+  );
+  if (!found) throw new Error(`src/db/schema/index.ts exports no resource of a table ${table}.`);
+  return found as Resource;
+}
+
+/** Makes a record with the least that it must have. */
+function makeOf(creates: string, written: string): Make {
+  const least = () => wholeOf(creates, { word: 'Oaxaca' } as Has, true) ?? {};
+  if (methodOf(creates) === 'POST') return byPublicApi(pathOf(creates), least);
+  const name = written.replace(/Put$/, '');
+  const { put } = exported(`${name.charAt(0).toLowerCase()}${name.slice(1)}Record`);
+  return ({ scope }, fields = {}, id = newId()) =>
+    shown(put(scope, id, exported(written).parse({ ...least(), ...fields })));
+}
+
+/** Its operations are found by their paths, its functions and its table by their names. */
+function listOf(name: string, operationId: string): List {
+  const given = LISTED[name] ?? {};
+  const path = pathOf(name);
+  const creates = given.creates ?? operationAt('POST', path) ?? operationAt('PUT', below(path)) ?? '';
+  const { operation } = DOCUMENTED.find((each) => each.name === creates) ?? {};
+  const written = (operation && bodyOf(operation)) ?? '';
+  const records = recordsOf(creates);
+  const archive = operationAt('DELETE', records);
+  return {
+    resource: given.resource ?? resourceOf(records.replace(/.*\//, '').replaceAll('-', '_')),
+    read: exported(operationId),
+    make: given.make ?? makeOf(creates, written),
+    creates,
+    written,
+    order: newest,
+    ...(archive && { archive }),
+    filters: {},
+    searched: {},
+    ...given,
+  };
+}
+
+/** Every list of /v1 that has pages. */
+export const LISTS: Record<string, List> = Object.fromEntries(
+  operationsOf(PUBLIC)
+    .filter(({ operation }) => operation.parameters?.some((parameter) => parameter.name === 'offset'))
+    .map(({ name, operation }) => [name, listOf(name, operation.operationId)]),
+);
+
+type DashboardList = Pick<List, 'make' | 'filters' | 'searched'>;
 
 /** The lists of the dashboard that have pages: those of /v1 again, and its own. */
 export const DASHBOARD_LISTS: Record<string, DashboardList> = {
-  ...asListed('GET /v1/customers', 'customers'),
-  ...asListed('GET /v1/opportunities', 'opportunities'),
-  ...asListed('GET /v1/conversations', 'conversations'),
-  ...asListed('GET /v1/quotes', 'quotes'),
-  ...asListed('GET /v1/team', 'team-members'),
+  ...Object.fromEntries(
+    Object.values(LISTS).flatMap((list) => {
+      const name = operationAt('GET', below(recordsOf(list.creates)));
+      return name ? [[name, list]] : [];
+    }),
+  ),
   [`GET ${BELOW}/pipeline-stages`]: { make: stage, filters: {}, searched: {} },
   [`GET ${DASHBOARD}/organizations`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
   [`GET ${BELOW}/api-keys`]: { make: () => Promise.resolve(), filters: {}, searched: {} },

@@ -28,7 +28,7 @@ export type Fields = { [name: string]: unknown };
 export type Make = (agency: Agency, fields?: Fields, id?: string) => Promise<Record>;
 
 /** The answer, without the fields that only the dashboard has. */
-const shown = async <T>(put: Promise<Put<T>>, ...own: (keyof T)[]): Promise<Record> => {
+export const shown = async <T>(put: Promise<Put<T>>, ...own: (keyof T)[]): Promise<Record> => {
   const body = parseJson((await put).body);
   return Object.fromEntries(
     Object.entries(body as object).filter(([name]) => !own.includes(name as keyof T)),
@@ -92,7 +92,7 @@ export async function attachment(
   return { stored, content };
 }
 
-const written =
+export const byPublicApi =
   (path: string, least: () => Fields): Make =>
   async (agency, fields = {}, id) =>
     (
@@ -102,9 +102,9 @@ const written =
     ).body;
 
 /** A customer, by the public API. */
-export const customer = written('/v1/customers', () => ({
+export const customer = byPublicApi('/v1/customers', () => ({
   contacts: [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }],
 }));
 
 /** A product, by the public API. */
-export const product = written('/v1/catalog/products', () => ({ title: 'Oaxaca' }));
+export const product = byPublicApi('/v1/catalog/products', () => ({ title: 'Oaxaca' }));

@@ -8,7 +8,10 @@ import { missing, type RecordKey, recordOf, rowOf, selectBodies, tableName, type
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
-const getStatement = <T>(view: View<T>, name: string): Statement<{ body: Json<T> }, RecordKey> =>
+export const getStatement = <T>(
+  view: View<T>,
+  name = `${tableName(view)}.get`,
+): Statement<{ body: Json<T> }, RecordKey> =>
   prepared(
     name,
     ($: Params<RecordKey>) => selectBodies(view, sql`from ${view.table} where ${recordOf(view, $)}`),
@@ -23,7 +26,7 @@ const lockStatement = (resource: Resource): Statement<unknown, RecordKey> =>
   );
 
 /** Makes the function that reads one record by its id. It throws the resource's not-found. */
-export function defineGet<T>(view: View<T>, name = `${tableName(view)}.get`): Get<T> {
+export function defineGet<T>(view: View<T>, name?: string): Get<T> {
   const statement = getStatement(view, name);
   return async ({ db, organizationId }, id) => {
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
@@ -33,7 +36,7 @@ export function defineGet<T>(view: View<T>, name = `${tableName(view)}.get`): Ge
 }
 
 /** The same in a transaction, and nobody else changes the record until that ends. */
-export function defineLockedGet<T>(view: View<T>, name = `${tableName(view)}.get`): Get<T> {
+export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
   const [lock, get] = [lockStatement(view), getStatement(view, name)];
   return async ({ db, organizationId }, id) => {
     if (!isId(id)) throw missing(view, id);

@@ -1,13 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { inTransaction, type OrganizationScope } from '../run/scope.ts';
+import type { OrganizationScope } from '../run/scope.ts';
 import type { Resource, TenantTable } from '../schema/resource.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
 import { type Fields, type Json, jsonRow } from '../sql/json.ts';
 import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
 import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
-import { defineGet } from './get.ts';
+import { defineGet, getStatement } from './get.ts';
 import { bodyOf, missing, type RecordKey, recordOf, tableName, type View } from './view.ts';
 
 /**
@@ -17,12 +17,14 @@ import { bodyOf, missing, type RecordKey, recordOf, tableName, type View } from 
 
 export type Body<T> = { body: Json<T> };
 
-/** Makes the function that creates a record of these columns, under an id that the caller makes. */
+/**
+ * Makes the function that creates a record of these columns, under an id that the caller makes. Not by what the insert returns: a
+ * cluster refuses subselects there.
+ */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
   name = `${tableName(view)}.create`,
-  get = defineGet(view),
 ) {
   const insert = prepared(
     name,
@@ -30,20 +32,18 @@ export function defineCreate<T, Name extends string>(
       insert into ${view.table} (organization_id, id, ${columnList(columns)})
       values (${$.organizationId}, ${$.id}, ${valueList(columns)})`,
   );
-  return <Input extends object>(
-    scope: OrganizationScope,
+  // Also a record that somebody has archived in between.
+  const get = getStatement({ ...view, visible: sql`true` }, `${name}_get`);
+  return async <Input extends object>(
+    { db, organizationId }: OrganizationScope,
     id: string,
     input: Storable<Input, Name>,
-  ): Promise<Json<T>> =>
-    inTransaction(scope, async (within) => {
-      const { db, organizationId } = within;
-      const written = db.write(insert, { ...rowValues(columns, input), organizationId, id });
-      // Sent together. Where the insert fails, the get fails of that.
-      const created = get(within, id);
-      created.catch(() => undefined);
-      await written;
-      return created;
-    });
+  ): Promise<Json<T>> => {
+    const values = { ...rowValues(columns, input), organizationId, id };
+    const [row] = await db.writeAndRead(insert, get, values);
+    if (!row) throw missing(view, id);
+    return row.body;
+  };
 }
 
 /** Each connection prepares the statements of so many sets of fields; those of others are parsed at each run. */

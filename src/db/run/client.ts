@@ -6,7 +6,7 @@ import { openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { Caller, Queries, Scopes } from './scope.ts';
-import { send } from './send.ts';
+import { send, sendBoth } from './send.ts';
 
 /**
  * The database. Its own verbs are the service's: for keys, jobs and commands, over a few connections of their own. What is
@@ -37,7 +37,15 @@ function within(client: pg.Client, deadline: Deadline): Queries {
     deadline.statement = statement.name;
     return send(client, statement, values);
   };
-  const queries: Queries = { read: ask, write: ask, transaction: (work) => work(queries) };
+  const queries: Queries = {
+    read: ask,
+    write: ask,
+    writeAndRead: (write, read, values) => {
+      deadline.statement = write.name;
+      return sendBoth(client, write, read, values);
+    },
+    transaction: (work) => work(queries),
+  };
   return queries;
 }
 
@@ -70,6 +78,13 @@ export function openDatabase(options: DatabaseOptions): Database {
         deadline,
       );
 
+    const once = <Result>(name: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+      withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
+        deadline.statement = name;
+        const attempt = () => pool.withClient(work, deadline);
+        return retryWrite(() => inTurn(writes, attempt, deadline), deadline);
+      }).finally(count);
+
     return {
       read: (statement, values) =>
         withDeadline(statementTimeout, { caller, isShort: statement.isShort, canEnd: true }, (deadline) => {
@@ -79,12 +94,9 @@ export function openDatabase(options: DatabaseOptions): Database {
           const once = () => run(ask, deadline);
           return retryRead(() => inTurn(reads, once, deadline), deadline);
         }),
-      write: (statement, values) =>
-        withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
-          deadline.statement = statement.name;
-          const once = () => pool.withClient((client) => send(client, statement, values), deadline);
-          return retryWrite(() => inTurn(writes, once, deadline), deadline);
-        }).finally(count),
+      write: (statement, values) => once(statement.name, (client) => send(client, statement, values)),
+      writeAndRead: (write, read, values) =>
+        once(write.name, (client) => sendBoth(client, write, read, values)),
       transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
           const once = () => pool.withTransaction((client) => work(within(client, deadline)), deadline);

@@ -23,8 +23,8 @@ const threadOrder = (table: Listed, ...filters: ExtraConfigColumn[]) =>
   [table.organizationId, ...filters, table.lastMessageAt.desc().nullsLast(), table.id.desc()] as const;
 
 /**
- * Threads. A rotated thread is continued by a newer one, and together they are a chain. `chainId` is the id of its
- * oldest thread. `continuedBy` is null only for its newest thread, the one that lists show.
+ * Threads: a rotated one is continued by a newer one, and together they are a chain. `chainId` is the id of its oldest
+ * thread. `continuedBy` is null only for its newest thread, the one that lists show.
  */
 export const conversations = pgTable(
   'conversations',
@@ -154,7 +154,7 @@ export const whatsappMessages = pgTable(
   (table) => messageKeys('whatsapp_messages', table),
 );
 
-/** Messages of conversations on every other channel. */
+/** Messages of conversations on every channel but whatsapp. */
 export const channelMessages = pgTable(
   'channel_messages',
   {

@@ -23,6 +23,7 @@ import { teamMembers } from './team.ts';
 export const reportedTemperature = (table: { temperatureOverride: PgColumn; temperature: PgColumn }): SQL =>
   sql`coalesce(${table.temperatureOverride}, ${table.temperature})`;
 
+/** Sales leads, in a stage of the pipeline. */
 export const opportunities = pgTable(
   'opportunities',
   {

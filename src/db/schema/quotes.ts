@@ -18,6 +18,7 @@ import { opportunities } from './opportunities.ts';
 import { primary, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
+/** Quotes, each of an opportunity. */
 export const quotes = pgTable(
   'quotes',
   {
@@ -77,6 +78,7 @@ export const liveQuotes = {
   searchRow: searchableQuotes,
 } satisfies Resource;
 
+/** Files of quotes: what they are; their bytes are on a disk or in S3. */
 export const quoteAttachments = pgTable(
   'quote_attachments',
   {

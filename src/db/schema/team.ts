@@ -4,6 +4,7 @@ import { archivedAt, createdAt, id, isLive, organizationId, texts, updatedAt } f
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
+/** Members of the team, and those who were. */
 export const teamMembers = pgTable(
   'team_members',
   {
