@@ -17,21 +17,13 @@ const INSERT = prepared(
   'test.insert',
   ($: Params<{ id: number }>) => sql`insert into counters values (${$.id}, 0)`,
 );
-const _VALUE = prepared(
+const VALUE = prepared(
   'test.value',
   ($: Params<{ id: number }>) => sql<{ value: number }>`select value from counters where id = ${$.id}`,
 );
 const ADD = prepared(
   'test.add',
   ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id}`,
-);
-const _DIVIDE = prepared(
-  'test.divide',
-  ($: Params<{ by: number }>) => sql<{ quotient: number }>`select 6 / ${$.by}::int as quotient`,
-);
-const _REPEATABLE_READ = unprepared(
-  'test.repeatable_read',
-  () => sql<object>`set transaction isolation level repeatable read`,
 );
 const FAILING_READ = prepared('test.failing_read', () => sql<{ value: number }>`select fail() as value`);
 const FAILING_WRITE = prepared(
