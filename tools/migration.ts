@@ -19,6 +19,15 @@ function shorten(path: string): void {
   writeFileSync(path, `{\n"tables": ${linePerEntry(tables)},\n${linePerEntry(rest).slice(2)}\n`);
 }
 
+/** drizzle-kit knows no triggers: the one that moves `updated_at`, of a new table that has it. */
+function triggerOf(statement: string): string[] {
+  const [, table] = /^CREATE TABLE "(\w+)" \([\s\S]*^\t"updated_at"/m.exec(statement) ?? [];
+  if (table === undefined) return [];
+  return [
+    `CREATE TRIGGER "${table}_touch" BEFORE UPDATE ON "${table}"\n  FOR EACH ROW EXECUTE FUNCTION public.touch_record();`,
+  ];
+}
+
 /** Runs drizzle-kit, which asks where it cannot tell a new name from a new column. Returns the name of its migration. */
 function generate(...options: string[]): string | undefined {
   const before = filesOf();
@@ -42,9 +51,10 @@ const concurrent = (index: string): string =>
 function makeMigration(name: string, why: string): string[] {
   const file = generate('--name', name);
   if (file === undefined) return [];
-  const statements = text(`${config.out}/${file}`)
+  const generated = text(`${config.out}/${file}`)
     .trim()
     .split(/\s*--> statement-breakpoint\s*/);
+  const statements = [...generated, ...generated.flatMap(triggerOf)];
   const isApart = (statement: string): boolean => isIndexOfTableInUse(statement, statements);
   const parts = [
     statements.filter((statement) => !isApart(statement)),

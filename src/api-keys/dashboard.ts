@@ -23,8 +23,6 @@ import {
   IssuedApiKey,
 } from './schema.ts';
 
-const tags = ['API keys'];
-
 export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (app, { now }, done) => {
   app.post(
     '/api-keys',
@@ -32,7 +30,6 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       config: { credential: true },
       schema: {
         operationId: 'issueApiKey',
-        tags,
         summary: 'Issue a key',
         description: 'A key of this organization for /v1. The answer is the only place that ever shows it.',
         params: OrganizationParams,
@@ -49,7 +46,6 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     {
       schema: {
         operationId: 'listApiKeys',
-        tags,
         summary: 'List keys',
         description: 'The keys of the organization, newest first, those revoked and expired too.',
         params: OrganizationParams,
@@ -66,7 +62,6 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       config: { credential: true },
       schema: {
         operationId: 'rotateApiKey',
-        tags,
         summary: 'Rotate a key',
         description:
           'Issues a key with the settings of the old one, which stays good for the overlap. A revoked or expired key cannot be rotated: 409 API_KEY_INACTIVE.',
@@ -92,7 +87,6 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     {
       schema: {
         operationId: 'updateApiKey',
-        tags,
         summary: 'Change the settings of a key',
         description:
           'Changes only the settings in the body; the key itself stays. They hold on every instance within a second.',
@@ -115,7 +109,6 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     {
       schema: {
         operationId: 'revokeApiKey',
-        tags,
         summary: 'Revoke a key',
         description:
           'Ends the key on every instance within a second. Of a revoked key: the same answer again.',

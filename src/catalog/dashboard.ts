@@ -20,7 +20,6 @@ import {
   RestorableCatalogProductListQuery,
 } from './schema.ts';
 
-const tags = ['Catalog'];
 const productParams = knownParams('productId', 'Id of the product.');
 
 export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (
@@ -33,7 +32,6 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
     {
       schema: {
         operationId: 'listCatalogProducts',
-        tags,
         summary: 'List products',
         description:
           'The catalog as /v1 lists it; with `archived=true` the archived products that can still be restored, latest archived first.',
@@ -60,7 +58,6 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
     {
       schema: {
         operationId: 'getCatalogProduct',
-        tags,
         summary: 'Get a product',
         description: 'The product as /v1 shows it.',
         params: productParams,
@@ -79,7 +76,6 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
     {
       schema: {
         operationId: 'updateCatalogProductMedia',
-        tags,
         summary: 'Update the media of a product',
         description:
           'Changes only the fields in the body; null clears one. Everything else of a product is changed through /v1.',
@@ -106,7 +102,6 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
     {
       schema: {
         operationId: 'restoreCatalogProduct',
-        tags,
         summary: 'Restore an archived product',
         description:
           'Brings the product back with everything it had, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',

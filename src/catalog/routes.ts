@@ -27,8 +27,6 @@ import {
   CatalogProductUpdate,
 } from './schema.ts';
 
-const tags = ['Catalog'];
-
 /** A PATCH leaves variants alone. Under strict handling a product may be sent back as it was read, and no variants but its own. */
 async function refuseOtherVariants(request: FastifyRequest, id: string): Promise<void> {
   const { variants } = request.sentBody as { variants?: unknown };
@@ -44,7 +42,6 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     {
       schema: {
         operationId: 'listCatalogProducts',
-        tags,
         summary: 'List products',
         description:
           'Products that are not archived, most recently updated first, with their variants. Use it to find a product by text, kind, price class or your own code, and to walk through the catalog.',
@@ -60,7 +57,6 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     {
       schema: {
         operationId: 'createCatalogProduct',
-        tags,
         summary: 'Create a product',
         description:
           'Creates a product with its variants, all or nothing. Variants are set here only. Use it to put a trip into the catalog.',
@@ -77,7 +73,6 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     {
       schema: {
         operationId: 'getCatalogProduct',
-        tags,
         summary: 'Get a product',
         description:
           'One product with its variants. Use it to read a product whose id you know, and to take its `ETag` before you change it.',
@@ -97,7 +92,6 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     {
       schema: {
         operationId: 'updateCatalogProduct',
-        tags,
         summary: 'Update a product',
         description:
           'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. `variants` cannot be changed after creation: it has no effect here, and under strict handling is refused where it differs. Use it to change prices, texts or the status of a product.',
@@ -125,7 +119,6 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     {
       schema: {
         operationId: 'archiveCatalogProduct',
-        tags,
         summary: 'Archive a product',
         description:
           'The product leaves the catalog. The dashboard can restore it within 30 days; after that it is purged. Use it to take a product out of the catalog for good; to stop selling it for a time, set its status to `paused`.',

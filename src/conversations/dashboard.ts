@@ -20,8 +20,6 @@ import {
   ImportedMessages,
 } from './schema.ts';
 
-const tags = ['Conversations'];
-
 export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/conversations',
@@ -29,7 +27,6 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     plural: 'Conversations',
     noun: 'conversation',
     title: 'a conversation',
-    tags,
     record: ConversationRecord,
     query: ConversationListQuery,
     body: ConversationPut,
@@ -51,7 +48,6 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     {
       schema: {
         operationId: 'putConversationMessage',
-        tags,
         summary: 'Create or replace a message',
         description:
           "Moves the conversation's lastMessageAt forward, never back. `delivery` takes the fields of the conversation's channel only.",
@@ -82,7 +78,6 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     {
       schema: {
         operationId: 'importConversationMessages',
-        tags,
         summary: 'Import messages',
         description:
           'Creates up to 500 messages, or replaces those that are there, all or none. The same again changes nothing.',

@@ -10,15 +10,12 @@ import {
   ConversationTranscriptQuery,
 } from './schema.ts';
 
-const tags = ['Conversations'];
-
 export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   app.get(
     '/conversations',
     {
       schema: {
         operationId: 'listConversations',
-        tags,
         summary: 'List conversations',
         description:
           'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread. Use it to find the threads of a customer or of a telephone number, and those that wait for an answer.',
@@ -39,7 +36,6 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
     {
       schema: {
         operationId: 'getConversationTranscript',
-        tags,
         summary: 'Get the transcript of a conversation',
         description:
           'The newest `limit` messages, oldest first, of all the threads that were joined by rotation. There is no offset: the messages before the first of an answer are found with its id as `before`. Use it to read what was said.',

@@ -7,7 +7,6 @@ import { responses } from '../http/openapi/responses.ts';
 import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
 import { CustomerContactUpdate, CustomerList, CustomerListQuery, CustomerRecord } from './schema.ts';
 
-const tags = ['Customers'];
 const params = knownParams('customerId', 'Id of the customer.');
 
 export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
@@ -16,7 +15,6 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     {
       schema: {
         operationId: 'listCustomers',
-        tags,
         summary: 'List customers',
         description: 'The active book as /v1 lists it.',
         params: OrganizationParams,
@@ -32,7 +30,6 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     {
       schema: {
         operationId: 'getCustomer',
-        tags,
         summary: 'Get a customer',
         description: 'The customer as /v1 shows it, also an archived one.',
         params,
@@ -51,7 +48,6 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     {
       schema: {
         operationId: 'updateCustomerContact',
-        tags,
         summary: 'Name a contact of a customer',
         description:
           'The name stays until a later conversation with the contact says one. Everything else of a contact is changed through /v1.',

@@ -22,15 +22,12 @@ import {
   CustomerUpdate,
 } from './schema.ts';
 
-const tags = ['Customers'];
-
 export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   app.get(
     '/customers',
     {
       schema: {
         operationId: 'listCustomers',
-        tags,
         summary: 'List customers',
         description:
           'Customers that are not archived, most recently updated first, with their contacts. Use it to find a customer by name, telephone number, email address or tag.',
@@ -47,7 +44,6 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
     {
       schema: {
         operationId: 'createCustomer',
-        tags,
         summary: 'Create a customer',
         description:
           'Creates a person or an anonymous lead with one or more contacts. A contact belongs to one customer of the organization: 409 `CUSTOMER_CONTACT_CONFLICT` names the customer that has it. Use it to add a lead, after you have looked for its contact.',
@@ -67,7 +63,6 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
     {
       schema: {
         operationId: 'getCustomer',
-        tags,
         summary: 'Get a customer',
         description:
           'One customer with its contacts. Use it to read a customer whose id you know, and to take its `ETag` before you change it.',
@@ -86,7 +81,6 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
     {
       schema: {
         operationId: 'updateCustomer',
-        tags,
         summary: 'Update a customer',
         description:
           'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. Values equal to the stored ones change nothing, `updatedAt` included. Use it to add a contact, a tag or what was learned of the person.',
@@ -110,7 +104,6 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
     {
       schema: {
         operationId: 'archiveCustomer',
-        tags,
         summary: 'Archive a customer',
         description:
           'The customer leaves the active book and its contacts are free again; its history is kept. Use it to remove a customer from the book.',

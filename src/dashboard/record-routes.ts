@@ -48,7 +48,6 @@ type RecordRoutes<
   noun: string;
   /** The record in summaries: `a quote`. */
   title: string;
-  tags: string[];
   record: Answer;
   query: Query;
   body: Body;
@@ -89,7 +88,6 @@ export function recordRoutes<
     plural,
     noun,
     title,
-    tags,
     record,
     query,
     body,
@@ -109,7 +107,6 @@ export function recordRoutes<
     {
       schema: {
         operationId: `list${plural}`,
-        tags,
         summary: `List ${path.slice(1).replaceAll('-', ' ')}`,
         description: listed,
         params: OrganizationParams,
@@ -129,7 +126,6 @@ export function recordRoutes<
     {
       schema: {
         operationId: `get${name}`,
-        tags,
         summary: `Get ${title}`,
         description: `The ${noun} as /v1 shows it, and beside it what only this API writes.`,
         params,
@@ -144,7 +140,6 @@ export function recordRoutes<
     {
       schema: {
         operationId: `put${name}`,
-        tags,
         summary: `Create or replace ${title}`,
         description: sentences(
           'Fields left out take the default. The same again changes nothing.',
@@ -178,7 +173,6 @@ export function recordRoutes<
     {
       schema: {
         operationId: `update${name}`,
-        tags,
         summary: `Update ${title}`,
         description: sentences(
           'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing.',
@@ -204,7 +198,6 @@ export function recordRoutes<
     {
       schema: {
         operationId: `archive${name}`,
-        tags,
         summary: `Archive ${title}`,
         description: archived,
         params,

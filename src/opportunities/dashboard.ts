@@ -10,7 +10,6 @@ export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _optio
     plural: 'Opportunities',
     noun: 'opportunity',
     title: 'an opportunity',
-    tags: ['Opportunities'],
     record: OpportunityRecord,
     query: OpportunityListQuery,
     body: OpportunityPut,

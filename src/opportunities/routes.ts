@@ -4,15 +4,12 @@ import { responses } from '../http/openapi/responses.ts';
 import { getOpportunity, listOpportunities, opportunityValues } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
 
-const tags = ['Opportunities'];
-
 export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   app.get(
     '/opportunities',
     {
       schema: {
         operationId: 'listOpportunities',
-        tags,
         summary: 'List opportunities',
         description:
           'Opportunities that are not archived, most recently updated first. Use it to see what is in the pipeline, by sales stage, column, temperature, seller or customer, and to find a lead by its short reference.',
@@ -33,7 +30,6 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
     {
       schema: {
         operationId: 'getOpportunity',
-        tags,
         summary: 'Get an opportunity',
         description:
           'One opportunity, with the names of its customer and seller. Use it to read an opportunity whose id you know.',

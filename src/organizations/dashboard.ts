@@ -28,15 +28,12 @@ import {
   OrganizationUpdate,
 } from './schema.ts';
 
-const tags = ['Organizations'];
-
 export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (app, { db }, done) => {
   app.post(
     '/organizations',
     {
       schema: {
         operationId: 'createOrganization',
-        tags,
         summary: 'Create an organization',
         description: 'A travel agency of its own: nothing is shared between organizations.',
         body: OrganizationCreate,
@@ -56,7 +53,6 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
     {
       schema: {
         operationId: 'listOrganizations',
-        tags,
         summary: 'List organizations',
         description: 'All organizations, closed ones too, oldest first.',
         querystring: OrganizationListQuery,
@@ -75,7 +71,6 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
     {
       schema: {
         operationId: 'getOrganization',
-        tags,
         summary: 'Get an organization',
         description: 'One organization.',
         params: OrganizationParams,
@@ -101,7 +96,6 @@ function ownRoutes(untyped: FastifyInstance): void {
     {
       schema: {
         operationId: 'updateOrganization',
-        tags,
         summary: 'Rename an organization',
         description: 'Changes only the fields in the body.',
         params: OrganizationParams,
@@ -123,7 +117,6 @@ function ownRoutes(untyped: FastifyInstance): void {
     {
       schema: {
         operationId: 'closeOrganization',
-        tags,
         summary: 'Close an organization',
         description:
           'Its keys are refused within a second on every instance, and every write of this API with 409 ORGANIZATION_CLOSED; reads of this API go on. Until `purgeAt` it can be opened again. Then it is gone, and a job removes all that it has, files too. Of a closed organization: the same answer again.',
@@ -144,7 +137,6 @@ function ownRoutes(untyped: FastifyInstance): void {
     {
       schema: {
         operationId: 'reopenOrganization',
-        tags,
         summary: 'Open a closed organization again',
         description:
           'All is as it was, and its keys work again within a second. After `purgeAt` it is too late: 404. An open organization stays as it is.',

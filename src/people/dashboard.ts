@@ -12,7 +12,6 @@ import { CustomerExport, exportCustomer } from './export.ts';
 
 /** What is known of a person reaches over customers, conversations, opportunities and quotes: so it has a room above theirs. */
 
-const tags = ['Customers'];
 const params = knownParams('customerId', 'Id of the customer.');
 
 export const peopleDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; links: FileLinks }> = (
@@ -26,7 +25,6 @@ export const peopleDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStor
       config: { credential: true },
       schema: {
         operationId: 'exportCustomer',
-        tags,
         summary: 'Export what is known of a customer',
         description:
           'Everything that this API and /v1 show of the person, archived or not: its record, opportunities, quotes with signed links to their files, and conversations with all of their messages. It is streamed: an answer that ends before its last bracket was cut off, and is to be asked for again.',
@@ -50,7 +48,6 @@ export const peopleDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStor
     {
       schema: {
         operationId: 'eraseCustomer',
-        tags,
         summary: 'Erase a customer',
         description:
           'What the person said and what is known of it is gone for good, archived customer or not: contacts, names, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that numbers stay as they are. The same again erases what came since, and gives the first answer. Until the storage has let go of every file, `erasurePending` of the customer is true.',

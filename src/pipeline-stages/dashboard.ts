@@ -10,7 +10,6 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
     plural: 'PipelineStages',
     noun: 'stage',
     title: 'a pipeline stage',
-    tags: ['Pipeline stages'],
     record: PipelineStage,
     query: PipelineStageListQuery,
     body: PipelineStagePut,

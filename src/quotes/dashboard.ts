@@ -29,7 +29,6 @@ import {
   QuoteUpdate,
 } from './schema.ts';
 
-const tags = ['Quotes'];
 const params = uuidParams('quoteId');
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
@@ -43,7 +42,6 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
     plural: 'Quotes',
     noun: 'quote',
     title: 'a quote',
-    tags,
     record: Quote,
     query: QuoteListQuery,
     body: QuotePut,
@@ -59,7 +57,6 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
     {
       schema: {
         operationId: 'openQuote',
-        tags,
         summary: 'Count an opening of a quote',
         description:
           'One more for `openCount`; `firstOpenedAt` becomes the earliest and `lastOpenedAt` the latest. Only the customer of a published quote can open it: 409 QUOTE_NOT_PUBLISHED.',
@@ -83,7 +80,6 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
     {
       schema: {
         operationId: 'deleteQuoteAttachment',
-        tags,
         summary: 'Delete an attachment',
         description: 'The attachment and its file are gone for good.',
         params: uuidParams('quoteId', 'attachmentId'),
@@ -140,7 +136,6 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       config: { credential: true },
       schema: {
         operationId: 'createQuoteAttachment',
-        tags,
         summary: 'Attach a file to a quote',
         description:
           'The file is streamed to the storage; one larger than 25 MiB is refused while it arrives (413).',

@@ -7,15 +7,12 @@ import { listAttachments } from './attachments.ts';
 import { listQuotes } from './repository.ts';
 import { QuoteAttachmentList, QuoteList, QuoteListQuery, QuoteParams } from './schema.ts';
 
-const tags = ['Quotes'];
-
 export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app, { links }, done) => {
   app.get(
     '/quotes',
     {
       schema: {
         operationId: 'listQuotes',
-        tags,
         summary: 'List quotes',
         description:
           'Quotes that are not archived, most recently updated first. Use it to find the quotes of an opportunity or a customer, and to see which of them the customer has opened.',
@@ -32,7 +29,6 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
       config: { credential: true },
       schema: {
         operationId: 'listQuoteAttachments',
-        tags,
         summary: 'List the attachments of a quote',
         description:
           'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential. Use it to fetch the files of a quote.',

@@ -10,7 +10,6 @@ export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, don
     plural: 'TeamMembers',
     noun: 'member',
     title: 'a team member',
-    tags: ['Team members'],
     record: TeamMember,
     query: TeamMemberListQuery,
     body: TeamMemberPut,

@@ -10,7 +10,6 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
     {
       schema: {
         operationId: 'listTeamMembers',
-        tags: ['Team'],
         summary: 'List team members',
         description:
           'The members of the organization, those who joined first first. Use it to learn who sells, and whom `sellerMemberId` of an opportunity means.',

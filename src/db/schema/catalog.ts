@@ -1,30 +1,14 @@
 import { isNull, sql } from 'drizzle-orm';
 import { doublePrecision, index, integer, json, numeric, pgTable, text } from 'drizzle-orm/pg-core';
-import {
-  archivedAt,
-  createdAt,
-  id,
-  isLive,
-  listIndexes,
-  listOrder,
-  organizationId,
-  PENDING_LIST,
-  searchRow,
-  texts,
-  updatedAt,
-} from './columns.ts';
-import { primary, toOrganization } from './organizations.ts';
+import { isLive, listOrder, PENDING_LIST, recordColumns, searchRow, texts } from './columns.ts';
+import { primary, recordKeys } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** Products with their variants. Long texts are the last columns: the trigger that compares rows stops at the first difference. */
 export const products = pgTable(
   'products',
   {
-    organizationId: organizationId(),
-    id: id(),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-    archivedAt: archivedAt(),
+    ...recordColumns(),
     type: text('type').notNull(),
     status: text('status').notNull(),
     pricingMode: text('pricing_mode').notNull(),
@@ -54,9 +38,7 @@ export const products = pgTable(
     description: text('description'),
   },
   (table) => [
-    primary('products_pkey', table),
-    toOrganization('products_organization_fkey', table),
-    ...listIndexes('products', table),
+    ...recordKeys('products', table),
     // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
     // them the total would be counted in the table.
     index('products_status_idx')

@@ -14,6 +14,15 @@ export const updatedAt = () => moment('updated_at').notNull().default(sql`now()`
 /** Set when the record leaves lists and lookups; null on live records. */
 export const archivedAt = () => moment('archived_at');
 
+/** What every record has that can be archived. */
+export const recordColumns = () => ({
+  organizationId: organizationId(),
+  id: id(),
+  createdAt: createdAt(),
+  updatedAt: updatedAt(),
+  archivedAt: archivedAt(),
+});
+
 /** A list of texts. It is never null. */
 export const texts = (name: string) => text(name).array().notNull().default(sql`'{}'::text[]`);
 

@@ -1,29 +1,14 @@
 import { isNull, sql } from 'drizzle-orm';
 import { index, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import {
-  archivedAt,
-  createdAt,
-  id,
-  listIndexes,
-  moment,
-  organizationId,
-  PENDING_LIST,
-  searchRow,
-  texts,
-  updatedAt,
-} from './columns.ts';
-import { primary, toOrganization, toRecord } from './organizations.ts';
+import { id, moment, organizationId, PENDING_LIST, recordColumns, searchRow, texts } from './columns.ts';
+import { primary, recordKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** Customers with their contacts. Long texts are the last columns: the trigger that compares rows stops at the first difference. */
 export const customers = pgTable(
   'customers',
   {
-    organizationId: organizationId(),
-    id: id(),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-    archivedAt: archivedAt(),
+    ...recordColumns(),
     preferredLanguage: text('preferred_language'),
     firstName: text('first_name'),
     lastName: text('last_name'),
@@ -36,11 +21,7 @@ export const customers = pgTable(
     contactSearch: text('contact_search').notNull().default(''),
     summary: text('summary'),
   },
-  (table) => [
-    primary('customers_pkey', table),
-    toOrganization('customers_organization_fkey', table),
-    ...listIndexes('customers', table),
-  ],
+  (table) => [...recordKeys('customers', table)],
 );
 
 /**

@@ -1,20 +1,8 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import {
-  archivedAt,
-  createdAt,
-  id,
-  isLive,
-  listIndexes,
-  listOrder,
-  moment,
-  organizationId,
-  PENDING_LIST,
-  searchRow,
-  updatedAt,
-} from './columns.ts';
+import { isLive, listOrder, moment, PENDING_LIST, recordColumns, searchRow } from './columns.ts';
 import { customers } from './customers.ts';
-import { primary, toOrganization, toRecord } from './organizations.ts';
+import { primary, recordKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
 import type { Resource } from './resource.ts';
 import { teamMembers } from './team.ts';
@@ -27,8 +15,7 @@ export const reportedTemperature = (table: { temperatureOverride: PgColumn; temp
 export const opportunities = pgTable(
   'opportunities',
   {
-    organizationId: organizationId(),
-    id: id(),
+    ...recordColumns(),
     title: text('title'),
     shortRef: text('short_ref'),
     destination: text('destination'),
@@ -48,17 +35,12 @@ export const opportunities = pgTable(
     temperatureOverride: text('temperature_override'),
     qualifiedAt: moment('qualified_at'),
     lastActivityAt: moment('last_activity_at'),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-    archivedAt: archivedAt(),
   },
   (table) => [
-    primary('opportunities_pkey', table),
-    toOrganization('opportunities_organization_fkey', table),
+    ...recordKeys('opportunities', table),
     toRecord('opportunities_customer_fkey', table, table.customerId, customers),
     toRecord('opportunities_seller_member_fkey', table, table.sellerMemberId, teamMembers),
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
-    ...listIndexes('opportunities', table),
     // The list filtered by salesStage; with stageId, for both at once.
     index('opportunities_sales_stage_idx')
       .on(...listOrder(table, table.salesStage), table.stageId)

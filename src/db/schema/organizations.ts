@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { type AnyPgColumn, foreignKey, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { createdAt, moment } from './columns.ts';
+import { createdAt, listIndexes, moment } from './columns.ts';
 
 /** Travel agencies; every other record belongs to one. */
 export const organizations = pgTable('organizations', {
@@ -32,6 +32,13 @@ export const primary = (name: string, { organizationId, id }: Rows) =>
 /** The key to the organization itself. */
 export const toOrganization = (name: string, { organizationId }: Owned) =>
   foreignKey({ name, columns: [organizationId], foreignColumns: [organizations.id] });
+
+/** The keys of a record with a list of its own, and what its list is read by. */
+export const recordKeys = (name: string, table: Rows & Parameters<typeof listIndexes>[1]) => [
+  primary(`${name}_pkey`, table),
+  toOrganization(`${name}_organization_fkey`, table),
+  ...listIndexes(name, table),
+];
 
 /** The key to a record of the same organization. */
 export const toRecord = (name: string, { organizationId }: Owned, column: AnyPgColumn, to: Rows) =>

@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
 import { integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, id, isLive, organizationId, updatedAt } from './columns.ts';
+import { isLive, recordColumns } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -8,14 +8,10 @@ import type { Resource } from './resource.ts';
 export const pipelineStages = pgTable(
   'pipeline_stages',
   {
-    organizationId: organizationId(),
-    id: id(),
+    ...recordColumns(),
     key: text('key').notNull(),
     name: text('name').notNull(),
     position: integer('position').notNull().default(0),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-    archivedAt: archivedAt(),
   },
   (table) => [
     primary('pipeline_stages_pkey', table),

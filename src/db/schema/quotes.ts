@@ -1,29 +1,26 @@
 import { isNull, sql } from 'drizzle-orm';
 import { bigint, index, integer, numeric, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import {
-  archivedAt,
   createdAt,
   id,
   isLive,
-  listIndexes,
   listOrder,
   moment,
   organizationId,
   PENDING_LIST,
+  recordColumns,
   searchRow,
-  updatedAt,
 } from './columns.ts';
 import { customers } from './customers.ts';
 import { opportunities } from './opportunities.ts';
-import { primary, toOrganization, toRecord } from './organizations.ts';
+import { primary, recordKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** Quotes, each of an opportunity. */
 export const quotes = pgTable(
   'quotes',
   {
-    organizationId: organizationId(),
-    id: id(),
+    ...recordColumns(),
     opportunityId: uuid('opportunity_id').notNull(),
     title: text('title').notNull(),
     status: text('status').notNull(),
@@ -38,17 +35,12 @@ export const quotes = pgTable(
     lastOpenedAt: moment('last_opened_at'),
     /** A trigger sets it the first time that the quote is published, where nothing else did. */
     publishedAt: moment('published_at'),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-    archivedAt: archivedAt(),
   },
   (table) => [
-    primary('quotes_pkey', table),
-    toOrganization('quotes_organization_fkey', table),
+    ...recordKeys('quotes', table),
     toRecord('quotes_opportunity_fkey', table, table.opportunityId, opportunities),
     toRecord('quotes_customer_fkey', table, table.customerId, customers),
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
-    ...listIndexes('quotes', table),
     // The list filtered by status.
     index('quotes_status_idx')
       .on(...listOrder(table, table.status))

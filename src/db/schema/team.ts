@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
 import { boolean, index, pgTable, text } from 'drizzle-orm/pg-core';
-import { archivedAt, createdAt, id, isLive, organizationId, texts, updatedAt } from './columns.ts';
+import { isLive, recordColumns, texts } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -8,16 +8,12 @@ import type { Resource } from './resource.ts';
 export const teamMembers = pgTable(
   'team_members',
   {
-    organizationId: organizationId(),
-    id: id(),
+    ...recordColumns(),
     userId: text('user_id').notNull(),
     name: text('name').notNull(),
     email: text('email').notNull(),
     roles: texts('roles'),
     isAssignable: boolean('is_assignable').notNull().default(true),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-    archivedAt: archivedAt(),
   },
   (table) => [
     primary('team_members_pkey', table),

@@ -16,6 +16,7 @@ type OpenApi = NonNullable<FastifyDynamicSwaggerOptions['openapi']>;
 export type ApiDescription = {
   title: string;
   description: string;
+  /** The parts of the API: the paths of each have its name, `API keys` as `/api-keys`. */
   tags: { name: string; description: string }[];
   securitySchemes: NonNullable<NonNullable<OpenApi['components']>['securitySchemes']>;
   /** Codes that no operation declares: of requests that lead to none. */
@@ -90,6 +91,7 @@ function complete({ paths, components }: Document, otherCodes: readonly ErrorCod
 export function describeApi(app: FastifyInstance, api: ApiDescription): () => object {
   const { title, description, tags, securitySchemes } = api;
   const contact = { name: 'The operator of this service' };
+  const tagOf = new Map(tags.map(({ name }) => [name.toLowerCase().replaceAll(' ', '-'), name]));
   // `identifier` is of 3.1, in the place of a URL; the types of the plugin know 3.0 only.
   const named = { name: license, identifier: license } as object;
   app.register(swagger, {
@@ -111,7 +113,13 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
         codes: [...codesByStatus({ method, url }, codes)],
         isTagged: (['GET', 'PUT', 'PATCH'].includes(method) || 201 in successes) && !route.config?.credential,
       };
-      const described = { ...schema, response: successes, 'x-declared': own };
+      const part = url.split('/').findLast((word) => tagOf.has(word)) ?? '';
+      const described = {
+        ...schema,
+        tags: [tagOf.get(part) ?? part],
+        response: successes,
+        'x-declared': own,
+      };
       return toJsonSchema({ ...rest, url, route, schema: schema && described });
     },
     transformObject: (made) => {
