@@ -253,8 +253,8 @@ test('deploy/alerts.yml names only metrics that exist, and docs/operating.md say
 
 test('deploy/grafana-dashboard.json names only metrics that exist, and every one that is the service’s own', async () => {
   const metrics = await seriesOfService();
-  const named = all(read('deploy/grafana-dashboard.json'), /"(?:expr|query)": (".+")/g).flatMap((query) =>
-    metricsIn(JSON.parse(query)),
+  const named = all(read('deploy/grafana-dashboard.json'), /"(?:expr|query)": ?("(?:[^"\\]|\\.)*")/g).flatMap(
+    (query) => metricsIn(JSON.parse(query)),
   );
   expect(named.filter((metric) => !metrics.includes(metric))).toEqual([]);
   const own = metrics.filter((name) => !/^(process|nodejs)_|_(sum|count)$/.test(name));
