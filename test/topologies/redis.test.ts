@@ -3,24 +3,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { freePort } from '../support/process.ts';
 import { clientOf, type Instance, openAgency, openInstance } from './instance.ts';
-import { openRedis } from './redis-server.ts';
+import { type Program, startProgram } from './program.ts';
 
 /** Two instances count in one Redis, which is frozen and killed: no request is lost by it, and none is free. */
 
 const LIMIT = 20;
 
-let redis: Awaited<ReturnType<typeof openRedis>>;
+let redis: Program;
+let startRedis: () => Promise<Program>;
 let database: TestDatabase;
 let instances: Instance[];
 beforeAll(async () => {
-  redis = await openRedis();
+  const port = await freePort();
+  const options = { port, bind: '127.0.0.1', save: '', appendonly: 'no' };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  startRedis = () => startProgram('redis-server', args, /Ready to accept connections/);
+  redis = await startRedis();
   database = await createTestDatabase(inject('serverUrl'));
   const folder = await mkdtemp(join(tmpdir(), 'crm-redis-files-'));
   const environment = {
     DATABASE_URL: database.url,
     DATA_DIR: folder,
-    REDIS_URL: redis.url,
+    REDIS_URL: `redis://127.0.0.1:${port}`,
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
   };
   instances = [await openInstance(environment), await openInstance(environment)];
@@ -66,8 +72,14 @@ test('of many requests at once on two instances exactly as many pass as the limi
 });
 
 test.each([
-  ['frozen', () => redis.freeze(), () => redis.thaw()],
-  ['killed', () => redis.kill(), () => redis.start()],
+  ['frozen', async () => redis.signal('SIGSTOP'), async () => redis.signal('SIGCONT')],
+  [
+    'killed',
+    () => redis.kill(),
+    async () => {
+      redis = await startRedis();
+    },
+  ],
 ])(
   'while Redis is %s, each instance counts in memory, and both together again after it',
   async (_how, break_, mend) => {
