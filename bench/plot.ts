@@ -14,7 +14,7 @@ const BAR = 10;
 const COLORS = { ours: '#3b82f6', limit: '#9ca3af', conventional: '#f59e0b', byHand: '#10b981' };
 
 const text = (x: number, y: number, words: string, attributes = ''): string =>
-  `<text x="${x}" y="${y}" ${attributes}>${words.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</text>`;
+  `<text x="${x}" y="${y}"${attributes}>${words.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</text>`;
 
 /** An SVG document, the same for the same report. */
 export function drawThroughput({ workloads }: Pick<Report, 'workloads'>): string {
@@ -28,22 +28,28 @@ export function drawThroughput({ workloads }: Pick<Report, 'workloads'>): string
     const x = LEFT + (share / 100) * FULL;
     return [
       `<path d="M${x} ${HEAD - 6}V${height}" stroke="#88888855"/>`,
-      text(x, HEAD - 10, `${share} %`, 'text-anchor="middle"'),
+      text(x, HEAD - 10, `${share} %`, ' text-anchor="middle"'),
     ];
   });
-  const bars = workloads.flatMap((workload, row) => [
-    text(LEFT - 8, HEAD + row * ROW + 22, workload.name, 'text-anchor="end"'),
-    ...sides.flatMap((side, index) => {
+  const names = workloads.map(({ name }, row) =>
+    text(LEFT - 8, HEAD + row * ROW + 22, name, ' text-anchor="end"'),
+  );
+  const bars = sides.flatMap((side, index) => {
+    const drawn = workloads.flatMap((workload, row) => {
       const rate = workload[side]?.rate;
       if (rate === undefined) return [];
       const length = Math.round((rate / workload.limit.rate) * FULL);
-      const y = HEAD + row * ROW + 4 + index * (BAR + 1);
-      return [
-        `<rect x="${LEFT}" y="${y}" width="${length}" height="${BAR}" fill="${COLORS[side]}"/>`,
-        text(LEFT + length + 4, y + 9, Math.round(rate).toLocaleString('en-US'), 'font-size="10"'),
-      ];
-    }),
-  ]);
+      return [{ rate, length, y: HEAD + row * ROW + 9 + index * (BAR + 1) }];
+    });
+    const lines = drawn.map(({ length, y }) => `M${LEFT} ${y}h${length}`).join('');
+    const rates = drawn.map(({ rate, length, y }) =>
+      text(LEFT + length + 4, y + 4, Math.round(rate).toLocaleString('en-US')),
+    );
+    return [
+      `<path d="${lines}" stroke="${COLORS[side]}" stroke-width="${BAR}"/>`,
+      `<g font-size="10">${rates.join('')}</g>`,
+    ];
+  });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="sans-serif" font-size="12" fill="currentColor">`,
     '<title>Throughput of each workload, as a share of the bare statement</title>',
@@ -51,6 +57,7 @@ export function drawThroughput({ workloads }: Pick<Report, 'workloads'>): string
     text(LEFT, 38, 'requests per second (numbers), as a share of the bare statement (bars)'),
     ...legend,
     ...grid,
+    ...names,
     ...bars,
     '</svg>\n',
   ].join('\n');

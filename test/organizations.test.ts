@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../src/http/logging.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
-import { BELOW, OPERATIONS, populate, run } from './support/operations.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -95,20 +94,6 @@ test('the log has one line for each request, with its organization and without i
     expect(lines.join('')).not.toContain(secret);
   }
   await logged.app.close();
-});
-
-test('an unknown organization is 404 for every operation that is valid otherwise', async () => {
-  const agency = await service.agency();
-  const world = { service, dashboard, agency };
-  const has = await populate(world);
-  const before = await dashboard.stored(agency);
-  for (const name of Object.keys(OPERATIONS).filter((each) => each.includes(BELOW))) {
-    for (const organizationId of [randomUUID(), 'nobody']) {
-      const { status, body } = await run(world, name, has, { organizationId });
-      expect([status, body.error?.code], name).toEqual([404, 'ORGANIZATION_NOT_FOUND']);
-    }
-  }
-  expect(await dashboard.stored(agency)).toEqual(before);
 });
 
 test('organizations are created with a name, read and listed, oldest first', async () => {

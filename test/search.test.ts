@@ -78,49 +78,23 @@ test.each([1, 2, 3, 4, 50, 200])('a query of %d characters finds', (length) => {
   return isFound(title, title.slice(3, 3 + length), true);
 });
 
-describe('query on customers', () => {
-  const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
-  let names = 0;
-  const found = async (customer: object, query: string): Promise<number> => {
-    const own = await service.agency();
-    names += 1;
-    await own.post('/v1/customers', { contacts: [contact('web', `zz${names}`)], ...customer });
-    const { body } = await own.get(`/v1/customers?query=${encodeURIComponent(query)}`);
-    expect(body.data).toHaveLength(body.pagination.total);
-    return body.pagination.total;
-  };
-
-  test.each([
-    [{ firstName: 'Ana', lastName: 'Peña' }, 'ana pena', 1],
-    [{ firstName: 'Ana', lastName: 'Peña' }, 'a p', 1],
-    [{ firstName: 'Ana', lastName: 'Peña' }, 'anapena', 0],
-    [{ firstName: 'Ana', lastName: 'Peña' }, 'pena ana', 0],
-    [{ firstName: 'Ana' }, 'ana ', 0],
-    [{ lastName: 'Peña' }, ' pena', 0],
-    [{ firstName: '', lastName: 'Peña' }, 'peña', 1],
-    [{ firstName: 'Ana', summary: 'Peña' }, 'ana pena', 0],
-    [{ summary: 'Prefiere la playa' }, 'FIERE LA', 1],
-  ])('of %j by %j: %d', async (customer, query, expected) => {
-    expect(await found(customer, query)).toBe(expected);
-  });
-
-  test('finds a contact by any part of it as it was sent, as it is shown and of its key, and across no two', async () => {
-    const own = await service.agency();
-    const contacts = [
-      contact('whatsapp', '+52 1 (55) 1234-5678'),
-      contact('instagram', '@Ana.Viaja'),
-      contact('email', ' Ñandú@Example.com '),
-      contact('web', 'abc'),
-      contact('web', 'def'),
-    ];
-    await own.post('/v1/customers', { contacts });
-    const totalOf = async (query: string): Promise<number> =>
-      (await own.get(`/v1/customers?query=${encodeURIComponent(query)}`)).body.pagination.total;
-    for (const query of [
-      ...['+52 1 (55) 1234-5678', '(55) 1234', '+5215512345678', '5215512345678', '12345678', '525512345678'],
-      ...['@ana.viaja', 'ana.viaja', 'nandu@ex', 'ABC'],
-    ])
-      expect(await totalOf(query), query).toBe(1);
-    for (const query of ['87654321', 'abcdef', 'cd']) expect(await totalOf(query), query).toBe(0);
-  });
+test('a contact is found by any part of it as it was sent, as it is shown and of its key, and across no two', async () => {
+  const own = await service.agency();
+  const sent = [
+    ['whatsapp', '+52 1 (55) 1234-5678'],
+    ['instagram', '@Ana.Viaja'],
+    ['email', ' Ñandú@Example.com '],
+    ['web', 'abc'],
+    ['web', 'def'],
+  ];
+  const contacts = sent.map(([identifierType, identifierValue]) => ({ identifierType, identifierValue }));
+  await own.post('/v1/customers', { contacts });
+  const totalOf = async (query: string): Promise<number> =>
+    (await own.get(`/v1/customers?query=${encodeURIComponent(query)}`)).body.pagination.total;
+  for (const query of [
+    ...['+52 1 (55) 1234-5678', '(55) 1234', '+5215512345678', '5215512345678', '12345678', '525512345678'],
+    ...['@ana.viaja', 'ana.viaja', 'nandu@ex', 'ABC'],
+  ])
+    expect(await totalOf(query), query).toBe(1);
+  for (const query of ['87654321', 'abcdef', 'cd']) expect(await totalOf(query), query).toBe(0);
 });

@@ -8,14 +8,18 @@ const onOneLine = (value: unknown): string => {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 };
 
+/** The headers of an answer: names that say all. */
+const areHeaders = (value: object): boolean =>
+  Object.values(value).every((part) => `${part?.$ref}`.startsWith('#/components/headers/'));
+
 /**
  * JSON for files that people review: what fits into a line has one, so a change shows with what it belongs to.
  * @param taken columns of the first line before the value
  */
 export function jsonText(value: unknown, taken = 0, indent = ''): string {
   const line = onOneLine(value);
-  if (typeof value !== 'object' || value === null || indent.length + taken + line.length <= WIDTH)
-    return line;
+  if (typeof value !== 'object' || value === null) return line;
+  if (indent.length + taken + line.length <= WIDTH || areHeaders(value)) return line;
   const deeper = `${indent}  `;
   const isList = Array.isArray(value);
   const parts = Object.entries(value).map(([key, part]) => {

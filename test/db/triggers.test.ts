@@ -307,36 +307,6 @@ describe('a write touches no more than it changes', () => {
   });
 });
 
-test('a title that clients change to and fro at once is found as it is in the end', async () => {
-  const agency = await service.agency();
-  const { id } = await product(agency, { title: 'a' });
-  for (let round = 0; round < 10; round += 1) {
-    await Promise.all(
-      Array.from({ length: 8 }, (_, n) =>
-        agency.patch(`/v1/catalog/products/${id}`, { title: n % 2 ? 'a' : 'b' }),
-      ),
-    );
-    expect(await findDrift(service, agency)).toEqual([]);
-  }
-});
-
-test.each([
-  ['archives', 'update customers set archived_at = now()'],
-  ['deletes', 'delete from customers'],
-])('a customer that SQL %s has no contact any more: another may have it', async (_name, write) => {
-  const agency = await service.agency();
-  const create = async (body: Fields) => (await agency.post('/v1/customers', body)).status;
-  const contacts = OTHER_CONTACTS;
-  const [one, stays] = [await customer(agency, { contacts }), await customer(agency)];
-  expect(await create({ contacts })).toBe(409);
-  await service.query(`${write} where organization_id = $1 and id = $2`, [agency.id, one.id]);
-  expect(await findDrift(service, agency)).toEqual([]);
-  expect((await agency.get('/v1/customers')).body.data).toEqual([stays]);
-  const [{ identifierType, identifierValue }] = stays.contacts;
-  const kept = { contacts: [{ identifierType, identifierValue }] };
-  expect([await create({ contacts }), await create(kept)]).toEqual([201, 409]);
-});
-
 test('the query of operators tells what no trigger followed, and a count is mended beside writes', async () => {
   const agency = await service.agency();
   const titles = ['Oaxaca', 'Puebla', 'Colima'];

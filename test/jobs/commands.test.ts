@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { RESOURCES } from '../../src/api-keys/schema.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { diskStorage, storageKey } from '../../src/files/storage.ts';
 import { withJobLock } from '../../src/jobs/lock.ts';
@@ -56,7 +55,6 @@ test.each([
     'Name one of the jobs: purge, purge-organizations, erase-files, sweep-files, sweep-idempotency-keys.',
   ],
   [[...ISSUE, '--per-minute', 'x'], '--per-minute must be an integer.'],
-  [[...ISSUE, '--resources', 'files'], `--resources must be one of ${RESOURCES.join(', ')}.`],
   [[...ISSUE, '--expires', 'soon'], '--expires must be a number with d, h, m or s, such as 90d.'],
 ] as const)('%j is refused in one line', async ([program, ...options], words) => {
   await expect(run(program, ...options)).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${words}\n` });
@@ -80,9 +78,6 @@ test('npm run keys issues a key for some resources, changes it and shows it', as
   expect(await limit()).toBe(7);
   await change('--per-minute', 'default');
   expect(await limit()).toBeNull();
-  await expect(change()).rejects.toMatchObject({
-    stderr: expect.stringMatching(/^Name a setting to change/),
-  });
 });
 
 test('npm run keys closes an organization, issues nothing for it, and opens it again', async () => {
@@ -90,16 +85,10 @@ test('npm run keys closes an organization, issues nothing for it, and opens it a
   const named = ['--organization', 'Agencia que se va'];
   const closed = await run('keys', 'close-organization', ...named);
   expect(closed).toMatch(/^Closed at \S+, purged from \S+\n$/);
-  const [listed, keys] = await Promise.all([run('keys', 'organizations'), run('keys', 'list', ...named)]);
-  expect(listed).toMatch(new RegExp(`${id}  Agencia que se va  closed, purged from `));
-  expect(keys).toContain('test  write  all');
-  const writes = [
-    run('keys', 'issue', ...named, '--name', 'site'),
-    run('keys', 'change', ...named, '--id', id, '--name', 'site'),
-    run('keys', 'rotate', ...named, '--id', id),
-    run('keys', 'revoke', ...named, '--id', id),
-    run('demo', '--organization', id),
-  ];
+  expect(await run('keys', 'organizations')).toMatch(
+    new RegExp(`${id}  Agencia que se va  closed, purged from `),
+  );
+  const writes = [run('keys', 'issue', ...named, '--name', 'site'), run('demo', '--organization', id)];
   const stderr = 'The organization is closed; open it again before anything is written.\n';
   for (const { reason } of (await Promise.allSettled(writes)) as PromiseRejectedResult[])
     expect(reason).toMatchObject({ code: 1, stderr });

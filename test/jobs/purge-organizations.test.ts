@@ -252,24 +252,6 @@ describe('of an opening again and the purge at the same moment one wins', () => 
     expect(await purge()).toMatchObject({ organizations: 1 });
     expect(await isThere(agency)).toBe(false);
   });
-
-  test('whichever it is, when its time ends meanwhile', async () => {
-    for (let round = 0; round < 12; round += 1) {
-      const agency = await service.agency();
-      await customer(agency);
-      await close(agency, `30 days -${round} milliseconds`);
-      const before = await dashboard.stored(agency);
-      const [{ status }, { organizations }] = await Promise.all([
-        dashboard.of(agency).post('/reopen'),
-        purge(),
-      ]);
-      expect([200, 404]).toContain(status);
-      if (status === 404) await purge();
-      else expect([organizations, await dashboard.stored(agency)]).toEqual([0, before]);
-      expect(await isThere(agency)).toBe(status === 200);
-      if (status === 404) expect(await left(agency)).toBe(0);
-    }
-  });
 });
 
 test('the list that docs/operating.md saves beside a backup has the ids of those that are gone, and purges them again after a restore', async () => {
