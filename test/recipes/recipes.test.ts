@@ -200,9 +200,9 @@ describe.each(RECIPES.map(({ name, places }) => [name, places] as const))('%s', 
 
   // A recipe of one file does nothing without it.
   const left = paths.length > 1 ? [...files, ...commands] : commands;
-  test.for(left)(
-    'without $what something is red, and names it',
-    async ({ what, first, code, others }, { annotate }) => {
+  test.for(left.map((each) => [each.what, each] as const))(
+    'without %s something is red, and names it',
+    async ([what, { first, code, others }], { annotate }) => {
       const copy = copyOfTheTree();
       try {
         let outcome: Outcome;
