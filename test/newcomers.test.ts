@@ -12,7 +12,7 @@ const DASHBOARD_ONE =
   '/dashboard/v1/organizations/{organizationId}/opportunities/{opportunityId} takes GET, PUT, PATCH, DELETE.';
 const ALL = Object.keys(readDocument('openapi/openapi.json').paths).filter((path) => !path.includes('{'));
 
-test.each([
+test.each<[asked: string, hint: string, allow?: string]>([
   [
     'GET /v1/products',
     '. Near it: GET, POST /v1/catalog/products; GET, PATCH, DELETE /v1/catalog/products/{productId}. See /docs.',
