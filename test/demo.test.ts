@@ -439,15 +439,11 @@ describe('npm run demo', () => {
     expect(await told(second)).toEqual(before);
   });
 
-  test('says in one line why it did nothing', async () => {
-    for (const [options, words] of [
-      [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
-      [['--reset'], /^--organization is missing\.\n\nUsage: npm run demo /],
-    ] as const)
-      await expect(run(...options)).rejects.toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringMatching(words),
-      });
+  test.each([
+    [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
+    [['--reset'], /^--organization is missing\.\n\nUsage: npm run demo /],
+  ])('says in one line why it did nothing with %j', async (options, words) => {
+    const stderr = expect.stringMatching(words);
+    await expect(run(...options)).rejects.toMatchObject({ code: 1, stdout: '', stderr });
   });
 });
