@@ -68,6 +68,17 @@ describe('npm run migration', () => {
     );
   });
 
+  test('writes the trigger that moves updated_at, of a new table', async () => {
+    const notes =
+      "export const notes = pgTable('notes', { ...record() }, (table) => [primary('notes_pkey', table)]);\n";
+    const last = '/** The team. It is small';
+    const copy = copyOfTheCode(edit([TABLES, last, `${notes}\n${last}`]));
+    await run(copy, tool('migration', '--name', 'notes', ...WHY));
+    expect(migration(copy, 'notes')).toMatch(
+      /\nCREATE TRIGGER "notes_touch" BEFORE UPDATE ON "notes"\n {2}FOR EACH ROW EXECUTE FUNCTION public.touch_record\(\);\n$/,
+    );
+  });
+
   test.each([
     ['a call without a reason', [], ['--name', 'x'], 'Usage: npm run migration -- --name what_changes --why'],
     [
