@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { useService } from './support/service.ts';
 
 const service = useService();
@@ -13,65 +13,56 @@ async function isFound(title: string, query: string, expected: boolean): Promise
   expect(pagination.total).toBe(data.length);
 }
 
-describe('query folds case and accents on both sides', () => {
-  test.each([
-    ['Bogotá', 'bogota', true],
-    ['Bogota\u0301', 'bogotá', true],
-    ['Bogotá', 'Bogota\u0301', true],
-    ['Bogotá', 'gota', true],
-    ['São Paulo', 'sao paulo', true],
-    ['Pingüino', 'PINGUINO', true],
-    ['Curaçao', 'curacao', true],
-    ['Straße', 'STRASSE', true],
-    ['Æthelred', 'aethelred', true],
-    ['ﬁesta', 'fiesta', true],
-    ['Ｔｏｋｙｏ', 'tokyo', true],
-    ['Łódź', 'lodz', true],
-    ['Ÿ', 'ÿ', true],
-    ['Đà Nẵng', 'da nang', true],
-    ['ΑΘΗΝΑ', 'αθηνα', true],
-    ['Москва', 'МОСКВА', true],
-    ['東京', '京', true],
-    ['🌋 Volcán', '🌋 volcan', true],
-    ['Bogotá', 'bogoto', false],
-    ['Bogotá', 'atogob', false],
-    ['東京', '京東', false],
-  ])('%j found by %j: %s', isFound);
-});
-
-describe('query is plain text: no character is a wildcard', () => {
-  test.each([
-    ['100% playa', '0% p', true],
-    ['100 playa', '0% p', false],
-    ['a_b', 'a_b', true],
-    ['axb', 'a_b', false],
-    ['a\\b', 'a\\b', true],
-    ['ab', 'a\\b', false],
-    ['a\\%b', '\\%', true],
-    ['a%b', '\\%', false],
-    ['100％', '100%', true],
-    ['100x', '100％', false],
-    ['a＿b', 'a_b', true],
-    ["d'Ivoire", "d'i", true],
-    ['ab', 'a*', false],
-    ['axb', 'a.', false],
-    ['a', '[ab]', false],
-    ['a:*', ':*', true],
-  ])('%j found by %j: %s', isFound);
-});
-
-describe('query is not trimmed: spaces are characters', () => {
-  test.each([
-    ['Mar y sol', 'mary', false],
-    ['Mar  y', 'mar y', false],
-    ['Mar  y', 'mar  y', true],
-    ['Mar', ' mar', false],
-    ['El Mar', ' mar', true],
-    ['Mar', ' ', false],
-    ['a\tb', 'a\tb', true],
-    ['a\tb', 'a b', false],
-  ])('%j found by %j: %s', isFound);
-});
+test.each([
+  // Case and accents are folded on both sides.
+  ['Bogotá', 'bogota', true],
+  ['Bogota\u0301', 'bogotá', true],
+  ['Bogotá', 'Bogota\u0301', true],
+  ['Bogotá', 'gota', true],
+  ['São Paulo', 'sao paulo', true],
+  ['Pingüino', 'PINGUINO', true],
+  ['Curaçao', 'curacao', true],
+  ['Straße', 'STRASSE', true],
+  ['Æthelred', 'aethelred', true],
+  ['ﬁesta', 'fiesta', true],
+  ['Ｔｏｋｙｏ', 'tokyo', true],
+  ['Łódź', 'lodz', true],
+  ['Ÿ', 'ÿ', true],
+  ['Đà Nẵng', 'da nang', true],
+  ['ΑΘΗΝΑ', 'αθηνα', true],
+  ['Москва', 'МОСКВА', true],
+  ['東京', '京', true],
+  ['🌋 Volcán', '🌋 volcan', true],
+  ['Bogotá', 'bogoto', false],
+  ['Bogotá', 'atogob', false],
+  ['東京', '京東', false],
+  // Plain text: no character is a wildcard.
+  ['100% playa', '0% p', true],
+  ['100 playa', '0% p', false],
+  ['a_b', 'a_b', true],
+  ['axb', 'a_b', false],
+  ['a\\b', 'a\\b', true],
+  ['ab', 'a\\b', false],
+  ['a\\%b', '\\%', true],
+  ['a%b', '\\%', false],
+  ['100％', '100%', true],
+  ['100x', '100％', false],
+  ['a＿b', 'a_b', true],
+  ["d'Ivoire", "d'i", true],
+  ['ab', 'a*', false],
+  ['axb', 'a.', false],
+  ['a', '[ab]', false],
+  ['a:*', ':*', true],
+  // Nothing is trimmed: spaces are characters.
+  ['Mar y sol', 'mary', false],
+  ['Mar  y', 'mar y', false],
+  ['Mar  y', 'mar  y', true],
+  ['Mar', ' mar', false],
+  ['El Mar', ' mar', true],
+  ['Mar', ' ', false],
+  ['a\tb', 'a\tb', true],
+  ['a\tb', 'a b', false],
+])('%j found by %j: %s', isFound);
 
 test.each([1, 2, 3, 4, 50, 200])('a query of %d characters finds', (length) => {
   const title = 'Patagonia '.repeat(25);

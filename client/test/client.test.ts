@@ -38,49 +38,43 @@ test('has every operation of the document', async () => {
   );
 });
 
-describe('what can be written', () => {
-  test('a product is created, read, changed, listed and archived', async () => {
-    const { crm } = await start();
-    const made = await crm.products.create({ title: 'Patagonia', variants: [{ label: 'Alta' }] });
-    expect(made).toMatchObject({ title: 'Patagonia', type: 'package', variants: [{ label: 'Alta' }] });
-    expect(await crm.products.get(made.id)).toEqual(made);
-    const changed = await crm.products.update(made.id, { fromPrice: 1450, currency: 'USD' });
-    expect(changed).toMatchObject({ id: made.id, fromPrice: 1450, currency: 'USD' });
-    const { data, pagination } = await crm.products.list({ query: 'patagonia', limit: 5 });
-    expect(data).toEqual([changed]);
-    expect(pagination).toEqual({ limit: 5, offset: 0, total: 1 });
-    expect(await crm.products.archive(made.id)).toEqual({ id: made.id, archivedAt: expect.any(String) });
-    expect((await failure(crm.products.get(made.id))).code).toBe('CATALOG_PRODUCT_NOT_FOUND');
-  });
+test('a product is created, read, changed, listed and archived', async () => {
+  const { crm } = await start();
+  const made = await crm.products.create({ title: 'Patagonia', variants: [{ label: 'Alta' }] });
+  expect(made).toMatchObject({ title: 'Patagonia', type: 'package', variants: [{ label: 'Alta' }] });
+  expect(await crm.products.get(made.id)).toEqual(made);
+  const changed = await crm.products.update(made.id, { fromPrice: 1450, currency: 'USD' });
+  expect(changed).toMatchObject({ id: made.id, fromPrice: 1450, currency: 'USD' });
+  const { data, pagination } = await crm.products.list({ query: 'patagonia', limit: 5 });
+  expect(data).toEqual([changed]);
+  expect(pagination).toEqual({ limit: 5, offset: 0, total: 1 });
+  expect(await crm.products.archive(made.id)).toEqual({ id: made.id, archivedAt: expect.any(String) });
+  expect((await failure(crm.products.get(made.id))).code).toBe('CATALOG_PRODUCT_NOT_FOUND');
 });
 
-describe('a walk', () => {
-  test('gives every row, in pages of the size that is asked for', async () => {
-    const { crm } = await start();
-    const titles = Array.from({ length: 23 }, (_, index) => `Product ${index}`);
-    for (const title of titles) await crm.products.create({ title });
-    const seen: string[] = [];
-    for await (const { title } of crm.products.walk({ limit: 10 })) seen.push(title);
-    expect(seen).toEqual(titles.toReversed());
-    const sizes: number[] = [];
-    for await (const { data } of crm.products.walk({ limit: 10, status: 'active' }).pages())
-      sizes.push(data.length);
-    expect(sizes).toEqual([10, 10, 3]);
-    for await (const row of crm.products.walk({ status: 'draft' })) expect.unreachable(row.id);
-  });
+test('a walk gives every row, in pages of the size that is asked for', async () => {
+  const { crm } = await start();
+  const titles = Array.from({ length: 23 }, (_, index) => `Product ${index}`);
+  for (const title of titles) await crm.products.create({ title });
+  const seen: string[] = [];
+  for await (const { title } of crm.products.walk({ limit: 10 })) seen.push(title);
+  expect(seen).toEqual(titles.toReversed());
+  const sizes: number[] = [];
+  for await (const { data } of crm.products.walk({ limit: 10, status: 'active' }).pages())
+    sizes.push(data.length);
+  expect(sizes).toEqual([10, 10, 3]);
+  for await (const row of crm.products.walk({ status: 'draft' })) expect.unreachable(row.id);
 });
 
-describe('errors', () => {
-  test('have status, code, details typed by the code, and the request id', async () => {
-    const { crm } = await start();
-    const error = await failure(crm.customers.list({ limit: 101 }));
-    expect(error).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', attempts: 1 });
-    expect(error.requestId).toMatch(/^[\w-]{8,64}$/);
-    if (!error.is('VALIDATION_FAILED')) throw error;
-    expect(error.details.map(({ path, message }) => `${path} ${message}`)).toEqual([
-      'query.limit must be an integer from 1 to 100, in decimal digits',
-    ]);
-  });
+test('errors have status, code, details typed by the code, and the request id', async () => {
+  const { crm } = await start();
+  const error = await failure(crm.customers.list({ limit: 101 }));
+  expect(error).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', attempts: 1 });
+  expect(error.requestId).toMatch(/^[\w-]{8,64}$/);
+  if (!error.is('VALIDATION_FAILED')) throw error;
+  expect(error.details.map(({ path, message }) => `${path} ${message}`)).toEqual([
+    'query.limit must be an integer from 1 to 100, in decimal digits',
+  ]);
 });
 
 describe('names that mean nothing', () => {

@@ -35,13 +35,15 @@ function expectUnavailable({ status, retryAfter, body }: Awaited<ReturnType<Inst
 }
 
 /** Ends every connection of the service's pools; how many there were. */
-const killConnections = async (): Promise<number> =>
-  (
-    await service.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'travel-agency-crm-api' and datname = current_database()`,
-    )
-  ).length;
+async function killConnections(): Promise<number> {
+  const killed = await service.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'travel-agency-crm-api' and datname = current_database()`,
+  );
+  // What makes the agencies knows of it.
+  await expect.poll(() => service.db.stats().total).toBe(0);
+  return killed.length;
+}
 
 const ONE = unprepared('test.one', () => sql<object>`select 1`);
 const MEMBERS = unprepared('test.members', () => sql<object>`select from team_members`);

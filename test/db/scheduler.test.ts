@@ -152,6 +152,17 @@ describe('a line', () => {
     expect([...refused]).toEqual([['more', REFUSALS.full]]);
   });
 
+  test('that is a short flood is filled up again', async () => {
+    const { add, end, runs, stats } = scheduled();
+    const names = many('a', CALM_LINE + 2);
+    for (const name of names) add(name);
+    for (const name of ['a0', ...names.slice(FLOOD_LINE).toReversed()]) await end(name);
+    expect(stats().waiting).toBe(FLOOD_LINE - 2);
+    for (const name of many('b', 5)) add(name, 'a');
+    expect(stats().waiting).toBe(FLOOD_LINE);
+    expect(runs('b')).toBe(0);
+  });
+
   test('that was a flood is calm again 200 ms after the last refusal', async () => {
     const { add, began, end, refused, stats, refusal } = scheduled();
     for (const name of many('a', CALM_LINE + 2)) add(name);
