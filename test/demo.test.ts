@@ -13,9 +13,9 @@ import { demoStages, demoTeam } from '../demo/team.ts';
 import { hashKey } from '../src/api-keys/api-key.ts';
 import { CatalogProductMediaUpdate } from '../src/catalog/schema.ts';
 import { ConversationMessagesImport, ConversationPut } from '../src/conversations/schema.ts';
+import { scopeTo } from '../src/db/run/scope.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
-import { clearOrganization, hasRecords } from '../src/organizations/repository.ts';
 import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
 import { QuotePut } from '../src/quotes/schema.ts';
 import { TeamMemberPut } from '../src/team/schema.ts';
@@ -39,18 +39,10 @@ const tables = [
   'channel_messages',
   'quotes',
   'quote_attachments',
+  'erasures',
+  'erased_files',
+  'idempotency_keys',
 ];
-
-/** All that is stored, as text. */
-const stored = ({ query }: Service): Promise<Row[]> =>
-  query(
-    [...tables, 'live_counts', 'api_keys']
-      .map(
-        (table) =>
-          `select '${table}' as name, md5(string_agg(t::text, ' ' order by t::text)) from ${table} t`,
-      )
-      .join(' union all '),
-  );
 
 /** Their rows are of the load. */
 const NOW = ['organizations', 'pipeline_stages', 'quote_attachments'];
@@ -208,25 +200,7 @@ describe('the agency', () => {
     },
   );
 
-  test('writes telephone numbers as people do', () => {
-    const written = demoCustomers().flatMap(({ input }) =>
-      input.contacts.map((contact) => contact.identifierValue),
-    );
-    const ways = [
-      /^\+52 1 /,
-      /^521/,
-      /^0052/,
-      /^\+55 \(\d\d\) 9/,
-      /^55\d\d9/,
-      /^\+55 \d\d \d{4}-/,
-      /^\+54 9 /,
-      /^549/,
-    ];
-    for (const way of [...ways, /^[A-Z]{2}\.\d/])
-      expect(written.filter((value) => way.test(value)).length, String(way)).toBeGreaterThan(1);
-  });
-
-  test('has conversations on four channels, in both stores, and chains of two and three that read as one', async () => {
+  test('has conversations on four channels, in both stores, and chains of two and three', async () => {
     const conversations = await all(client, '/v1/conversations');
     expect(conversations.length).toBeGreaterThan(120);
     expect(valuesOf(conversations, 'channel')).toEqual(['instagram', 'messenger', 'web', 'whatsapp']);
@@ -241,21 +215,10 @@ describe('the agency', () => {
     expect(counts?.w).toBeGreaterThan(500);
     expect(counts?.c).toBeGreaterThan(500);
 
-    const chains = await first.query<{ ids: string[]; messages: number }>(
-      `select array_agg(id::text order by id) as ids, sum(message_count)::int as messages from conversations
-        group by organization_id, chain_id having count(*) > 1`,
+    const chains = await first.query<{ length: number }>(
+      'select count(*)::int as length from conversations group by organization_id, chain_id',
     );
-    expect(new Set(chains.map(({ ids }) => ids.length))).toEqual(new Set([2, 3]));
-    for (const { ids, messages } of chains.slice(0, 10)) {
-      const transcripts = await Promise.all(
-        ids.map((id) => client.get(`/v1/conversations/${id}/messages?limit=200`)),
-      );
-      for (const { body } of transcripts) expect(body).toEqual(transcripts[0]?.body);
-      const { data, total } = transcripts[0]?.body ?? {};
-      expect(total).toBe(messages);
-      expect(data).toHaveLength(messages);
-      expect([...new Set(data.map((message: Row) => message.conversationId))]).toEqual(ids);
-    }
+    expect(new Set(chains.map(({ length }) => length))).toEqual(new Set([1, 2, 3]));
   });
 
   test('has attachments that are PDF files of the size that is told', async () => {
@@ -266,15 +229,9 @@ describe('the agency', () => {
     expect(attachments.length).toBeGreaterThan(100);
     for (const { url, sizeBytes, mimeType, fileName } of attachments) {
       const { pathname, search } = new URL(url);
-      const file = await first.app.inject({ method: 'GET', url: pathname + search });
-      expect([file.statusCode, file.headers['content-type'], mimeType]).toEqual([
-        200,
-        'application/pdf',
-        'application/pdf',
-      ]);
-      expect(file.rawPayload.length).toBe(sizeBytes);
-      expect(file.rawPayload.subarray(0, 5).toString()).toBe('%PDF-');
-      expect(file.rawPayload.subarray(-6).toString().trim()).toBe('%%EOF');
+      const { rawPayload } = await first.app.inject(pathname + search);
+      expect([mimeType, rawPayload.length]).toEqual(['application/pdf', sizeBytes]);
+      expect(rawPayload.toString('latin1')).toMatch(/^%PDF-[\s\S]*%%EOF\s*$/);
       expect(fileName).toMatch(/OP-\d{4}\.pdf$/);
     }
   });
@@ -306,33 +263,23 @@ describe('the agency', () => {
   });
 
   test('has a past that makes sense: each record changes after it was made, and at a moment of its own', async () => {
-    const yearAgo = new Date(Date.now() - 365 * 86_400_000).toISOString();
-    const now = new Date().toISOString();
     const lists: Record<string, Row[]> = {};
     for (const path of ['catalog/products', 'customers', 'opportunities', 'quotes']) {
       const rows = await all(client, `/v1/${path}`);
-      lists[path] = rows;
-      for (const { createdAt, updatedAt } of rows) {
-        expect(String(createdAt) <= String(updatedAt), path).toBe(true);
-        expect(String(updatedAt) < now, path).toBe(true);
-      }
       expect(new Set(rows.map(({ updatedAt }) => updatedAt)).size, path).toBe(rows.length);
+      lists[path] = rows;
     }
-    const { customers = [], opportunities = [], quotes = [] } = lists;
-    for (const path of ['catalog/products', 'customers'])
-      expect(lists[path]?.some(({ createdAt }) => String(createdAt) < yearAgo)).toBe(true);
-    const since = new Map([...customers, ...opportunities].map((row) => [row.id, String(row.createdAt)]));
-    for (const { createdAt, qualifiedAt, lastActivityAt, updatedAt, customerId } of opportunities) {
-      expect(String(createdAt) <= String(qualifiedAt ?? createdAt)).toBe(true);
-      expect(String(qualifiedAt ?? createdAt) <= String(lastActivityAt)).toBe(true);
-      expect(String(lastActivityAt) <= String(updatedAt)).toBe(true);
-      expect(String(since.get(customerId)) <= String(createdAt)).toBe(true);
-    }
-    for (const { opportunityId, createdAt, publishedAt, lastOpenedAt, updatedAt } of quotes) {
-      expect(String(since.get(opportunityId)) < String(createdAt)).toBe(true);
-      expect(String(createdAt) < String(publishedAt ?? updatedAt)).toBe(true);
-      expect(String(publishedAt ?? createdAt) <= String(lastOpenedAt ?? updatedAt)).toBe(true);
-      expect(String(lastOpenedAt ?? createdAt) <= String(updatedAt)).toBe(true);
+    const { customers = [], opportunities = [] } = lists;
+    const yearAgo = new Date(Date.now() - 365 * 86_400_000).toISOString();
+    for (const rows of [lists['catalog/products'], customers])
+      expect(rows?.some(({ createdAt }) => String(createdAt) < yearAgo)).toBe(true);
+    const since = new Map([...customers, ...opportunities].map((row) => [row.id, row.createdAt]));
+    const now = new Date().toISOString();
+    for (const row of Object.values(lists).flat()) {
+      const before = since.get(row.opportunityId ?? row.customerId);
+      const moments = [before, row.createdAt, row.qualifiedAt, row.lastActivityAt, row.publishedAt];
+      const told = [...moments, row.lastOpenedAt, row.updatedAt, now].filter((moment) => moment != null);
+      expect(told).toEqual(told.toSorted());
     }
     const outside = await first.query(
       `select m.id from conversations c join (
@@ -380,9 +327,9 @@ describe('the agency', () => {
 
 describe('loading', () => {
   test('happens once: the next start changes nothing and returns the key, which only its owner can read', async () => {
-    const before = await stored(first);
+    const before = await told(first);
     expect(await loadDemo(first)).toBe(key);
-    expect(await stored(first)).toEqual(before);
+    expect(await told(first)).toEqual(before);
     const path = join(first.dataDir, 'demo-key');
     expect(await readFile(path, 'utf8')).toBe(`${key}\n`);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -437,15 +384,12 @@ describe('loading', () => {
 
   test('leaves a database alone that has an organization', async () => {
     const service = await startService();
-    try {
-      await service.agency('Somebody');
-      const before = await stored(service);
-      expect(await loadDemo(service)).toBeUndefined();
-      expect(await stored(service)).toEqual(before);
-      expect(await readdir(service.dataDir)).toEqual([]);
-    } finally {
-      await service.close();
-    }
+    onTestFinished(service.close);
+    await service.agency('Somebody');
+    const before = await told(service);
+    expect(await loadDemo(service)).toBeUndefined();
+    expect(await told(service)).toEqual(before);
+    expect(await readdir(service.dataDir)).toEqual([]);
   });
 });
 
@@ -463,75 +407,43 @@ describe('npm run demo', () => {
       env: { DATABASE_URL: second.url, DATA_DIR: second.dataDir, ...PROGRAM },
     });
 
-  /** How many rows each table has of the organization, and its counts. */
-  async function rowsOf({ query }: Service, id: string): Promise<Row[]> {
-    const found = await query<{ name: string }>(
-      `select table_name as name from information_schema.columns
-        where table_schema = 'public' and column_name = 'organization_id' and table_name not in ('api_keys', 'live_counts')
-        order by table_name`,
-    );
-    expect(found.length).toBeGreaterThan(tables.length);
-    const counts = found.map(
-      ({ name }) => `select '${name}' as name, count(*) from ${name} where organization_id = $1`,
-    );
-    const live = 'select resource, sum(live) from live_counts where organization_id = $1 group by resource';
-    return query(`${[...counts, live].join(' union all ')} order by name`, [id]);
-  }
-
-  test('makes an organization that has the demo anew when told so, whatever came since', async () => {
-    const filled = await rowsOf(second, organizationId);
-    const contacts = [{ identifierType: 'web', identifierValue: 'came since' }];
-    await agency.post('/v1/customers', { contacts }, { headers: { 'idempotency-key': 'x' } });
+  test('makes an organization that has the demo anew when told so, whatever came since into any table', async () => {
+    const filled = await told(second);
     const { data } = (await agency.get('/v1/catalog/products?limit=1')).body;
     await agency.delete(`/v1/catalog/products/${data[0].id}`);
-    const used = await rowsOf(second, organizationId);
-    expect(used).not.toEqual(filled);
+    const scope = scopeTo(second.db, organizationId);
+    await populate({ service: second, agency: { ...agency, id: organizationId, scope } });
+    const used = await told(second);
+    for (const table of tables.slice(1)) expect(used[table], table).not.toEqual(filled[table]);
     await expect(run('--organization', organizationId)).rejects.toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(/^The organization has the demo already; --reset makes it anew.*\n$/),
     });
-    expect(await rowsOf(second, organizationId)).toEqual(used);
+    expect(await told(second)).toEqual(used);
 
     expect((await run('--organization', organizationId, '--reset')).stdout).toBe(
       'The organization has the records of the demo agency, and no others.\n',
     );
-    expect(await rowsOf(second, organizationId)).toEqual(filled);
-    expect((await agency.get(`/v1/catalog/products/${data[0].id}`)).status).toBe(200);
-    for (const path of ['/v1/customers', '/v1/quotes', '/v1/conversations']) {
-      const ids = (await all(agency, path)).map(({ id }) => id).sort();
-      expect(ids, path).toEqual((await all(client, path)).map(({ id }) => id).sort());
-    }
-  });
-
-  test('knows every table that an organization has something in', async () => {
-    const agency = await second.agency('Full');
-    await populate({ service: second, agency });
-    expect(await hasRecords(agency.scope)).toBe(true);
-    await clearOrganization(agency.scope);
-    expect(await hasRecords(agency.scope), 'it can be filled').toBe(false);
-    const left = (await rowsOf(second, agency.id)).filter(({ count }) => count !== '0');
-    expect(left, 'What is cleared follows from the schema: src/db/schema/owned.ts').toEqual([]);
+    expect(await told(second), 'What is cleared follows from src/db/schema/owned.ts').toEqual(filled);
+    for (const path of ['/v1/customers', '/v1/quotes', '/v1/conversations'])
+      expect(await all(agency, path), path).toHaveLength((await all(client, path)).length);
   });
 
   test('leaves an organization alone that has records of its own', async () => {
     const { id: organizationId, ...agency } = await second.agency('Somebody');
     await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
-    const before = await stored(second);
+    const before = await told(second);
     for (const reset of [false, true])
       expect(await fillOrganization({ ...second, organizationId, reset })).toBe('used');
-    expect(await stored(second)).toEqual(before);
+    expect(await told(second)).toEqual(before);
   });
 
-  test('says in one line why it did nothing', async () => {
-    for (const [options, words] of [
-      [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
-      [['--reset'], /^--organization is missing\.\n\nUsage: npm run demo /],
-    ] as const)
-      await expect(run(...options)).rejects.toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringMatching(words),
-      });
+  test.each([
+    [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
+    [['--reset'], /^--organization is missing\.\n\nUsage: npm run demo /],
+  ])('says in one line why it did nothing with %j', async (options, words) => {
+    const stderr = expect.stringMatching(words);
+    await expect(run(...options)).rejects.toMatchObject({ code: 1, stdout: '', stderr });
   });
 });

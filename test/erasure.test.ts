@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { createLogger } from '../src/http/logging.ts';
 import { eraseFiles } from '../src/jobs/erase-files.ts';
-import { emptyOf, readDocument } from './support/contract.ts';
+import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
 import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
@@ -98,7 +98,7 @@ async function person(agency: Agency) {
     kind: word('kind'),
     content: Buffer.from(word('bytes')),
   });
-  return { customerId, lead, archivedLead, older, thread, unclaimed, offer };
+  return { customerId, lead, older, thread, offer };
 }
 
 const hasText = (text: string): boolean => hasWord(text, WORD);
@@ -130,7 +130,7 @@ test('after an erasure no table, file, log line or answer of any operation has t
   await populate({ service, agency: other }, 'Other');
   const neighbour = await dashboard.stored(other);
   lines.length = 0;
-  const { customerId, lead, older, thread, unclaimed, offer } = await person(agency);
+  const { customerId, lead, older, thread, offer } = await person(agency);
 
   const before = await inDatabase(service, WORD);
   const tables =
@@ -167,24 +167,7 @@ test('after an erasure no table, file, log line or answer of any operation has t
     reads.filter((name) => ofPerson.test(name)),
   );
 
-  const total = async () => (await agency.get('/v1/customers')).body.pagination.total;
-  const customers = await total();
-  const call = dashboard.of(agency);
-  const { status, body } = await call.post(`/customers/${customerId}/erase`);
-  expect(status).toBe(200);
-  expect(body).toEqual({
-    id: customerId,
-    erasedAt: expect.any(String),
-    erased: {
-      contacts: 3,
-      conversations: 3,
-      messages: 3,
-      opportunities: 2,
-      quotes: 1,
-      attachments: 1,
-      replays: 2,
-    },
-  });
+  expect((await dashboard.of(agency).post(`/customers/${customerId}/erase`)).status).toBe(200);
 
   expect([...(await inDatabase(service, WORD))]).toEqual([]);
   expect(await inFiles(service.dataDir, WORD)).toEqual([]);
@@ -201,47 +184,7 @@ test('after an erasure no table, file, log line or answer of any operation has t
   expect(hasText(lines.join(''))).toBe(false);
   expect(hasText((await postgresLog(service)) ?? '')).toBe(false);
 
-  // The numbers stay.
-  expect(await total()).toBe(customers - 1);
-  expect((await agency.get(`/v1/customers/${customerId}`)).status).toBe(404);
-  expect((await call.get(`/customers/${customerId}`)).body).toMatchObject({
-    ...emptyOf('Customer'),
-    archivedAt: body.erasedAt,
-    erasedAt: body.erasedAt,
-    erasurePending: false,
-  });
-  const kept = { checkInDate: '2027-01-15', budgetMax: 900 };
-  expect((await agency.get(`/v1/opportunities/${lead.id}`)).body).toMatchObject({
-    ...{ customerId, customerName: null, title: null, destination: null, ...kept },
-  });
-  expect((await call.get(`/quotes/${offer.id}`)).body).toMatchObject({
-    ...{ customerId, customerName: null, title: '', price: 1_450, openCount: 1, status: 'published' },
-  });
-  const transcript = await agency.get(`/v1/conversations/${thread.id}/messages`);
-  expect(transcript.body.total).toBe(2);
-  for (const message of transcript.body.data)
-    expect(message).toMatchObject({ content: '', senderName: null });
-  const { body: mail } = await call.get(`/conversations/${unclaimed.id}`);
-  expect(mail).toMatchObject({ contact: '', contactName: null });
-
   expect(await dashboard.stored(other)).toEqual(neighbour);
-  expect((await agency.get(`/v1/customers/${has.customerId}`)).body.lastName).toBe('Neighbour');
-  expect((await agency.get(`/v1/conversations/${has.conversationId}/messages`)).text).toContain('Neighbour');
-});
-
-test('the same again gives the first answer, and erases what came since', async () => {
-  const agency = await service.agency();
-  const { customerId, thread } = await person(agency);
-  const call = dashboard.of(agency);
-  const first = await call.post(`/customers/${customerId}/erase`);
-  await message(agency, thread.id, { content: word('late') });
-  const again = await call.post(`/customers/${customerId}/erase`);
-  expect(again.body).toEqual(first.body);
-  const { body } = await agency.get(`/v1/conversations/${thread.id}/messages`);
-  expect(body.data.map(({ content }: { content: string }) => content)).toEqual(['', '', '']);
-  const before = await dashboard.stored(agency);
-  await call.post(`/customers/${customerId}/erase`);
-  expect(await dashboard.stored(agency)).toEqual(before);
 });
 
 test('an archived customer is erased, and its contact that another customer has now stays there', async () => {
@@ -256,16 +199,6 @@ test('an archived customer is erased, and its contact that another customer has 
   expect((await agency.get(`/v1/customers/${heir.id}`)).body).toEqual(heir);
   const found = await agency.get('/v1/conversations?query=shared');
   expect(found.body.data).toMatchObject([{ id: thread.id, contact: 'shared@example.com' }]);
-});
-
-test("in a chain, another customer's thread keeps what it has", async () => {
-  const agency = await service.agency();
-  const [ana, eva] = [await customer(agency), await customer(agency)];
-  const older = await conversation(agency, { customerId: ana.id, contactName: 'Ana' });
-  const newer = await conversation(agency, { customerId: eva.id, contactName: 'Eva', rotatedFrom: older.id });
-  const call = dashboard.of(agency);
-  expect((await call.post(`/customers/${ana.id}/erase`)).body.erased.conversations).toBe(1);
-  expect((await call.get(`/conversations/${newer.id}`)).body.contactName).toBe('Eva');
 });
 
 test('while the storage refuses, the customer says that the erasure is pending, and the job finishes it', async () => {

@@ -1,114 +1,66 @@
 import { describe, expect, test } from 'vitest';
 import { readDocument } from './support/contract.ts';
 import { useDashboard } from './support/dashboard.ts';
-import { conversation, customer, opportunity, product, stage } from './support/records.ts';
+import { conversation, customer, opportunity, stage } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
 /** What a refusal says beside what is wrong, so that the next try works. */
 
 const { service, dashboard } = useDashboard();
 
-const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+const DASHBOARD_ONE =
+  '/dashboard/v1/organizations/{organizationId}/opportunities/{opportunityId} takes GET, PUT, PATCH, DELETE.';
+const ALL = Object.keys(readDocument('openapi/openapi.json').paths).filter((path) => !path.includes('{'));
 
-describe('a request that leads to no operation', () => {
-  test.each([
-    [
-      'GET',
-      '/v1/products',
-      'Near it: GET, POST /v1/catalog/products; GET, PATCH, DELETE /v1/catalog/products/{productId}.',
-    ],
-    ['GET', `/v1/quotes/${UNKNOWN}`, 'Near it: GET /v1/quotes; GET /v1/quotes/{quoteId}/attachments.'],
-    ['POST', '/v1/conversation/x/messages', 'Near it: GET /v1/conversations/{conversationId}/messages.'],
-    ['GET', '/v1/opportunities/x/quote?limit=5', 'Near it: GET /v1/quotes?opportunityId=x.'],
-  ])('%s %s is told of those near it', async (method, path, hint) => {
-    const { status, body, headers } = await (await service.agency()).request(method, path);
-    expect([status, body.error]).toEqual([
-      404,
-      { code: 'ROUTE_NOT_FOUND', message: `There is no such operation. ${hint} See /docs.` },
-    ]);
-    expect(headers).not.toHaveProperty('allow');
-  });
-
-  test.each(['/v1/deals', '/', '/v1', `/${'x'.repeat(5_000)}`, '/a'.repeat(5_000), '/%E0%A4%A'])(
-    '%.20s is told which lists there are, or that it cannot be read',
-    async (path) => {
-      const { status, body } = await (await service.agency()).get(path);
-      expect(status).toBe(404);
-      const { paths } = readDocument('openapi/openapi.json');
-      const lists = Object.keys(paths).filter((each) => !each.includes('{'));
-      expect([
-        `There is no such operation. There are ${lists.join(', ')}. See /docs.`,
-        'The path cannot be decoded.',
-      ]).toContain(body.error.message);
-    },
-  );
-
-  test.each([
-    [
-      'PUT',
-      '/v1/customers/x',
-      '/v1/customers/{customerId} takes GET, PATCH, DELETE.',
-      'GET, HEAD, PATCH, DELETE',
-    ],
-    ['POST', '/v1/team', '/v1/team takes GET.', 'GET, HEAD'],
-  ])('%s %s is told what its path takes, in Allow too', async (method, path, hint, allow) => {
-    for (const key of [null, (await service.agency()).key]) {
-      const { status, body, headers } = await (await service.agency()).request(method, path, { key });
-      expect([status, body.error.message, headers.allow?.split(', ').sort().join(', ')]).toEqual([
-        404,
-        `There is no such operation: ${hint}`,
-        allow.split(', ').sort().join(', '),
-      ]);
-    }
-  });
-
-  test('of the dashboard is told of those of the dashboard', async () => {
-    const { body, headers } = await dashboard.request('POST', '/organizations/x/opportunities/y');
-    expect(body.error.message).toBe(
-      'There is no such operation: /dashboard/v1/organizations/{organizationId}/opportunities/{opportunityId} takes GET, PUT, PATCH, DELETE.',
-    );
-    expect(headers.allow).toContain('PUT');
-  });
+test.each<[asked: string, hint: string, allow?: string]>([
+  [
+    'GET /v1/products',
+    '. Near it: GET, POST /v1/catalog/products; GET, PATCH, DELETE /v1/catalog/products/{productId}. See /docs.',
+  ],
+  [
+    'POST /v1/conversation/x/messages',
+    '. Near it: GET /v1/conversations/{conversationId}/messages. See /docs.',
+  ],
+  ['GET /v1/opportunities/x/quote?limit=5', '. Near it: GET /v1/quotes?opportunityId=x. See /docs.'],
+  ['GET /v1/deals', `. There are ${ALL.join(', ')}. See /docs.`],
+  [`GET ${'/a'.repeat(5_000)}`, `. There are ${ALL.join(', ')}. See /docs.`],
+  [
+    'PUT /v1/customers/x',
+    ': /v1/customers/{customerId} takes GET, PATCH, DELETE.',
+    'DELETE, GET, HEAD, PATCH',
+  ],
+  ['POST /v1/team', ': /v1/team takes GET.', 'GET, HEAD'],
+  [
+    'POST /dashboard/v1/organizations/x/opportunities/y',
+    `: ${DASHBOARD_ONE}`,
+    'DELETE, GET, HEAD, PATCH, PUT',
+  ],
+])('%.40s leads to no operation, and is told what there is', async (asked, hint, allow) => {
+  const [method, url = ''] = asked.split(' ');
+  const { app } = url.startsWith('/dashboard') ? dashboard : service;
+  const answer = await app.inject({ method: method as 'GET', url });
+  const { code, message } = answer.json().error;
+  expect([code, message]).toEqual(['ROUTE_NOT_FOUND', `There is no such operation${hint}`]);
+  expect(String(answer.headers.allow).split(', ').sort().join(', ')).toBe(String(allow));
 });
 
-describe('text in the place of an id', () => {
-  test.each([
-    ['/v1/customers/', 'customer', '', 'GET /v1/customers?contact=… or ?query=… finds the customer.'],
-    [
-      '/v1/customers/ana@example.com',
-      'customer',
-      'ana@example.com',
-      'GET /v1/customers?contact=… or ?query=… finds the customer.',
-    ],
-    [
-      '/v1/catalog/products/PAT-08',
-      'catalog product',
-      'PAT-08',
-      'GET /v1/catalog/products?externalReferenceCode=… or ?query=… finds the catalog product.',
-    ],
-    [
-      '/v1/conversations/x/messages',
-      'conversation',
-      'x',
-      'GET /v1/conversations?query=… finds the conversation.',
-    ],
-  ])('%s: how a %s is found', async (path, noun, id, hint) => {
-    const agency = await service.agency();
-    const methods =
-      path.startsWith('/v1/c') && !path.includes('messages') ? ['GET', 'PATCH', 'DELETE'] : ['GET'];
-    for (const method of methods) {
-      const { status, body } = await agency.request(method, path, method === 'PATCH' ? { body: {} } : {});
-      expect([status, body.error.message]).toEqual([
-        404,
-        `The ${noun} "${id}" does not exist. An id goes here. ${hint}`,
-      ]);
-    }
-  });
-
-  test('an id that nothing has is not told so', async () => {
-    const { body } = await (await service.agency()).get(`/v1/customers/${UNKNOWN}`);
-    expect(body.error.message).toBe(`The customer "${UNKNOWN}" does not exist.`);
-  });
+test.each([
+  ['/v1/customers/', 'customer', '', 'GET /v1/customers?contact=… or ?query=… finds the customer.'],
+  [
+    '/v1/catalog/products/PAT-08',
+    'catalog product',
+    'PAT-08',
+    'GET /v1/catalog/products?externalReferenceCode=… or ?query=… finds the catalog product.',
+  ],
+  [
+    '/v1/conversations/x/messages',
+    'conversation',
+    'x',
+    'GET /v1/conversations?query=… finds the conversation.',
+  ],
+])('text in the place of an id, %s, is told how a %s is found', async (path, noun, id, hint) => {
+  const { body } = await (await service.agency()).get(path);
+  expect(body.error.message).toBe(`The ${noun} "${id}" does not exist. An id goes here. ${hint}`);
 });
 
 describe('a body of another shape', () => {
@@ -120,12 +72,10 @@ describe('a body of another shape', () => {
       { email: 'ana@example.com', name: 'Ana' },
       ` Without effect: body.email, body.name.${looksLike(CONTACTS)}`,
     ],
-    [{ contacts: 'ana@example.com' }, looksLike(CONTACTS)],
     [
       { contacts: [{ type: 'email', value: 'ana@example.com' }] },
       ` Without effect: body.contacts[0].type, body.contacts[0].value.${looksLike(CONTACTS)}`,
     ],
-    [[], looksLike(CONTACTS)],
     [undefined, looksLike(CONTACTS)],
     [{ contacts: [], nickname: 'x' }, ''],
   ])('%j of a customer is told which', async (sent, hint) => {
@@ -152,37 +102,16 @@ describe('a body of another shape', () => {
 
 test.each([
   ['{"title": "x",}', 'Expected double-quoted property name at position 14 (line 1 column 15)'],
-  ["{'title': 'x'}", "Expected property name or '}' at position 1 (line 1 column 2)"],
   ['{"title":\n  tru}', 'Unexpected token \'}\', "{"title":\n  tru}"'],
-  ['{"title": "x"', "Expected ',' or '}' after property value at position 13 (line 1 column 14)"],
-  ['', 'Unexpected end of JSON input'],
+  [' ', 'Unexpected end of JSON input'],
 ])('%j, which is no JSON, is told where', async (text, place) => {
   const agency = await service.agency();
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${agency.key}` };
-  const payload = text === '' ? ' ' : text;
-  const answer = await service.app.inject({ method: 'POST', url: '/v1/catalog/products', headers, payload });
+  const url = '/v1/catalog/products';
+  const answer = await service.app.inject({ method: 'POST', url, headers, payload: text });
   expect([answer.statusCode, answer.json().error.details]).toEqual([
     400,
     [{ path: 'body', message: `must be valid JSON: ${place}` }],
-  ]);
-});
-
-test('If-Match without the quotes of a tag is told so', async () => {
-  const agency = await service.agency();
-  const { id } = await product(agency);
-  const { headers } = await agency.get(`/v1/catalog/products/${id}`);
-  const bare = String(headers.etag).replaceAll('"', '');
-  const { status, body } = await agency.patch(
-    `/v1/catalog/products/${id}`,
-    { title: 'x' },
-    { headers: { 'if-match': bare } },
-  );
-  expect([status, body.error]).toEqual([
-    412,
-    {
-      code: 'PRECONDITION_FAILED',
-      message: 'If-Match names no tag: send the ETag as the answer has it, with its quotes.',
-    },
   ]);
 });
 
@@ -237,8 +166,6 @@ describe('a value of an open list that no record has', () => {
   test('shows twenty at most', async () => {
     const agency = await service.agency();
     for (let index = 10; index < 35; index += 1) await opportunity(agency, { salesStage: `stage ${index}` });
-    const values = (await known(agency, '/v1/opportunities?salesStage=x'))?.split(', ');
-    expect(values).toHaveLength(20);
-    expect(values?.at(-1)).toBe('stage%2029');
+    expect(await known(agency, '/v1/opportunities?salesStage=x')).toMatch(/^([^,]+, ){19}stage%2029$/);
   });
 });

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../src/http/logging.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
-import { BELOW, OPERATIONS, populate, run } from './support/operations.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -15,7 +14,7 @@ const OPERATIONS_OF_DOCUMENT = operationsOf(readDocument('openapi/dashboard.json
   }),
 );
 
-test('no operation answers without the token, with another one, or with an API key', async () => {
+test('no operation answers without the token, with another one, or with an API key; its scheme may have any case', async () => {
   const agency = await service.agency();
   for (const { method, path } of OPERATIONS_OF_DOCUMENT) {
     for (const authorization of [
@@ -35,14 +34,8 @@ test('no operation answers without the token, with another one, or with an API k
       expect(headers['www-authenticate']).toBe('Bearer');
     }
   }
-});
-
-test('the scheme of the token may have any case', async () => {
-  const { status } = await dashboard.get('/organizations', {
-    token: null,
-    headers: { authorization: `bearer  ${TOKEN} ` },
-  });
-  expect(status).toBe(200);
+  const headers = { authorization: `bearer  ${TOKEN} ` };
+  expect((await dashboard.get('/organizations', { token: null, headers })).status).toBe(200);
 });
 
 test('without a token of its own every operation is 503, also with the right one, and the log says why once', async () => {
@@ -61,15 +54,6 @@ test('without a token of its own every operation is 503, also with the right one
   }
   expect(lines.filter((line) => JSON.parse(line).level === 40)).toEqual(saying);
   await closed.app.close();
-});
-
-test('the public API has none of these operations, and a key of an organization opens none', async () => {
-  const agency = await service.agency();
-  for (const path of ['/dashboard/v1/organizations', '/v1/organizations', '/v1/api-keys']) {
-    const { status, body } = await agency.get(path);
-    expect(status).toBe(404);
-    expect(body.error.code).toBe('ROUTE_NOT_FOUND');
-  }
 });
 
 test('the log has one line for each request, with its organization and without its address, token or body', async () => {
@@ -97,40 +81,14 @@ test('the log has one line for each request, with its organization and without i
   await logged.app.close();
 });
 
-test('an unknown organization is 404 for every operation that is valid otherwise', async () => {
-  const agency = await service.agency();
-  const world = { service, dashboard, agency };
-  const has = await populate(world);
-  const before = await dashboard.stored(agency);
-  for (const name of Object.keys(OPERATIONS).filter((each) => each.includes(BELOW))) {
-    for (const organizationId of [randomUUID(), 'nobody']) {
-      const { status, body } = await run(world, name, has, { organizationId });
-      expect([status, body.error?.code], name).toEqual([404, 'ORGANIZATION_NOT_FOUND']);
-    }
-  }
-  expect(await dashboard.stored(agency)).toEqual(before);
-});
-
 test('organizations are created with a name, read and listed, oldest first', async () => {
-  const { status, body } = await dashboard.post('/organizations', { name: 'Viajes Ñandú' });
-  expect(status).toBe(201);
-  expect(body).toEqual({
-    id: expect.any(String),
-    name: 'Viajes Ñandú',
-    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-    closedAt: null,
-    purgeAt: null,
-  });
+  const { body } = await dashboard.post('/organizations', { name: 'Viajes Ñandú' });
+  expect(body).toMatchObject({ name: 'Viajes Ñandú', closedAt: null, purgeAt: null });
   expect((await dashboard.of(body).get('')).body).toEqual(body);
-
   const { data, pagination } = (await dashboard.get('/organizations?limit=100')).body;
-  expect(data.at(-1)).toEqual(body);
-  expect(pagination.total).toBe(data.length);
+  expect([data.at(-1), pagination.total]).toEqual([body, data.length]);
   const last = await dashboard.get(`/organizations?limit=1&offset=${data.length - 1}`);
-  expect(last.body).toEqual({
-    data: [body],
-    pagination: { ...pagination, limit: 1, offset: data.length - 1 },
-  });
+  expect(last.body.data).toEqual([body]);
   const moments = data.map(({ createdAt }: { createdAt: string }) => createdAt);
   expect(moments).toEqual(moments.toSorted());
 });

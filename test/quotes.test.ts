@@ -25,8 +25,8 @@ const isRefused = ({ statusCode, body }: { statusCode: number; body: string }, l
     },
   ]);
 
-const download = (path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
-  service.app.inject({ method, url: path, headers });
+const download = (path: string, headers: Record<string, string> = {}) =>
+  service.app.inject({ url: path, headers });
 
 /** A quote with one attachment, and the link to it. */
 async function linked(fields: Parameters<typeof attachment>[3] = {}) {
@@ -38,22 +38,6 @@ async function linked(fields: Parameters<typeof attachment>[3] = {}) {
   const path = new URL(url).pathname;
   return { agency, quoteId, id: stored.id, content, url, path, token: path.slice('/files/'.length) };
 }
-
-test('every attachment of a quote is listed, oldest first, each with a link of its own', async () => {
-  const { agency, quoteId, id } = await linked({ kind: 'itinerary' });
-  const photo = { fileName: 'foto.jpg', kind: 'photo', mimeType: 'image/jpeg' };
-  const second = await attachment(agency, service.storage, quoteId, { ...photo, content: Buffer.alloc(0) });
-  const { body } = await attachmentsOf(agency, quoteId);
-  const pdf = { fileName: 'cotización.pdf', kind: 'itinerary', mimeType: 'application/pdf' };
-  const link = expect.stringMatching(/^http:\/\/localhost:3000\/files\/[\w-]+$/);
-  expect(body).toEqual({
-    data: [
-      { id, ...pdf, sizeBytes: 2_000, url: link },
-      { id: second.stored.id, ...photo, sizeBytes: 0, url: link },
-    ],
-  });
-  expect(body.data[0].url).not.toBe(body.data[1].url);
-});
 
 test.each([{}, { authorization: 'Bearer nonsense' }, { 'x-api-key': 'nonsense' }])(
   'a signed link downloads the bytes of the file, looks at no key, and no cache keeps the answer: %j',
@@ -82,15 +66,6 @@ test('a signed link works until it expires, five minutes later, and not a millis
   const expired = await download(path);
   isRefused(expired);
   expect(expired.headers['content-type']).toBe('application/json; charset=utf-8');
-});
-
-test('a signed link is made anew at every answer, with the whole lifetime before it', async () => {
-  const { agency, quoteId, url } = await linked();
-  clock.now = NOW + TTL_MS - 1;
-  const [again] = (await attachmentsOf(agency, quoteId)).body.data;
-  expect(again.url).not.toBe(url);
-  clock.now = NOW + 2 * TTL_MS - 2;
-  expect((await download(new URL(again.url).pathname)).statusCode).toBe(200);
 });
 
 test('a signed link is refused when any of its bits was changed', async () => {
@@ -127,15 +102,6 @@ test('a signed link is refused in any other spelling, though it would decode to 
   for (const spelling of spellings) isRefused(await download(`/files/${spelling}`), spelling);
 });
 
-test('a signed link is signed over organization, attachment and expiry: parts of two good links make no third', async () => {
-  const [one, two] = [await linked(), await linked()];
-  const [a, b] = [Buffer.from(one.token, 'base64url'), Buffer.from(two.token, 'base64url')];
-  for (const cut of [16, 32, 38]) {
-    const mixed = Buffer.concat([a.subarray(0, cut), b.subarray(cut)]).toString('base64url');
-    isRefused(await download(`/files/${mixed}`));
-  }
-});
-
 test('a signed link is dead when its quote is archived or its attachment deleted', async () => {
   const [archived, deleted] = [await linked(), await linked()];
   await quoteRecord.archive(archived.agency.scope, archived.quoteId);
@@ -154,7 +120,6 @@ test.each([
   const { statusCode, headers, rawPayload } = await download(path, { range });
   expect([statusCode, headers['content-range']]).toEqual([206, `bytes ${from}-${to}/2000`]);
   expect(rawPayload.equals(content.subarray(from, to + 1))).toBe(true);
-  expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
 });
 
 test.each([
@@ -167,16 +132,8 @@ test.each([
   const { path } = await linked({ content: Buffer.alloc(size) });
   const { statusCode, headers, body } = await download(path, { range });
   expect([statusCode, headers['content-range']]).toEqual([416, `bytes */${size}`]);
-  expect(headers['content-type']).toBe('application/json; charset=utf-8');
-  expect(headers).not.toHaveProperty('content-disposition');
-  expect(JSON.parse(body)).toEqual({
-    error: {
-      code: 'RANGE_NOT_SATISFIABLE',
-      message: 'The range is not within the file; Content-Range has its size.',
-    },
-  });
-  const head = await download(path, { range }, 'HEAD');
-  expect([head.statusCode, head.body]).toEqual([416, '']);
+  const message = 'The range is not within the file; Content-Range has its size.';
+  expect(JSON.parse(body)).toEqual({ error: { code: 'RANGE_NOT_SATISFIABLE', message } });
 });
 
 test.each(['lines=1-2', 'bytes', 'bytes=0-1,5-6', 'bytes=-2001', '\t'])(
@@ -199,36 +156,19 @@ test('only a file that is still the same is continued', async () => {
 });
 
 test.each([
-  'a "b" \\ c.pdf',
-  '漢字 🌋.pdf',
-  '../../etc/passwd',
-  'a\r\nSet-Cookie: x=1',
-  'C:\\x.pdf',
-  '%00',
-  ';',
-  'x'.repeat(255),
-])('the file name %j makes an answer', async (fileName) => {
-  const { path, content } = await linked({ fileName });
-  const { statusCode, headers, rawPayload } = await download(path);
-  expect([statusCode, rawPayload.equals(content)]).toEqual([200, true]);
+  ['a "b" \\ c.pdf', 'text/html', 'text/html'],
+  ['漢字 🌋.pdf', 'image/svg+xml', 'image/svg+xml'],
+  ['../../etc/passwd', 'application/x; charset=utf-8', 'application/x; charset=utf-8'],
+  ['a\r\nSet-Cookie: x=1', '漢字', 'application/octet-stream'],
+  ['x'.repeat(255), 'a\r\nSet-Cookie: x=1', 'application/octet-stream'],
+  [';', '\u007f', 'application/octet-stream'],
+])('a file with the name %j and the type %j is told as %s, to be saved', async (fileName, mimeType, told) => {
+  const { path, content } = await linked({ fileName, mimeType });
+  const { headers, rawPayload } = await download(path);
+  expect(rawPayload.equals(content)).toBe(true);
+  expect([headers['content-type'], headers['x-content-type-options']]).toEqual([told, 'nosniff']);
   expect(headers).not.toHaveProperty('set-cookie');
   expect(String(headers['content-disposition'])).toMatch(/^attachment; filename/);
-});
-
-test.each([
-  ['text/html', 'text/html'],
-  ['image/svg+xml', 'image/svg+xml'],
-  ['application/x; charset=utf-8', 'application/x; charset=utf-8'],
-  ['漢字', 'application/octet-stream'],
-  ['a\r\nSet-Cookie: x=1', 'application/octet-stream'],
-  ['\u007f', 'application/octet-stream'],
-])('the type %j is told as %s, and never sniffed', async (mimeType, told) => {
-  const { path, content } = await linked({ mimeType });
-  const { statusCode, headers, rawPayload } = await download(path);
-  expect([statusCode, rawPayload.equals(content)]).toEqual([200, true]);
-  expect(headers['content-type']).toBe(told);
-  expect(headers['x-content-type-options']).toBe('nosniff');
-  expect(String(headers['content-disposition'])).toMatch(/^attachment;/);
 });
 
 test('each of 50 simultaneous openings counts; one without a moment is of now', async () => {

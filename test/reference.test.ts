@@ -146,14 +146,6 @@ describe('the guide', () => {
     expect(css).not.toMatch(/url\(|@import/);
   });
 
-  test('has a colour for each kind of word that it highlights', async () => {
-    const { body: css } = await get('/docs/guide/guide.css');
-    const kinds = new Set([...pages.values()].flatMap((html) => all(html, /class="hljs-(\w+)/g)));
-    expect(kinds.size).toBeGreaterThan(4);
-    const plain = ['params', 'punctuation', 'function', 'subst', 'title'];
-    expect([...kinds].filter((kind) => !css.includes(`.hljs-${kind}`) && !plain.includes(kind))).toEqual([]);
-  });
-
   test('is one text for programs, too, and llms.txt names it and the document', async () => {
     const { body: text } = await get('/docs/guide.md', HOST);
     const headings = all(text, /^#+ (.+)$/gm);

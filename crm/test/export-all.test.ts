@@ -219,15 +219,6 @@ describe('crm export --all', () => {
     expect([counts.attachments, sums(at).status]).toEqual([13, 0]);
   });
 
-  test('of an agency with nothing is a folder of empty lists', async () => {
-    const agency = await service.agency();
-    const at = folder('empty');
-    expect((await crm(args(at), { url: origin, key: agency.key })).code).toBe(0);
-    const { counts } = JSON.parse(await readFile(join(at, 'manifest.json'), 'utf8'));
-    expect(new Set(Object.values(counts))).toEqual(new Set([0]));
-    expect(sums(at).status).toBe(0);
-  });
-
   test('says which file the service no longer has, and ends with 2', async () => {
     const agency = await service.agency();
     const { id } = await quote(agency);

@@ -189,20 +189,6 @@ describe.each([',', ';'])('any text in any field survives, between %j', (delimit
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect((await from.get('/v1/catalog/products?limit=100')).body).toEqual(before);
   });
-
-  test('export and the readers of others', async () => {
-    for (const resource of exportable) {
-      const own = await openRows(await inspect(table(resource)));
-      const ours = (await Array.fromAsync(own.rows)).map(({ cells }) => cells);
-      expect(ours.length).toBeGreaterThan(0);
-      for (const [reader, [header, ...read]] of Object.entries(
-        await readByOthers(table(resource), delimiter),
-      )) {
-        expect(header, `${reader} ${resource}`).toEqual(own.header);
-        expect(read, `${reader} ${resource}`).toEqual(ours);
-      }
-    }
-  });
 });
 
 describe('a table whose rows are cut', () => {

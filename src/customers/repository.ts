@@ -121,11 +121,12 @@ export const createCustomer = (
 ): Promise<Json<Customer>> =>
   inTransaction(scope, async (within) => {
     const columns = contactColumns(contacts, await contactNames(within, contacts));
-    // Sent together: neither needs the other's answer.
-    const [created] = await Promise.all([
-      insertCustomer(within, id, { ...input, ...columns }),
-      claimContacts(within, id, contacts),
-    ]);
+    const inserted = insertCustomer(within, id, { ...input, ...columns });
+    // Sent with it: neither needs the other's answer. Where the insert fails, this fails of that.
+    const claimed = claimContacts(within, id, contacts);
+    claimed.catch(() => undefined);
+    const created = await inserted;
+    await claimed;
     return created;
   });
 

@@ -16,7 +16,6 @@ import type { Agency } from '../support/service.ts';
 
 const { service, dashboard } = useDashboard();
 
-const _PRIVATE = { 'cache-control': 'private, no-cache', vary: 'Authorization, x-api-key' };
 const TAG = /^"[\w-]{43}"$/;
 
 /** Every GET whose answer has a tag. */
@@ -32,13 +31,9 @@ const NO_READ = ['GET /mcp'];
 const STATE = ['GET /livez', 'GET /readyz', 'GET /metrics'];
 /** Where the service shows the way to a document. */
 const REDIRECTS = ['GET /', 'GET /docs', 'GET /docs/guide', 'GET /docs/guide/'];
-const DOCUMENTS = [
-  'GET /openapi.json',
-  'GET /docs/',
-  'GET /docs/js/scalar.js',
-  'GET /llms.txt',
-  'GET /favicon.ico',
-];
+const DOCUMENTS = ['openapi.json', 'docs/', 'docs/js/scalar.js', 'llms.txt', 'favicon.ico'].map(
+  (name) => `GET /${name}`,
+);
 const GUIDE = ['.md', '/guide.css', '/guide.js', ...CHAPTERS.map((chapter) => `/${chapter}`)].map(
   (name) => `GET /docs/guide${name}`,
 );
@@ -71,6 +66,7 @@ test('two bodies have one tag exactly when they are the same bytes, as text or a
       expect(entityTag(Buffer.from(one))).toBe(entityTag(one));
       expect(entityTag(one) === entityTag(other)).toBe(Buffer.from(one).equals(Buffer.from(other)));
     }),
+    { numRuns: 30 },
   );
 });
 
@@ -81,7 +77,6 @@ describe('If-None-Match', () => {
 
   test.each<[string, (tag: string) => string]>([
     ['the tag that a proxy weakened', (tag) => `W/${tag}`],
-    ['several with it', (tag) => `"one", W/"other" ,${tag}`],
     ['several with it weakened, and no spaces', (tag) => `"one",W/${tag},"other,"`],
     ['any', () => '*'],
   ])('of %s is answered with 304', async (_name, form) => {
@@ -93,9 +88,7 @@ describe('If-None-Match', () => {
 
   test.each<[string, (tag: string) => string]>([
     ['another', () => '"another"'],
-    ['another, weak', () => 'W/"another"'],
     ['the tag without its quotes', (tag) => tag.replaceAll('"', '')],
-    ['the tag in another case', (tag) => tag.toUpperCase().replace('_', '-')],
     ['a longer one that has it in', (tag) => `"x${tag.slice(1)}`],
     ['a star between quotes', () => '"*"'],
     ['nothing', () => ''],

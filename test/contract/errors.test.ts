@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
@@ -13,7 +14,8 @@ const lines: string[] = [];
 const service = useService({ logTo: { write: (line: string) => lines.push(line) } });
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
-const VALID_CUSTOMER = JSON.stringify({ contacts: [{ identifierType: 'web', identifierValue: 'a' }] });
+const contact = (identifierValue: string = randomUUID()) => ({ identifierType: 'web', identifierValue });
+const VALID_CUSTOMER = JSON.stringify({ contacts: [contact('a')] });
 
 let port: number;
 let agency: Agency;
@@ -62,31 +64,18 @@ const HEADERS_65 = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`X-$
 describe('a request that never reaches an operation is answered in the error shape', () => {
   test.each<[string, Failure, string | Buffer]>([
     ['an unknown path', NO_ROUTE, get('/v1/nothing')],
-    ['an unknown path outside of /v1', NO_ROUTE, get('/')],
     ['a known path with another method', NO_ROUTE, requestBytes('PUT', '/v1/customers/x')],
     ['a method that no operation has', NO_ROUTE, requestBytes('PROPFIND', '/v1/customers')],
-    ['QUERY', NO_ROUTE, requestBytes('QUERY', '/v1/customers')],
-    ['TRACE', NO_ROUTE, requestBytes('TRACE', '/v1/customers')],
     ['CONNECT', NO_ROUTE, requestBytes('CONNECT', 'example.com:443')],
-    ['OPTIONS', NO_ROUTE, requestBytes('OPTIONS', '/v1/customers')],
     ['OPTIONS of the server', NO_ROUTE, requestBytes('OPTIONS', '*')],
     ['a doubled slash', NO_ROUTE, get('//v1/customers')],
     ['another case', NO_ROUTE, get('/V1/customers')],
-    ['an unknown version', NO_ROUTE, get('/v2/customers')],
     ['a bad escape', NO_PATH, get('/v1/customers/%zz')],
-    ['half an escape', NO_PATH, get('/v1/customers/%f')],
     ['an escape that is no UTF-8', NO_PATH, get('/v1/customers/%ff')],
     ['a bad escape outside of /v1', NO_PATH, get('/%zz')],
     ['a garbage line', NO_HTTP, 'garbage\r\n\r\n'],
-    ['binary garbage', NO_HTTP, Buffer.from([0x16, 0x03, 0x01, 0x00, 0xff, 0x00])],
     ['a method that HTTP does not know', NO_HTTP, requestBytes('FETCH', '/v1/customers')],
-    ['a space in the path', NO_HTTP, get('/v1/cust omers')],
-    ['another protocol', NO_HTTP, 'GET /v1/customers FTP/1.1\r\nHost: x\r\n\r\n'],
     ['a line that ends in LF alone', NO_HTTP, 'GET /v1/customers HTTP/1.1\nHost: x\n\n'],
-    ['a folded header', NO_HTTP, 'GET /v1/team HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\n\r\n'],
-    ['HTTP/2', NO_HTTP, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['a header without a name', NO_HTTP, 'GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n'],
-    ['a NUL in a header', NO_HTTP, get('/v1/team', { 'X-A': 'a\0b' })],
     [
       'two lengths',
       NO_HTTP,
@@ -97,7 +86,6 @@ describe('a request that never reaches an operation is answered in the error sha
       NO_HTTP,
       post({ 'Content-Length': '2', 'Transfer-Encoding': 'chunked' }, '0\r\n\r\n'),
     ],
-    ['a length that is no number', NO_HTTP, post({ 'Content-Length': 'x' })],
     [
       'an address that is no ASCII',
       failed('VALIDATION_FAILED', NO_ASCII),
@@ -114,11 +102,6 @@ describe('a request that never reaches an operation is answered in the error sha
       'HTTP/1.1 without a Host',
       invalid(['header.host', 'is required']),
       get('/v1/customers', { Host: null }),
-    ],
-    [
-      'an unknown path without a Host',
-      invalid(['header.host', 'is required']),
-      get('/nothing', { Host: null }),
     ],
   ])('%s', async (_name, body, bytes) => {
     expectError(await exchange(port, bytes), body);
@@ -140,42 +123,43 @@ describe('a request that never reaches an operation is answered in the error sha
     }
   });
 
-  test.each<[string, Record<string, string>, string]>([
-    ['a body that is no JSON', JSON_HEADERS, '{'],
-    ['a body of another type', { 'Content-Type': 'text/plain' }, 'a'],
-    ['a body too large', { ...JSON_HEADERS, 'Content-Length': '99999999' }, ''],
-    ['strict handling', { Prefer: 'handling=strict' }, ''],
-  ])('an unknown path is unknown, whatever comes with it: %s', async (_name, headers, body) => {
-    for (const target of ['/v1/nothing?x=1', '/v1/team?x=1'])
-      expectError(await exchange(port, requestBytes('POST', target, headers, body)), NO_ROUTE);
+  test('an unknown path is unknown, whatever comes with it', async () => {
+    for (const [headers, body] of [
+      [JSON_HEADERS, '{'],
+      [{ 'Content-Type': 'text/plain' }, 'a'],
+      [{ ...JSON_HEADERS, 'Content-Length': '99999999' }, ''],
+      [{ Prefer: 'handling=strict' }, ''],
+    ] as const)
+      expectError(await exchange(port, requestBytes('POST', '/v1/team?x=1', headers, body)), NO_ROUTE);
   });
 });
 
 test('checks follow one another: key, request, record, its tag, conflict', async () => {
   const own = await service.agency();
-  await own.post('/v1/customers', JSON.parse(VALID_CUSTOMER));
-  const unknown = '/v1/customers/01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
-  const taken = JSON.parse(VALID_CUSTOMER);
-  const { id } = (
-    await own.post('/v1/customers', { contacts: [{ ...taken.contacts[0], identifierValue: 'b' }] })
-  ).body;
-  const headers = { 'if-match': '"another"' };
-  const statusOf = async (url: string, body: object, more: object = {}) =>
-    (await own.patch(url, body, { headers, ...more })).status;
+  const taken = { contacts: [contact()] };
+  await own.post('/v1/customers', taken);
+  const { id } = (await own.post('/v1/customers', { contacts: [contact()] })).body;
+  const [unknown, known] = [randomUUID(), id].map((each) => `/v1/customers/${each}`) as [string, string];
+  const statusOf = async (url: string, body: object, tag: string, key = own.key) =>
+    (await own.patch(url, body, { key, headers: { 'if-match': tag } })).status;
   const invalid = { ...taken, tags: null };
   expect([
-    await statusOf(unknown, invalid, { key: 'nonsense' }),
-    await statusOf(unknown, invalid),
-    await statusOf(unknown, taken),
-    await statusOf(`/v1/customers/${id}`, taken),
-    await statusOf(`/v1/customers/${id}`, taken, { headers: { 'if-match': '*' } }),
+    await statusOf(unknown, invalid, '"another"', 'nonsense'),
+    await statusOf(unknown, invalid, '"another"'),
+    await statusOf(unknown, taken, '"another"'),
+    await statusOf(known, taken, '"another"'),
+    await statusOf(known, taken, '*'),
   ]).toEqual([401, 400, 404, 412, 409]);
 });
 
-test('an expectation of 100-continue is met', async () => {
-  const headers = { ...JSON_HEADERS, 'x-api-key': (await service.agency()).key, Expect: '100-continue' };
-  expect((await exchange(port, post(headers, VALID_CUSTOMER)))?.status).toBe(201);
-});
+test.each([{ Expect: '100-continue' }, { 'Content-Encoding': 'Identity' }, { 'Content-Encoding': '' }])(
+  'a body is read that comes with %j',
+  async (more) => {
+    const { key } = await service.agency();
+    const headers = { ...JSON_HEADERS, 'x-api-key': key, ...more };
+    expect((await exchange(port, post(headers, VALID_CUSTOMER)))?.status).toBe(201);
+  },
+);
 
 describe('a body that cannot be read is answered in the error shape, and changes nothing', () => {
   const NOT_TYPED = badBody('must be JSON, sent with content-type: application/json');
@@ -193,16 +177,12 @@ describe('a body that cannot be read is answered in the error shape, and changes
 
   test.each<[string, Failure, Record<string, string | null>, string | Buffer]>([
     ['bad JSON', NOT_JSON, JSON_HEADERS, '{"contacts":'],
-    ['JSON with a comma too many', NOT_JSON, JSON_HEADERS, '{"contacts":[],}'],
     ['two JSON values', NOT_JSON, JSON_HEADERS, '{}{}'],
     ['a byte order mark alone', NOT_JSON, JSON_HEADERS, '\ufeff'],
-    ['white space', NOT_JSON, JSON_HEADERS, '  '],
     ['a body that is no UTF-8', NOT_JSON, JSON_HEADERS, inLatin1('\xe9')],
-    ['a surrogate in UTF-8', NOT_JSON, JSON_HEADERS, inLatin1('\xed\xa0\x80')],
     ['UTF-16', NOT_JSON, JSON_HEADERS, Buffer.from(VALID_CUSTOMER, 'utf16le')],
     ['no body', ABSENT, JSON_HEADERS, ''],
     ['no body and no content type', ABSENT, {}, ''],
-    ['a length of 0', ABSENT, { ...JSON_HEADERS, 'Content-Length': '0' }, ''],
     ['text/plain', NOT_TYPED, { 'Content-Type': 'text/plain' }, VALID_CUSTOMER],
     [
       'a merge patch',
@@ -210,16 +190,11 @@ describe('a body that cannot be read is answered in the error shape, and changes
       { 'Content-Type': 'application/merge-patch+json' },
       VALID_CUSTOMER,
     ],
-    ['a form', NOT_TYPED, { 'Content-Type': 'application/x-www-form-urlencoded' }, 'a=b'],
     ['no content type', NOT_TYPED, {}, VALID_CUSTOMER],
-    ['a content type that is none', NOT_TYPED, { 'Content-Type': 'json' }, VALID_CUSTOMER],
     ['a multipart body', NOT_TYPED, { 'Content-Type': 'multipart/form-data; boundary=x' }, '--x--'],
     ['a compressed body', NO_GZIP, gzip, gzipSync(VALID_CUSTOMER)],
     ['a body compressed twice', NO_GZIP, { ...gzip, 'Content-Encoding': 'identity, br' }, VALID_CUSTOMER],
     ['an array', NO_OBJECT, JSON_HEADERS, '[]'],
-    ['a string', NO_OBJECT, JSON_HEADERS, '"contacts"'],
-    ['a number', NO_OBJECT, JSON_HEADERS, '1'],
-    ['true', NO_OBJECT, JSON_HEADERS, 'true'],
     ['null', badBody('must not be null'), JSON_HEADERS, 'null'],
     ['more than 1 MiB', TOO_LARGE, JSON_HEADERS, `"${'x'.repeat(MIB - 1)}"`],
     [
@@ -230,6 +205,8 @@ describe('a body that cannot be read is answered in the error shape, and changes
     ],
     ['more by its length alone', TOO_LARGE, { ...JSON_HEADERS, 'Content-Length': '99999999999' }, ''],
     ['exactly 1 MiB', NO_OBJECT, JSON_HEADERS, `"${'x'.repeat(MIB - 2)}"`],
+    ['what breaks the rules of chunks', NO_HTTP, chunked, 'zz\r\n'],
+    ['an unknown transfer encoding', NO_HTTP, { ...chunked, 'Transfer-Encoding': 'gzip' }, ''],
     ['arrays in arrays', TOO_DEEP, JSON_HEADERS, '['.repeat(MIB / 2) + ']'.repeat(MIB / 2)],
     [
       'arrays where objects belong',
@@ -251,37 +228,20 @@ describe('a body that cannot be read is answered in the error shape, and changes
   });
 });
 
-test.each(['identity', 'Identity', ''])('a body in the encoding %j is one as it is', async (encoding) => {
-  const { key } = await service.agency();
-  const headers = { ...JSON_HEADERS, 'x-api-key': key, 'Content-Encoding': encoding };
-  const answer = await exchange(port, post(headers, VALID_CUSTOMER));
-  expect(answer?.status).toBe(201);
-});
-
-describe('a DELETE', () => {
+test('a DELETE needs no body, and takes an empty one; one that is no JSON is refused', async () => {
   const remove = async (headers: Record<string, string>, body = '') => {
-    const own = await service.agency();
-    const created = await own.post('/v1/customers', JSON.parse(VALID_CUSTOMER));
-    return exchange(
-      port,
-      requestBytes('DELETE', `/v1/customers/${created.body.id}`, { 'x-api-key': own.key, ...headers }, body),
-    );
+    const { id } = (await agency.post('/v1/customers', { contacts: [contact()] })).body;
+    const sent = { 'x-api-key': agency.key, ...headers };
+    return exchange(port, requestBytes('DELETE', `/v1/customers/${id}`, sent, body));
   };
-
-  test.each<[string, Record<string, string>, string]>([
-    ['without body or content type', {}, ''],
-    ['with a JSON content type and no body', JSON_HEADERS, ''],
-    ['with a JSON content type and a length of 0', { ...JSON_HEADERS, 'Content-Length': '0' }, ''],
-    ['with an empty object', JSON_HEADERS, '{}'],
-  ])('%s works', async (_name, headers, body) => {
-    const answer = await remove(headers, body);
-    expect(answer?.status).toBe(200);
-    expect(JSON.parse(answer?.text ?? '').archived).toBe(true);
-  });
-
-  test('with a body that is no JSON is refused', async () => {
-    expectError(await remove(JSON_HEADERS, '{'), NOT_JSON);
-  });
+  for (const [headers, body] of [
+    [{}, ''],
+    [JSON_HEADERS, ''],
+    [{ ...JSON_HEADERS, 'Content-Length': '0' }, ''],
+    [JSON_HEADERS, '{}'],
+  ] as const)
+    expect((await remove(headers, body))?.status).toBe(200);
+  expectError(await remove(JSON_HEADERS, '{'), NOT_JSON);
 });
 
 describe('X-Request-Id', () => {
@@ -290,44 +250,20 @@ describe('X-Request-Id', () => {
       'x-request-id'
     ];
 
-  test.each(['12345678', 'a'.repeat(64), 'Trace_id-0042', '________'])(
+  test.each(['12345678', 'a'.repeat(64), 'Trace_id-0042'])(
     "a client's own is taken over: %s",
     async (sent) => {
-      expect(await idOf(sent)).toBe(sent);
-      expect(await idOf(sent, '/nothing')).toBe(sent);
-      expect(await idOf(sent, '/v1/customers/%zz')).toBe(sent);
+      for (const target of ['/v1/team', '/nothing', '/v1/customers/%zz'])
+        expect(await idOf(sent, target)).toBe(sent);
     },
   );
 
-  test.each([
-    null,
-    '',
-    '1234567',
-    'a'.repeat(65),
-    'with space',
-    'a.b.c.d.e',
-    'ñandúñandú',
-    '12345678, 87654321',
-  ])('anything else is replaced: %j', async (sent) => {
-    expect(await idOf(sent)).toMatch(UUID);
+  test('anything else is replaced by one that no other answer has', async () => {
+    const others = [null, '', '1234567', 'a'.repeat(65), 'with space', 'a.b.c.d.e', '12345678, 87654321'];
+    const ids = await Promise.all(others.map((sent) => idOf(sent)));
+    for (const id of ids) expect(id).toMatch(UUID);
+    expect(new Set(ids).size).toBe(others.length);
   });
-
-  test('every answer has another', async () => {
-    const ids = await Promise.all(Array.from({ length: 20 }, () => idOf(null)));
-    expect(new Set(ids).size).toBe(20);
-  });
-});
-
-test.each<[string, string, string]>([
-  ['a body that breaks the rules of chunks', 'chunked', 'zz\r\n'],
-  ['an unknown transfer encoding', 'gzip', ''],
-])('%s is refused, whenever it is noticed', async (_name, encoding, body) => {
-  const headers = {
-    'x-api-key': agency.key,
-    'Content-Type': 'application/json',
-    'Transfer-Encoding': encoding,
-  };
-  expectError(await exchange(port, post({ ...headers, 'Content-Length': null }), body), NO_HTTP);
 });
 
 test('a client that breaks off its request is no fault of ours: the log warns of nothing', async () => {

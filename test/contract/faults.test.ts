@@ -1,16 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Database, DatabaseOptions } from '../../src/db/run/client.ts';
+import type { Database } from '../../src/db/run/client.ts';
 import { unprepared } from '../../src/db/sql/statement.ts';
-import { createLogger } from '../../src/http/logging.ts';
-import { createMetrics } from '../../src/http/metrics.ts';
 import { countAtWork, hold } from '../support/databases.ts';
-import { ownApp, ownPool } from '../support/instance.ts';
+import { ownInstance } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
+import { customer, product } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
-/** The database fails under the service: nothing acknowledged is lost, and it recovers without a restart. */
+/**
+ * The database fails under the service, which recovers without a restart. That nothing acknowledged is lost then, and nothing
+ * half done, is the model's to see.
+ */
 
 const service = useService();
 
@@ -25,45 +27,12 @@ const UNKNOWN = {
   },
 };
 
-/** How many requests the instances of this file have answered. */
-let answered = 0;
+type Instance = Awaited<ReturnType<typeof ownInstance>>;
 
-type Answer = { status: number; retryAfter: unknown; body: unknown };
-
-/** An instance with a pool of its own. Its keys are the service's, so that only the pool under test fails. */
-async function instance(agency: Agency, options: Partial<DatabaseOptions> = {}) {
-  const db = ownPool(service, options);
-  const lines: { level: number; msg: string }[] = [];
-  const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
-  const metrics = createMetrics({ db, keys: service.keys });
-  const app = await ownApp(service, { db, logger, metrics });
-  const send = async (
-    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-    url: string,
-    payload?: object,
-  ): Promise<Answer> => {
-    const { statusCode, headers, body } = await app.inject({
-      method,
-      url,
-      headers: { 'x-api-key': agency.key },
-      ...(payload && { payload }),
-    });
-    answered += 1;
-    return { status: statusCode, retryAfter: headers['retry-after'], body: JSON.parse(body) };
-  };
-  return { db, send, metrics, faults: () => lines.filter(({ level }) => level === 50) };
-}
-
-function expectUnavailable({ status, retryAfter, body }: Answer): void {
+function expectUnavailable({ status, retryAfter, body }: Awaited<ReturnType<Instance['send']>>): void {
   expect([UNAVAILABLE, UNKNOWN]).toContainEqual(body);
-  expect(status).toBe(503);
-  expect(retryAfter).toMatch(/^[1-9]\d*$/);
+  expect([status, retryAfter]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
 }
-
-const idOf = ({ body }: Answer): string => (body as { id: string }).id;
-
-const contacts = (name: string) =>
-  [`${name}-a`, `${name}-b`].map((identifierValue) => ({ identifierType: 'web', identifierValue }));
 
 /** Ends every connection of the service's pools; how many there were. */
 const killConnections = async (): Promise<number> =>
@@ -74,133 +43,78 @@ const killConnections = async (): Promise<number> =>
     )
   ).length;
 
-/** So many connections are killed at least, however fast the machine is. */
-const KILLED = 10;
-
-/**
- * Goes on killing connections while the work runs: so many rounds of it at least, and until enough were killed. It kills
- * the next ones when some requests have been answered: faster, a busy machine would never get to an answer.
- */
-async function whileKilling(rounds: number, work: (round: number) => Promise<unknown>): Promise<void> {
-  let killed = 0;
-  let done = false;
-  const killing = (async () => {
-    while (!done) {
-      const before = answered;
-      killed += await killConnections();
-      do await pause(60);
-      while (!done && answered < before + 4);
-    }
-  })();
-  try {
-    for (let round = 0; round < rounds || killed < KILLED; round += 1) await work(round);
-  } finally {
-    done = true;
-    await killing;
-  }
-}
-
 const ONE = unprepared('test.one', () => sql<object>`select 1`);
 const MEMBERS = unprepared('test.members', () => sql<object>`select from team_members`);
 
 /** Nobody reads or writes the table until it is let go. */
 const lock = (table: string) => hold(service.ownerUrl, `lock table ${table} in access exclusive mode`);
 
-describe('while connections are killed', () => {
-  test('every read succeeds', async () => {
-    const agency = await service.agency();
-    const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
-    const { send } = await instance(agency);
-    await whileKilling(40, async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 12 }, (_, index) =>
-          index % 2 ? send('GET', '/v1/customers') : send('GET', `/v1/customers/${customer.id}`),
-        ),
-      );
-      for (const [index, { status, body }] of answers.entries()) {
-        expect(status).toBe(200);
-        expect(index % 2 ? (body as { data: unknown[] }).data : [body]).toEqual([customer]);
-      }
-    });
-  });
-
-  test('every write succeeds or answers 503; none that was acknowledged is lost, and none is half done', async () => {
-    const agency = await service.agency();
-    const { send } = await instance(agency);
-    const created: string[] = [];
-    const patched = new Map<string, string>();
-    const refused: Answer[] = [];
-    await whileKilling(20, (round) =>
-      Promise.all(
-        Array.from({ length: 8 }, async (_, index) => {
-          const name = `${round}-${index}`;
-          const answer = await send('POST', '/v1/customers', { contacts: contacts(name) });
-          if (answer.status !== 201) return refused.push(answer);
-          created.push(idOf(answer));
-          const change = await send('PATCH', `/v1/customers/${idOf(answer)}`, {
-            firstName: name,
-            contacts: contacts(`new ${name}`),
-          });
-          if (change.status !== 200) return refused.push(change);
-          return patched.set(idOf(answer), name);
-        }),
-      ),
-    );
-    expect(created.length).toBeGreaterThan(0);
-    for (const answer of refused) expectUnavailable(answer);
-
-    const stored = await service.query<{ id: string; name: string | null; contacts: string[] }>(
-      `select id, first_name as name, array(
-          select contact ->> 'identifierValue' from json_array_elements(contacts) with ordinality as each(contact, place)
-          order by place) as contacts
-        from customers where organization_id = $1`,
-      [agency.id],
-    );
-    const byId = new Map(stored.map((row) => [row.id, row]));
-    for (const id of created) expect(byId.has(id)).toBe(true);
-    for (const [id, name] of patched) {
-      expect(byId.get(id)).toEqual({ id, name, contacts: [`new ${name}-a`, `new ${name}-b`] });
+test('while connections are killed, every read succeeds', async () => {
+  const agency = await service.agency();
+  const made = await customer(agency);
+  const { send } = await ownInstance(service);
+  let killed = 0;
+  for (let round = 0; round < 20 || killed < 20; round += 1) {
+    const reads = Array.from({ length: 6 }, async () => [
+      await send(agency, 'GET', `/v1/customers/${made.id}`),
+      await send(agency, 'GET', '/v1/customers'),
+    ]);
+    killed += await killConnections();
+    for (const [one, list] of await Promise.all(reads)) {
+      expect(one).toMatchObject({ status: 200, body: made });
+      expect(list).toMatchObject({ status: 200, body: { data: [made] } });
     }
-    for (const row of stored) expect(row.contacts).toHaveLength(2);
-    const { body } = await agency.get('/v1/customers?limit=1');
-    expect(body.pagination.total).toBe(stored.length);
-  });
+  }
 });
 
-describe('a statement that takes too long', () => {
-  test('is ended and answered with 503, for reads and writes, and leaves nothing behind', async () => {
-    const agency = await service.agency();
-    const { body: product } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
-    const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
-    const { send, db } = await instance(agency, { statementTimeout: 150 });
-    const letGo = [await lock('products'), await lock('customers')];
-    const answers = await Promise.all([
-      send('GET', '/v1/catalog/products'),
-      send('GET', `/v1/catalog/products/${product.id}`),
-      send('POST', '/v1/catalog/products', { title: 'Otro' }),
-      send('PATCH', `/v1/catalog/products/${product.id}`, { title: 'Otro' }),
-      send('DELETE', `/v1/catalog/products/${product.id}`),
-      send('POST', '/v1/customers', { contacts: contacts('y') }),
-      send('PATCH', `/v1/customers/${customer.id}`, { contacts: contacts('y') }),
-      send('DELETE', `/v1/customers/${customer.id}`),
-    ]);
-    for (const answer of answers) expectUnavailable(answer);
-    for (const { body } of answers.slice(0, 2)) expect(body).toEqual(UNAVAILABLE);
-    // The answers do not wait until PostgreSQL has ended them.
-    await expect.poll(() => db.stats().running).toBe(0);
-    for (const release of letGo) await release();
-    // By the service: a busy machine can be too slow for that limit.
-    const [products, customers] = [
-      await agency.get('/v1/catalog/products'),
-      await agency.get('/v1/customers'),
-    ];
-    expect(products.body).toMatchObject({ data: [product], pagination: { total: 1 } });
-    expect(customers.body).toMatchObject({ data: [customer], pagination: { total: 1 } });
+test('connections that died while nobody used them harm no request', async () => {
+  const agency = await service.agency();
+  const { send, db } = await ownInstance(service);
+  await Promise.all(Array.from({ length: 4 }, () => send(agency, 'GET', '/v1/team')));
+  await killConnections();
+  await expect.poll(() => db.stats().total).toBe(0);
+  expect((await send(agency, 'POST', '/v1/catalog/products', { title: 'Oaxaca' })).status).toBe(201);
+  expect((await send(agency, 'GET', '/v1/team')).status).toBe(200);
+});
+
+test('what takes too long is cancelled and answered with 503; what was answered so is not written later', async () => {
+  const agency = await service.agency();
+  const [made, sold] = [await customer(agency), await product(agency)];
+  // As behind a pooler that drops the parameters: the server's own timeouts are not there.
+  const separator = service.url.includes('?') ? '&' : '?';
+  const unlimited = encodeURIComponent('-c statement_timeout=0 -c lock_timeout=0');
+  const { send, db } = await ownInstance(service, {
+    url: `${service.url}${separator}options=${unlimited}`,
+    statementTimeout: 150,
   });
+  const letGo = [await lock('products'), await lock('customers')];
+  const contacts = [{ identifierType: 'web', identifierValue: 'late' }];
+  const [list, get, ...writes] = await Promise.all([
+    send(agency, 'GET', '/v1/catalog/products'),
+    send(agency, 'GET', `/v1/catalog/products/${sold.id}`),
+    send(agency, 'POST', '/v1/catalog/products', { title: 'Late' }),
+    send(agency, 'PATCH', `/v1/catalog/products/${sold.id}`, { title: 'Late' }),
+    send(agency, 'DELETE', `/v1/catalog/products/${sold.id}`),
+    send(agency, 'POST', '/v1/customers', { contacts }),
+    send(agency, 'PATCH', `/v1/customers/${made.id}`, { contacts }),
+    send(agency, 'DELETE', `/v1/customers/${made.id}`),
+  ]);
+  for (const answer of [list, get, ...writes]) expectUnavailable(answer);
+  for (const { body } of [list, get]) expect(body).toEqual(UNAVAILABLE);
+  // The answers do not wait until PostgreSQL has ended them.
+  await expect.poll(() => db.stats().running).toBe(0);
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(0);
+  for (const release of letGo) await release();
+  for (const [path, record] of [
+    ['/v1/catalog/products', sold],
+    ['/v1/customers', made],
+  ])
+    expect((await agency.get(path)).body).toMatchObject({ data: [record], pagination: { total: 1 } });
 });
 
 describe('a time-out', () => {
   const TIMEOUT = 250;
+  const faultsIn = (lines: Instance['lines']) => lines.filter(({ level }) => level === 50);
   const spent = (at: string, statements: string) => ({
     at,
     statements,
@@ -232,15 +146,15 @@ describe('a time-out', () => {
 
   test('says in one line whose it was, of which statements, and where the time went; and is counted', async () => {
     const agency = await service.agency();
-    const { body: customer } = await agency.post('/v1/customers', { contacts: contacts('x') });
-    const { send, db, faults, metrics } = await instance(agency, { statementTimeout: TIMEOUT });
+    const { id } = await customer(agency);
+    const { send, db, lines, metrics } = await ownInstance(service, { statementTimeout: TIMEOUT });
     await connected(db);
     const letGo = [await lock('team_members'), await lock('customers')];
-    expectUnavailable(await send('GET', '/v1/team'));
-    const write = await send('PATCH', `/v1/customers/${customer.id}`, { city: 'Lima' });
+    expectUnavailable(await send(agency, 'GET', '/v1/team'));
+    const write = await send(agency, 'PATCH', `/v1/customers/${id}`, { city: 'Lima' });
     expect(write.body).toEqual(UNKNOWN);
     for (const release of letGo) await release();
-    expect(faults()).toEqual([
+    expect(faultsIn(lines)).toEqual([
       {
         ...line(agency, 'GET', '/v1/team'),
         err: { ...err, spent: spent('running', expect.stringContaining('team_members.list')) },
@@ -251,7 +165,7 @@ describe('a time-out', () => {
         err: { ...err, spent: spent('running', expect.stringContaining('customers.update')) },
       },
     ]);
-    for (const { err } of faults() as unknown as { err: { spent: Record<string, number> } }[]) {
+    for (const { err } of faultsIn(lines) as unknown as { err: { spent: Record<string, number> } }[]) {
       const { line = 0, connection = 0, running = 0, pause = 0 } = err.spent;
       expect(line + connection + running + pause).toBeGreaterThan(TIMEOUT - 5);
     }
@@ -262,7 +176,7 @@ describe('a time-out', () => {
 
   test('of a transaction names the statement that it was at', async () => {
     const agency = await service.agency();
-    const { db } = await instance(agency, { statementTimeout: TIMEOUT });
+    const { db } = await ownInstance(service, { statementTimeout: TIMEOUT });
     await connected(db);
     const release = await lock('team_members');
     const work = db.for(agency.id).transaction(async ({ read }) => {
@@ -277,11 +191,12 @@ describe('a time-out', () => {
     const agency = await service.agency();
     const proxy = await startProxy(service.url);
     onTestFinished(proxy.close);
-    const { send, faults } = await instance(agency, { url: proxy.url, statementTimeout: TIMEOUT });
+    const { send, lines } = await ownInstance(service, { url: proxy.url, statementTimeout: TIMEOUT });
     proxy.freeze();
-    expect((await send('POST', '/v1/catalog/products', { title: 'Oaxaca' })).body).toEqual(UNAVAILABLE);
+    const { body } = await send(agency, 'POST', '/v1/catalog/products', { title: 'Oaxaca' });
+    expect(body).toEqual(UNAVAILABLE);
     const at = expect.stringMatching(/^(connection|pause)$/);
-    expect(faults()).toEqual([
+    expect(faultsIn(lines)).toEqual([
       {
         ...line(agency, 'POST', '/v1/catalog/products'),
         // Of a transaction no statement was sent yet.
@@ -292,36 +207,36 @@ describe('a time-out', () => {
 });
 
 describe('when the database cannot be reached', () => {
-  const behindProxy = async (agency: Agency, options: Partial<DatabaseOptions> = {}) => {
+  const behindProxy = async () => {
     const proxy = await startProxy(service.url);
-    const { send, db } = await instance(agency, { url: proxy.url, ...options });
+    const { send } = await ownInstance(service, { url: proxy.url });
     onTestFinished(proxy.close);
-    return { proxy, send, db };
+    return { proxy, send };
   };
 
   test('writes are refused with 503; reads wait for it, and all is well when it is back', async () => {
     const agency = await service.agency();
-    const { proxy, send } = await behindProxy(agency);
-    expect((await send('POST', '/v1/catalog/products', { title: 'Antes' })).status).toBe(201);
+    const { proxy, send } = await behindProxy();
+    expect((await send(agency, 'POST', '/v1/catalog/products', { title: 'Antes' })).status).toBe(201);
     proxy.cut();
-    const read = send('GET', '/v1/catalog/products');
-    const refused = await send('POST', '/v1/catalog/products', { title: 'Durante' });
+    const read = send(agency, 'GET', '/v1/catalog/products');
+    const refused = await send(agency, 'POST', '/v1/catalog/products', { title: 'Durante' });
     expectUnavailable(refused);
     // What found no connection is known not to be done.
     expect(refused.body).toEqual(UNAVAILABLE);
     proxy.mend();
     expect(await read).toMatchObject({ status: 200, body: { pagination: { total: 1 } } });
-    expect((await send('POST', '/v1/catalog/products', { title: 'Después' })).status).toBe(201);
+    expect((await send(agency, 'POST', '/v1/catalog/products', { title: 'Después' })).status).toBe(201);
     const { body } = await agency.get('/v1/catalog/products');
     expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
   });
 
   test('a write whose answer is lost is answered with 503 and never sent twice, though it may have been done', async () => {
     const agency = await service.agency();
-    const { proxy, send } = await behindProxy(agency);
-    const { body: product } = await agency.post('/v1/catalog/products', { title: 'Antes' });
+    const { proxy, send } = await behindProxy();
+    const { id } = await product(agency);
     const release = await lock('products');
-    const lost = send('PATCH', `/v1/catalog/products/${product.id}`, { title: 'Oaxaca' });
+    const lost = send(agency, 'PATCH', `/v1/catalog/products/${id}`, { title: 'Oaxaca' });
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
     proxy.cut();
     proxy.mend();
@@ -331,18 +246,6 @@ describe('when the database cannot be reached', () => {
     expect((await lost).body).toEqual(UNKNOWN);
     await release();
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(0);
-    await expect
-      .poll(async () => (await agency.get(`/v1/catalog/products/${product.id}`)).body.title)
-      .toBe('Oaxaca');
+    await expect.poll(async () => (await agency.get(`/v1/catalog/products/${id}`)).body.title).toBe('Oaxaca');
   });
-});
-
-test('connections that died while nobody used them harm no request', async () => {
-  const agency = await service.agency();
-  const { send, db } = await instance(agency);
-  await Promise.all(Array.from({ length: 4 }, () => send('GET', '/v1/team')));
-  await killConnections();
-  await expect.poll(() => db.stats().total).toBe(0);
-  expect((await send('POST', '/v1/catalog/products', { title: 'Oaxaca' })).status).toBe(201);
-  expect((await send('GET', '/v1/team')).status).toBe(200);
 });

@@ -136,82 +136,76 @@ const added = (...statements: string[]): Migration => ({
 const addedIs = async (url: string) =>
   rows(url, `select from drizzle.__drizzle_migrations where hash = 'added'`).then(({ length }) => length);
 
-describe('a migration that fails', () => {
-  const failing = (url: string, ...statements: string[]): Promise<string> =>
-    migrateDatabase(url, [...readMigrations(), added(...statements)]).then(
-      () => 'applied',
-      (error: Error) => error.message,
-    );
+/** What a start says that has one migration more. */
+const migrateWith = (url: string, ...statements: string[]): Promise<string> =>
+  migrateDatabase(url, [...readMigrations(), added(...statements)]).then(
+    () => 'applied',
+    (error: Error) => error.message,
+  );
 
+describe('a migration that fails', () => {
   test('leaves nothing of itself, and says in one line which, what PostgreSQL said and what to do', async () => {
     const url = await emptyDatabase();
-    const before = await failing(url, 'create table half (id int)', 'create table customers (\n  id int\n)');
+    const before = await migrateWith(
+      url,
+      'create table half (id int)',
+      'create table customers (\n  id int\n)',
+    );
     expect(before).toBe(
       'Migration 9999_added was not applied. PostgreSQL says: relation "customers" already exists (42P07). Nothing of it is kept: put that right, and start again.',
     );
     expect(await describeSchema(url)).toEqual(await describeSchema(migrated));
-    expect(await failing(url, 'select 1')).toBe('applied');
+    expect(await migrateWith(url, 'select 1')).toBe('applied');
   });
 
   test('for want of rights names the owner and DATABASE_DIRECT_URL', async () => {
     const url = await migratedDatabase();
-    expect(await failing(url, 'set role pg_monitor', 'drop table quotes')).toMatch(
+    expect(await migrateWith(url, 'set role pg_monitor', 'drop table quotes')).toMatch(
       /must be owner of table quotes \(42501\)\. .* set DATABASE_DIRECT_URL to a URL of that role\.$/,
     );
   });
 });
 
 describe('a database of another history', () => {
-  /** What a start with one more migration says, after the table of migrations was changed. */
-  const startAfter = async (change: string): Promise<string> => {
-    const url = await migratedDatabase();
-    await rows(url, change);
-    const said = await migrateDatabase(url, [...readMigrations(), added('create table never (id int)')]).then(
-      () => 'applied',
-      ({ message }: Error) => message,
-    );
-    if (said !== 'applied')
-      expect(await rows(url, `select from pg_tables where tablename = 'never'`)).toEqual([]);
-    return said;
-  };
-  const OLDER = 'The database was made before version 1.0.0, or by another program.';
+  const RECORD = 'update drizzle.__drizzle_migrations set';
+  const recorded = (when: number) =>
+    `insert into drizzle.__drizzle_migrations (hash, created_at) values ('x', ${when})`;
 
   test.each([
     [
-      'when a file that it has applied was edited since',
-      `update drizzle.__drizzle_migrations set hash = md5(hash) where created_at = ${latestMigration}`,
+      'with a file that was edited since',
+      `${RECORD} hash = md5(hash) where created_at = ${latestMigration}`,
       `The database was made with another form of ${entries.at(-1)?.tag}.`,
     ],
     [
-      'when it was made before version 1.0.0',
-      `update drizzle.__drizzle_migrations set created_at = created_at - 1000, hash = 'x'`,
-      OLDER,
+      'of another program',
+      `${RECORD} created_at = created_at - 1000, hash = 'x'`,
+      'The database was made before version 1.0.0, or by another program.',
     ],
     [
-      'when it was made by another program',
-      `update drizzle.__drizzle_migrations set created_at = created_at + 1000, hash = 'x'`,
-      OLDER,
-    ],
-    [
-      'when it has a migration that this version does not have',
-      `insert into drizzle.__drizzle_migrations (hash, created_at) values ('x', ${latestMigration - 1})`,
+      'with a migration that this version does not have',
+      recorded(latestMigration - 1),
       `The database has one migration of ${new Date(latestMigration - 1).toISOString()} that is not of this version.`,
     ],
-  ])('is refused %s', async (_when, change, said) => {
+  ])('%s is refused and left as it is', async (_which, change, said) => {
+    const url = await migratedDatabase();
+    await rows(url, change);
     const nothing = 'Nothing was changed: use an empty database, or the version that made this one.';
-    expect(await startAfter(change)).toBe(`${said} ${nothing}`);
+    expect(await migrateWith(url, 'create table never (id int)')).toBe(`${said} ${nothing}`);
+    expect(await rows(url, `select from pg_tables where tablename = 'never'`)).toEqual([]);
   });
 
   test('is not one that a newer version of the service has migrated', async () => {
-    const newer = `insert into drizzle.__drizzle_migrations (hash, created_at) values ('x', ${latestMigration + 9})`;
-    expect(await startAfter(newer)).toBe('applied');
+    const url = await migratedDatabase();
+    await rows(url, recorded(latestMigration + 9));
+    expect(await migrateWith(url, 'select 1')).toBe('applied');
   });
 
   test('that has tables of the same names is refused, and keeps them', async () => {
     const url = await emptyDatabase();
     await rows(url, 'create table customers (id int)');
     await expect(migrateDatabase(url)).rejects.toThrow(
-      /^Migration 0000_baseline was not applied\. PostgreSQL says: relation "customers" already exists \(42P07\)\. Nothing of it is kept: .*$/,
+      'Migration 0000_baseline was not applied. PostgreSQL says: relation "customers" already exists (42P07).',
     );
     expect((await describeSchema(url)).columns).toEqual(['customers,id,integer,false,,']);
   });
@@ -222,59 +216,49 @@ describe('a migration of tables in use', () => {
     const url = await migratedDatabase();
     // A long report: whoever wants the table alone waits for it, and all others would wait behind.
     const release = await hold(url, 'select from customers');
-    const migrating = migrateDatabase(url, [
-      ...readMigrations(),
-      added('alter table customers add column x int'),
-    ]);
+    const migrating = migrateWith(url, 'alter table customers add column x int');
     await expect.poll(() => countAtWork(url, 'Lock')).toBe(1);
     expect(await rows(url, 'select from customers')).toEqual([]);
-    expect(await addedIs(url)).toBe(0);
     await release();
-    await migrating;
-    expect(await addedIs(url)).toBe(1);
+    expect(await migrating).toBe('applied');
   });
 
-  const build = added(
+  const BUILD = [
     '-- Why.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS "customers_new_idx" ON "customers" (organization_id, created_at);',
     'DROP INDEX CONCURRENTLY IF EXISTS "customers_old_idx";',
-  );
+  ];
   const indexes = (url: string) =>
     rows<{ name: string; valid: boolean }>(
       url,
       `select indexrelid::regclass::text as name, indisvalid as valid from pg_index
-        where indexrelid::regclass::text in ('customers_new_idx', 'customers_old_idx')`,
+        where indexrelid::regclass::text in ('customers_new_idx', 'customers_old_idx') order by valid`,
     );
-  const BUILT = [{ name: 'customers_new_idx', valid: true }];
-
-  test('builds an index while rows are written, and waits as long as the writers take', async () => {
+  const [BUILT, BEGUN] = [true, false].map((valid) => ({ name: 'customers_new_idx', valid }));
+  /** The old index is there, and somebody writes until it is let go. */
+  async function writing() {
     const url = await migratedDatabase();
     await rows(url, 'create index customers_old_idx on customers (created_at)');
     const insert = `insert into organizations (id, name) values (gen_random_uuid(), 'a') returning id`;
-    const [organization] = await rows<{ id: string }>(url, insert);
-    const write = `insert into customers (organization_id, id) values ('${organization?.id}', gen_random_uuid())`;
-    const release = await hold(url, write);
-    const starts = Array.from({ length: 5 }, () => migrateDatabase(url, [...readMigrations(), build]));
-    const found = () => indexes(url).then((all) => all.map(({ valid }) => valid).sort());
-    await expect.poll(found).toEqual([false, true]);
+    const [{ id } = {}] = await rows<{ id: string }>(url, insert);
+    const write = `insert into customers (organization_id, id) values ('${id}', gen_random_uuid())`;
+    return { url, write, release: await hold(url, write) };
+  }
+
+  test('builds an index while rows are written, and waits as long as the writers take', async () => {
+    const { url, write, release } = await writing();
+    const starts = Array.from({ length: 5 }, () => migrateWith(url, ...BUILD));
+    await expect.poll(() => indexes(url)).toMatchObject([BEGUN, { name: 'customers_old_idx' }]);
     await rows(url, write);
     await release();
-    await Promise.all(starts);
-    expect(await indexes(url)).toEqual(BUILT);
+    expect(new Set(await Promise.all(starts))).toEqual(new Set(['applied']));
+    expect(await indexes(url)).toEqual([BUILT]);
     expect(await addedIs(url)).toBe(1);
   });
 
   test('is finished by the next start when it was interrupted in the middle of an index', async () => {
-    const url = await migratedDatabase();
-    const insert = `insert into organizations (id, name) values (gen_random_uuid(), 'a') returning id`;
-    const [organization] = await rows<{ id: string }>(url, insert);
-    const release = await hold(
-      url,
-      `insert into customers (organization_id, id) values ('${organization?.id}', gen_random_uuid())`,
-    );
-    const interrupted = migrateDatabase(url, [...readMigrations(), build]).catch(
-      (error: Error) => error.message,
-    );
-    await expect.poll(() => indexes(url)).toEqual([{ name: 'customers_new_idx', valid: false }]);
+    const { url, release } = await writing();
+    const interrupted = migrateWith(url, ...BUILD);
+    await expect.poll(() => indexes(url)).toMatchObject([BEGUN, {}]);
     await rows(
       url,
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -282,23 +266,23 @@ describe('a migration of tables in use', () => {
     );
     expect(await interrupted).toMatch(/^Migration 9999_added was not applied\. .* What it built is kept: /);
     await release();
-    expect(await indexes(url)).toEqual([{ name: 'customers_new_idx', valid: false }]);
-    await migrateDatabase(url, [...readMigrations(), build]);
-    expect(await indexes(url)).toEqual(BUILT);
-    expect(await addedIs(url)).toBe(1);
+    expect(await indexes(url)).toMatchObject([BEGUN, {}]);
+    expect(await migrateWith(url, ...BUILD)).toBe('applied');
+    expect(await indexes(url)).toEqual([BUILT]);
   });
 
   test('is finished by the next start when it was interrupted before it was recorded', async () => {
     const url = await migratedDatabase();
-    for (const statement of build.statements) await rows(url, statement);
-    await migrateDatabase(url, [...readMigrations(), build]);
-    expect(await indexes(url)).toEqual(BUILT);
-    expect(await addedIs(url)).toBe(1);
+    for (const statement of BUILD) await rows(url, statement);
+    expect(await migrateWith(url, ...BUILD)).toBe('applied');
+    expect([await indexes(url), await addedIs(url)]).toEqual([[BUILT], 1]);
   });
 });
 
 describe('the rules for the next migration', () => {
-  const BUILD = ['create index concurrently if not exists a on t (x)', 'drop index concurrently if exists b'];
+  const CUSTOMERS = 'ALTER TABLE "customers"';
+  const BUILD = 'create index concurrently if not exists a on t (x)';
+  const DROP = 'drop index concurrently if exists b';
   const [, ...next] = readMigrations();
 
   test('are kept by every migration after the baseline', () => {
@@ -306,40 +290,30 @@ describe('the rules for the next migration', () => {
   });
 
   test.each([
-    ['an index', ['CREATE UNIQUE INDEX "a" ON "customers" USING btree ("id")']],
-    ['an index without a second chance', ['create index concurrently a on customers (id)']],
-    ['the end of an index', ['DROP INDEX IF EXISTS "a"']],
-    ['an index that is dropped first', BUILD.toReversed()],
-    ['an index under the old name', [BUILD[0], 'drop index concurrently if exists a']],
-    ['an index beside something else', [BUILD[0], 'update t set x = 1']],
-    ['a type', ['ALTER TABLE "customers" ALTER COLUMN "a" SET DATA TYPE text']],
-    ['no more nulls', ['ALTER TABLE "customers" ALTER COLUMN "a" SET NOT NULL']],
-    ['a key', ['ALTER TABLE "customers" ADD CONSTRAINT "k" FOREIGN KEY ("a") REFERENCES "b"("id")']],
-    [
-      'a computed column',
-      ['ALTER TABLE "customers" ADD COLUMN "a" text GENERATED ALWAYS AS (lower(b)) STORED'],
-    ],
-    ['a column without a value', ['ALTER TABLE "customers" ADD COLUMN "a" text NOT NULL']],
-    ['a default for each row', ['ALTER TABLE "customers" ADD COLUMN "a" uuid DEFAULT gen_random_uuid()']],
-  ])('refuse %s, for which everybody would wait', (_name, statements) => {
+    ['an index', 'CREATE UNIQUE INDEX "a" ON "customers" USING btree ("id")'],
+    ['an index without a second chance', 'create index concurrently a on customers (id)'],
+    ['the end of an index', 'DROP INDEX IF EXISTS "a"'],
+    ['an index that is dropped first', DROP, BUILD],
+    ['an index under the old name', BUILD, 'drop index concurrently if exists a'],
+    ['an index beside something else', BUILD, 'update t set x = 1'],
+    ['a type', `${CUSTOMERS} ALTER COLUMN "a" SET DATA TYPE text`],
+    ['no more nulls', `${CUSTOMERS} ALTER COLUMN "a" SET NOT NULL`],
+    ['a key', `${CUSTOMERS} ADD CONSTRAINT "k" FOREIGN KEY ("a") REFERENCES "b"("id")`],
+    ['a computed column', `${CUSTOMERS} ADD COLUMN "a" text GENERATED ALWAYS AS (lower(b)) STORED`],
+    ['a column without a value', `${CUSTOMERS} ADD COLUMN "a" text NOT NULL`],
+    ['a default for each row', `${CUSTOMERS} ADD COLUMN "a" uuid DEFAULT gen_random_uuid()`],
+  ])('refuse %s, for which everybody would wait', (_name, ...statements) => {
     expect(dangersOf(added(...statements.map((text) => `-- Why.\n${text};`)))).toHaveLength(1);
   });
 
   test.each([
-    [
-      'a table with its indexes',
-      [
-        'CREATE TABLE "a" ("id" uuid)',
-        'CREATE INDEX "a_idx" ON "a" ("id")',
-        'ALTER TABLE "a" ADD CONSTRAINT "k" CHECK (true)',
-      ],
-    ],
-    ['a column', ['ALTER TABLE "customers" ADD COLUMN "a" text']],
-    ['a column with a value', ['ALTER TABLE "customers" ADD COLUMN "b" int DEFAULT 0 NOT NULL']],
-    ['a constraint for rows to come', ['ALTER TABLE "customers" ADD CONSTRAINT "k" CHECK (a > 0) NOT VALID']],
-    ['its validation', ['ALTER TABLE "customers" VALIDATE CONSTRAINT "k"']],
-    ['indexes built beside those who write', [...BUILD, 'analyze t']],
-  ])('let pass %s', (_name, statements) => {
+    ['a table with its indexes', 'CREATE TABLE "a" ("id" uuid)', 'CREATE INDEX "a_idx" ON "a" ("id")'],
+    ['a column', `${CUSTOMERS} ADD COLUMN "a" text`],
+    ['a column with a value', `${CUSTOMERS} ADD COLUMN "b" int DEFAULT 0 NOT NULL`],
+    ['a constraint for rows to come', `${CUSTOMERS} ADD CONSTRAINT "k" CHECK (a > 0) NOT VALID`],
+    ['its validation', `${CUSTOMERS} VALIDATE CONSTRAINT "k"`],
+    ['indexes built beside those who write', BUILD, DROP, 'analyze t'],
+  ])('let pass %s', (_name, ...statements) => {
     expect(dangersOf(added(...statements.map((text) => `${text};`)))).toEqual([]);
   });
 });
@@ -432,18 +406,5 @@ describe('the schema', () => {
   test('has no sequences: two servers could not share them', async () => {
     const sequences = `select relname from pg_class where ${inPublic} and relkind = 'S'`;
     expect(await rows(migrated, sequences)).toEqual([]);
-  });
-
-  test('names every constraint and index after its table and what it does', async () => {
-    const constraints = `select conrelid::regclass::text as table, conname as name, '' as first from pg_constraint
-      where contype in ('f', 'u', 'c') and connamespace = 'public'::regnamespace`;
-    for (const { table, name } of await rows<Named>(migrated, `${INDEXES} union all ${constraints}`))
-      expect(name).toMatch(new RegExp(`^${table}_(.+_)?(pkey|fkey|key|idx|check)$`));
-  });
-
-  test('stores text search in one form whatever the session: the folding functions are immutable', async () => {
-    const functions = `select proname as name from pg_proc
-      where proname in ('fold_text', 'contains_pattern') and provolatile = 'i' order by 1`;
-    expect(await rows(migrated, functions)).toEqual([{ name: 'contains_pattern' }, { name: 'fold_text' }]);
   });
 });

@@ -28,160 +28,129 @@ function expectNoSecret(text: string, ...more: string[]): void {
   }
 }
 
-const logOf = async (
-  work: () => Promise<unknown>,
-): Promise<{ text: string; entries: Record<string, unknown>[] }> => {
+const logOf = async (work: () => Promise<unknown>) => {
   lines.length = 0;
   await work();
   // The line of a request is written when its answer has left.
   await expect.poll(() => lines.length).toBeGreaterThan(0);
-  return { text: lines.join(''), entries: lines.map((line) => JSON.parse(line)) };
+  return { text: lines.join(''), entries: lines.map((line): Record<string, unknown> => JSON.parse(line)) };
 };
 
 const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
 
-describe('a run of every kind of request', () => {
-  test('leaves no key, contact, message, signed token or anything of a query, body, path or header in the log', async () => {
-    const agency = await service.agency();
-    const { port } = await listen(service);
-    const bogus = makeKey();
-    let token = '';
-    const { text, entries } = await logOf(async () => {
-      const ana = await customer(agency, {
-        firstName: planted('first-name'),
-        summary: planted('summary'),
-        tags: [planted('tag')],
-        contacts: [contact('email', `${SECRET}@example.com`), contact('whatsapp', '+5215598765432')],
-      });
-      await agency.post('/v1/customers', { contacts: [contact('email', `${SECRET}@example.com`)] });
-      await agency.patch(`/v1/customers/${ana.id}`, { lastName: planted('last-name') });
-      await agency.patch(`/v1/customers/${ana.id}`, { contacts: [contact('web', planted('contact'))] });
-      await agency.post('/v1/catalog/products', { title: planted('title'), [planted('unknown-field')]: 1 });
-      await agency.post('/v1/catalog/products', { title: '', currency: planted('currency') });
-      await agency.request('POST', '/v1/customers', {
-        headers: { 'content-type': 'application/json' },
-        body: `{"${planted('bad-json')}`,
-      });
-      await agency.request('POST', '/v1/customers', {
-        headers: { 'content-type': `text/${planted('type')}` },
-        body: planted('body'),
-      });
-      await agency.get(`/v1/customers?query=${planted('query')}&${planted('parameter')}=1`);
-      await agency.get(`/v1/customers?tag=${planted('tag')}&limit=${planted('limit')}`);
-      await agency.get(`/v1/customers?${planted('strict')}=1`, { headers: { prefer: 'handling=strict' } });
-      await agency.get(`/v1/customers/${planted('id')}`);
-      await agency.get(`/v1/${planted('route')}?${planted('query')}`);
-      await agency.get('/v1/team', {
-        headers: { cookie: planted('cookie'), 'user-agent': planted('agent'), referer: planted('referer') },
-      });
-      await agency.get('/v1/team', { key: bogus });
-      await agency.get('/v1/team', { key: planted('key') });
-      await agency.get('/v1/team', { key: null, headers: { authorization: `Basic ${planted('basic')}` } });
-
-      const thread = await conversation(agency, { contact: planted('handle'), contactName: planted('name') });
-      await message(agency, thread.id, { content: planted('message'), senderName: planted('sender') });
-      await agency.get(`/v1/conversations/${thread.id}/messages`);
-      await agency.get(`/v1/conversations?query=${planted('conversation')}`);
-
-      const offer = await quote(agency, { title: planted('quote') });
-      await attachment(agency, service.storage, offer.id, { fileName: planted('file') });
-      const [{ url }] = (await agency.get(`/v1/quotes/${offer.id}/attachments`)).body.data;
-      token = new URL(url).pathname.split('/').at(-1) ?? '';
-      await service.app.inject(`/files/${token}`);
-      await service.app.inject(`/files/${token.slice(0, -2)}AA`);
-      await service.app.inject({ url: `/files/${token}`, headers: { range: 'bytes=99999-' } });
-
-      const over = (target: string, headers = {}) => exchange(port, requestBytes('GET', target, headers));
-      await over(`/v1/customers/${planted('escape')}%zz`);
-      await over('/v1/team', { Host: null, 'X-Secret': planted('host') });
-      await over('/v1/team', { 'X-Long': planted('long').repeat(2_000) });
-      await exchange(port, `${planted('garbage')}\r\n\r\n`, null);
+test('a run of every kind of request leaves no key, contact, message, signed token or anything of a query, body, path or header in the log', async () => {
+  const agency = await service.agency();
+  const { port } = await listen(service);
+  const bogus = makeKey();
+  let token = '';
+  const { text, entries } = await logOf(async () => {
+    const ana = await customer(agency, {
+      firstName: planted('first-name'),
+      summary: planted('summary'),
+      tags: [planted('tag')],
+      contacts: [contact('email', `${SECRET}@example.com`), contact('whatsapp', '+5215598765432')],
     });
+    await agency.post('/v1/customers', { contacts: [contact('email', `${SECRET}@example.com`)] });
+    await agency.patch(`/v1/customers/${ana.id}`, { lastName: planted('last-name') });
+    await agency.patch(`/v1/customers/${ana.id}`, { contacts: [contact('web', planted('contact'))] });
+    await agency.post('/v1/catalog/products', { title: planted('title'), [planted('unknown-field')]: 1 });
+    await agency.post('/v1/catalog/products', { title: '', currency: planted('currency') });
+    await agency.request('POST', '/v1/customers', {
+      headers: { 'content-type': 'application/json' },
+      body: `{"${planted('bad-json')}`,
+    });
+    await agency.request('POST', '/v1/customers', {
+      headers: { 'content-type': `text/${planted('type')}` },
+      body: planted('body'),
+    });
+    await agency.get(`/v1/customers?query=${planted('query')}&${planted('parameter')}=1`);
+    await agency.get(`/v1/customers?tag=${planted('tag')}&limit=${planted('limit')}`);
+    await agency.get(`/v1/customers?${planted('strict')}=1`, { headers: { prefer: 'handling=strict' } });
+    await agency.get(`/v1/customers/${planted('id')}`);
+    await agency.get(`/v1/${planted('route')}?${planted('query')}`);
+    await agency.get('/v1/team', {
+      headers: { cookie: planted('cookie'), 'user-agent': planted('agent'), referer: planted('referer') },
+    });
+    await agency.get('/v1/team', { key: bogus });
+    await agency.get('/v1/team', { key: planted('key') });
+    await agency.get('/v1/team', { key: null, headers: { authorization: `Basic ${planted('basic')}` } });
 
-    expect(entries.length).toBeGreaterThan(25);
-    for (const { requestId } of entries) expect(requestId).toMatch(/^[\w-]{8,64}$/);
-    const statuses = new Set(entries.map(({ status }) => status));
-    for (const status of [200, 201, 400, 401, 403, 404, 409]) expect(statuses).toContain(status);
-    expectNoSecret(
-      text,
-      agency.key,
-      agency.key.slice(11),
-      bogus,
-      bogus.slice(11),
-      '5598765432',
-      token,
-      token.slice(0, 40),
-    );
+    const thread = await conversation(agency, { contact: planted('handle'), contactName: planted('name') });
+    await message(agency, thread.id, { content: planted('message'), senderName: planted('sender') });
+    await agency.get(`/v1/conversations/${thread.id}/messages`);
+    await agency.get(`/v1/conversations?query=${planted('conversation')}`);
+
+    const offer = await quote(agency, { title: planted('quote') });
+    await attachment(agency, service.storage, offer.id, { fileName: planted('file') });
+    const [{ url }] = (await agency.get(`/v1/quotes/${offer.id}/attachments`)).body.data;
+    token = new URL(url).pathname.split('/').at(-1) ?? '';
+    await service.app.inject(`/files/${token}`);
+    await service.app.inject(`/files/${token.slice(0, -6)}AAAAAA`);
+    await service.app.inject({ url: `/files/${token}`, headers: { range: 'bytes=99999-' } });
+
+    const over = (target: string, headers = {}) => exchange(port, requestBytes('GET', target, headers));
+    await over(`/v1/customers/${planted('escape')}%zz`);
+    await over('/v1/team', { Host: null, 'X-Secret': planted('host') });
+    await over('/v1/team', { 'X-Long': planted('long').repeat(2_000) });
+    await exchange(port, `${planted('garbage')}\r\n\r\n`, null);
   });
+
+  expect(entries.length).toBeGreaterThan(25);
+  for (const { requestId } of entries) expect(requestId).toMatch(/^[\w-]{8,64}$/);
+  const statuses = new Set(entries.map(({ status }) => status));
+  for (const status of [200, 201, 400, 401, 403, 404, 409]) expect(statuses).toContain(status);
+  expectNoSecret(text, agency.key.slice(11), bogus.slice(11), '5598765432', token.slice(0, 40));
 });
 
-describe('a fault that the log tells all of', () => {
-  test('quotes none of the data that PostgreSQL quotes', async () => {
-    // Of its own: its tables are broken on purpose.
-    const own: string[] = [];
-    const broken = await startService({
-      logTo: { write: (line: string) => own.push(line) },
-      logLevel: 'trace',
-    });
-    onTestFinished(broken.close);
-    const agency = await broken.agency();
-    await broken.query(
-      'alter table customers add constraint no_secrets check (summary not like $$planted%$$)',
-    );
-    await broken.query('alter table products alter column operator type integer using null');
-    await broken.query('alter table products alter column valid_from type varchar(3)');
-    const answers = [
-      await agency.post('/v1/customers', {
-        summary: planted('summary'),
-        contacts: [contact('web', planted('contact'))],
-      }),
-      await agency.post('/v1/catalog/products', { title: planted('title'), operator: planted('operator') }),
-      await agency.post('/v1/catalog/products', { title: planted('title'), validFrom: planted('date') }),
-    ];
-    for (const { status, text } of answers) {
-      expect(status).toBe(500);
-      expectNoSecret(text);
-    }
-    const errors = own.map((line) => JSON.parse(line)).filter(({ level }) => level === 50);
-    expect(errors.map(({ err }) => err.sqlState)).toEqual(['23514', '22P02', '22001']);
-    for (const { err, requestId } of errors) {
-      expect(Object.keys(err).sort()).toEqual(
-        ['message', 'sqlState', 'stack', 'type', ...(err.constraint ? ['constraint'] : [])].sort(),
-      );
-      expect(requestId).toMatch(/^[\w-]{36}$/);
-    }
-    expect(errors[0].err.message).toBe('PostgreSQL error 23514');
-    // A cluster tells it in the message alone, beside the data.
-    if (inject('workerUrls').length === 0) expect(errors[0].err.constraint).toBe('no_secrets');
-    expectNoSecret(own.join(''), agency.key);
+test('a fault that the log tells all of quotes none of the data that PostgreSQL quotes', async () => {
+  // Of its own: its tables are broken on purpose.
+  const own: string[] = [];
+  const broken = await startService({
+    logTo: { write: (line: string) => own.push(line) },
+    logLevel: 'trace',
   });
+  onTestFinished(broken.close);
+  const agency = await broken.agency();
+  await broken.query('alter table customers add constraint no_secrets check (summary not like $$planted%$$)');
+  await broken.query('alter table products alter column operator type integer using null');
+  await broken.query('alter table products alter column valid_from type varchar(3)');
+  const answers = [
+    await agency.post('/v1/customers', {
+      summary: planted('summary'),
+      contacts: [contact('web', planted('contact'))],
+    }),
+    await agency.post('/v1/catalog/products', { title: planted('title'), operator: planted('operator') }),
+    await agency.post('/v1/catalog/products', { title: planted('title'), validFrom: planted('date') }),
+  ];
+  for (const { status, text } of answers) {
+    expect(status).toBe(500);
+    expectNoSecret(text);
+  }
+  const errors = own.map((line) => JSON.parse(line)).filter(({ level }) => level === 50);
+  expect(errors.map(({ err }) => err.sqlState)).toEqual(['23514', '22P02', '22001']);
+  for (const { err, requestId } of errors) {
+    expect(Object.keys(err).sort()).toEqual(
+      ['message', 'sqlState', 'stack', 'type', ...(err.constraint ? ['constraint'] : [])].sort(),
+    );
+    expect(requestId).toMatch(/^[\w-]{36}$/);
+  }
+  expect(errors[0].err.message).toBe('PostgreSQL error 23514');
+  // A cluster tells it in the message alone, beside the data.
+  if (inject('workerUrls').length === 0) expect(errors[0].err.constraint).toBe('no_secrets');
+  expectNoSecret(own.join(''), agency.key);
+});
 
-  test('is logged with its cause and place, without the lines of its message', () => {
-    const cause = Object.assign(new Error(`invalid input: "${SECRET}"`), {
-      code: '22P02',
-      severity: 'ERROR',
-      detail: SECRET,
-      where: SECRET,
-    });
-    const error = Object.assign(new Error('it failed', { cause }), { request: SECRET, params: [SECRET] });
-    const written: string[] = [];
-    createLogger('error', { write: (line: string) => written.push(line) }).error(
-      { err: error },
-      'INTERNAL_ERROR',
-    );
-    expect(JSON.parse(written.join('')).err).toEqual({
-      type: 'Error',
-      message: 'it failed',
-      stack: expect.stringMatching(/^ {4}at /),
-      cause: {
-        type: 'Error',
-        message: 'PostgreSQL error 22P02',
-        sqlState: '22P02',
-        stack: expect.stringMatching(/^ {4}at /),
-      },
-    });
-    expectNoSecret(written.join(''));
+test('the cause of a fault is told, and nothing of it quoted either', () => {
+  const sent = { severity: 'ERROR', code: '22P02', detail: SECRET, where: SECRET };
+  const cause = Object.assign(new Error(`invalid input: "${SECRET}"`), sent);
+  const err = Object.assign(new Error('it failed', { cause }), { params: [SECRET] });
+  const written: string[] = [];
+  createLogger('error', { write: (line: string) => written.push(line) }).error({ err }, 'INTERNAL_ERROR');
+  expect(JSON.parse(written.join('')).err).toMatchObject({
+    message: 'it failed',
+    cause: { sqlState: '22P02' },
   });
+  expectNoSecret(written.join(''));
 });
 
 // Only of the suite's own server it is known where the log is.
@@ -211,56 +180,29 @@ describe.runIf(process.env.TEST_POSTGRES === undefined)("PostgreSQL's own log", 
   });
 });
 
-describe('the line of a request', () => {
-  /** A new field is a decision: it must hold nothing that a client sends but its own request id. */
-  const FIELDS = 'databaseMilliseconds level method milliseconds msg requestId route status time'.split(' ');
-  const requestLine = async (work: () => Promise<unknown>) => {
-    const { entries } = await logOf(work);
-    const found = entries.filter(({ msg }) => msg === 'request');
-    expect(found).toHaveLength(1);
-    return found[0] ?? {};
+test('the line of a request is one for every answer, carries its id, and has exactly these fields', async () => {
+  const agency = await service.agency();
+  // A new field is a decision: it must hold nothing that a client sends but its own request id.
+  const line = {
+    level: 30,
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    requestId: 'my-own-id',
+    method: 'GET',
+    milliseconds: expect.any(Number),
+    databaseMilliseconds: expect.any(Number),
+    msg: 'request',
   };
-
-  test('has exactly these fields', async () => {
-    const agency = await service.agency();
-    await agency.get('/v1/team');
-    const entry = await requestLine(() =>
-      agency.get('/v1/customers/x', { headers: { 'x-request-id': 'my-own-id' } }),
-    );
-    expect(entry).toEqual({
-      level: 30,
-      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      requestId: 'my-own-id',
-      organizationId: agency.id,
-      apiKeyId: expect.stringMatching(/^[\da-f-]{36}$/),
-      method: 'GET',
-      route: '/v1/customers/:customerId',
-      status: 404,
-      milliseconds: expect.any(Number),
-      databaseMilliseconds: expect.any(Number),
-      msg: 'request',
-    });
-  });
-
-  test('names no organization without a key, and no route of an unknown path', async () => {
-    const stranger = service.client('nonsense');
-    const refused = await requestLine(() => stranger.get('/v1/team'));
-    expect(Object.keys(refused).sort()).toEqual(FIELDS);
-    expect(refused).toMatchObject({ route: '/v1/team', status: 401 });
-    const lost = await requestLine(() => stranger.get(`/v1/${SECRET}`));
-    expect(Object.keys(lost).sort()).toEqual(FIELDS.filter((field) => field !== 'route'));
-    expect(lost).toMatchObject({ method: 'GET', status: 404 });
-  });
-
-  test('is there once for every answer, and carries the id of the answer', async () => {
-    const { key } = await service.agency();
-    for (const url of ['/v1/team', '/v1/customers?limit=0', '/v1/nothing', '/openapi.json', '/files/x']) {
-      const ids: unknown[] = [];
-      const entry = await requestLine(async () => {
-        const { headers } = await service.app.inject({ url, headers: { 'x-api-key': key } });
-        ids.push(headers['x-request-id']);
-      });
-      expect([entry.requestId]).toEqual(ids);
-    }
-  });
+  const whose = { organizationId: agency.id, apiKeyId: expect.stringMatching(/^[\da-f-]{36}$/) };
+  for (const [url, key, expected] of [
+    ['/v1/customers/x', agency.key, { ...whose, route: '/v1/customers/:customerId', status: 404 }],
+    ['/v1/customers?limit=0', agency.key, { ...whose, route: '/v1/customers', status: 400 }],
+    ['/v1/team', 'nonsense', { route: '/v1/team', status: 401 }],
+    [`/v1/${SECRET}`, 'nonsense', { status: 404 }],
+    ['/openapi.json', 'nonsense', { route: '/openapi.json', status: 200 }],
+    ['/files/x', 'nonsense', { route: '/files/:token', status: 403 }],
+  ] as const) {
+    const headers = { 'x-api-key': key, 'x-request-id': 'my-own-id' };
+    const { entries } = await logOf(() => service.app.inject({ url, headers }));
+    expect(entries.filter(({ msg }) => msg === 'request')).toEqual([{ ...line, ...expected }]);
+  }
 });

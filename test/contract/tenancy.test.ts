@@ -133,3 +133,20 @@ describe("another organization's record, and one that is archived, is a record t
     await leavingAlone(theirs, isMade ? work : () => leavingAlone(mine, work));
   });
 });
+
+test('whatever is asked of an organization, nothing of another one with the same ids is told or changed', async () => {
+  const [own, others] = [world(await service.agency()), world(await service.agency('twinb9'))];
+  const has = await populate(others, 'twinb9', 0);
+  const same = await populate(own, 'twina9', 0, has);
+  const walk = operationsBy('GET', 'POST', 'PATCH', 'PUT', 'DELETE').filter(
+    (name) => !/(organizations|\{organizationId\}|reopen)$/.test(name),
+  );
+  const read = walk.filter((name) => name.startsWith('GET'));
+  await leavingAlone(others.agency, async () => {
+    for (const name of [...walk, ...read]) {
+      const { status, text } = await run(own, name, same);
+      if (!read.includes(name)) expect(status, name).toBeLessThan(300);
+      expect(text, name).not.toContain('twinb9');
+    }
+  });
+});

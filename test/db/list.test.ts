@@ -48,27 +48,6 @@ const listPeople = defineList(
   },
 );
 
-test.each([
-  [{}, 'list_test.people'],
-  [{ offset: 50 }, 'list_test.people offset'],
-  [{ city: 'Lima' }, 'list_test.people city'],
-  [{ city: 'Lima', offset: 1 }, 'list_test.people city offset'],
-  [{ city: undefined }, 'list_test.people'],
-])('%j is a page and its total in one statement, prepared as %s', async (query, name) => {
-  const { ran, scope } = recorder();
-  await listPeople(scope, { limit: 25, offset: 0, ...query } as Query);
-  expect(ran.map((each) => each.name)).toEqual([name]);
-});
-
-test.each([{ query: 'ana' }, { tag: 'vip' }, { city: 'Lima', query: 'ana' }])(
-  '%j is planned at each run',
-  async (query) => {
-    const { ran, scope } = recorder();
-    await listPeople(scope, { limit: 25, offset: 0, ...query });
-    expect(ran[0]?.name).toBeUndefined();
-  },
-);
-
 test('only what its page does not tell of the total is asked for: past the last row, and in a search', async () => {
   const asked = async (count: number, query: Partial<Query>) => {
     const rows = Array.from({ length: count }, (_, id) => ({

@@ -48,24 +48,6 @@ describe('capacity', () => {
     expect(['a', 'b', 'c', 'd', 'e'].map(runs)).toEqual([5, 3, 1, 1, 0]);
   });
 
-  test.each([1, 2, 3])('of %i lets everybody work in turn', async (capacity) => {
-    const { add, began, end } = scheduled(capacity);
-    for (const name of many('a', 5)) add(name);
-    add('b0');
-    for (let step = 0; step < 6; step += 1) await end(...began);
-    expect(began.toSorted()).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'b0']);
-  });
-
-  test('that is held for ever by one flow is not held from the others', async () => {
-    const { add, began, end } = scheduled(10);
-    for (const name of many('locked', 100)) add(name);
-    for (let round = 0; round < 50; round += 1) {
-      add(`good${round}`);
-      await end(`good${round}`);
-    }
-    expect(began.filter((name) => name.startsWith('good'))).toHaveLength(50);
-  });
-
   test('of which a flow has all that it may is not given to it when somebody else ends', async () => {
     const { add, began, end, stats } = scheduled(4);
     for (const name of ['a0', 'a1', 'a2', 'b0']) add(name);

@@ -25,14 +25,6 @@ const ADD = prepared(
   'test.add',
   ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id}`,
 );
-const DIVIDE = prepared(
-  'test.divide',
-  ($: Params<{ by: number }>) => sql<{ quotient: number }>`select 6 / ${$.by}::int as quotient`,
-);
-const REPEATABLE_READ = unprepared(
-  'test.repeatable_read',
-  () => sql<object>`set transaction isolation level repeatable read`,
-);
 const FAILING_READ = prepared('test.failing_read', () => sql<{ value: number }>`select fail() as value`);
 const FAILING_WRITE = prepared(
   'test.failing_write',
@@ -144,14 +136,6 @@ describe('the statements of a transaction', () => {
     await expect(db.for('other', caller).read(LARGE, {})).rejects.toBe(REFUSALS.unsent);
     expect(await own.read(CONNECTION, {})).toEqual(before);
   });
-
-  test('are prepared the next time when one of them failed', async () => {
-    const divide = (by: number) =>
-      queries.transaction(async ({ read }) => [await read(DIVIDE, { by }), await read(VALUE, { id: by })]);
-    for (let attempt = 0; attempt < 2; attempt += 1)
-      await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
-    expect(await divide(2)).toEqual([[{ quotient: 3 }], [{ value: 0 }]]);
-  });
 });
 
 test('of two transactions that wait for each other, the one that PostgreSQL ends (40P01) runs again from its start', async () => {
@@ -169,18 +153,6 @@ test('of two transactions that wait for each other, the one that PostgreSQL ends
   await Promise.all([crossing(1, 2), crossing(2, 1)]);
   expect(attempts).toBe(3);
   expect(await values()).toEqual([2, 2]);
-});
-
-test('a transaction whose row another one changed (40001) runs again and sees the change', async () => {
-  const seen: (number | undefined)[] = [];
-  await queries.transaction(async ({ read, write }) => {
-    await write(REPEATABLE_READ, {});
-    seen.push((await read(VALUE, { id: 1 }))[0]?.value);
-    if (seen.length === 1) await service.query('update counters set value = 10 where id = 1');
-    await write(ADD, { id: 1 });
-  });
-  expect(seen).toEqual([0, 10]);
-  expect(await values()).toEqual([11, 0]);
 });
 
 describe('what PostgreSQL undoes', () => {

@@ -1,10 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { connectionsThatFit } from '../../src/http/load/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { useService } from '../support/service.ts';
-import { exchange, listen, requestBytes } from '../support/socket.ts';
 import { GET, losePatience, open, serve, statusesIn } from './held.ts';
 
 const POST =
@@ -12,11 +9,6 @@ const POST =
 
 describe('a client that is slow', () => {
   const patience = { headers: 150, request: 150 };
-
-  test('never gets longer than 20 s for headers and body', async () => {
-    const { app } = await serve();
-    expect([app.server.headersTimeout, app.server.requestTimeout]).toEqual([20_000, 20_000]);
-  });
 
   test.each([
     ['that sends its headers byte by byte', 'GET /now HTTP/1.1\r\nHost: x\r\nX-Slow: '],
@@ -180,28 +172,6 @@ describe('one connection more than there may be', () => {
   });
 });
 
-describe('the service', () => {
-  const LIMIT = 16;
-  const service = useService({ maxConnections: LIMIT });
-
-  test('takes as many connections as fit into a quarter of its memory', () => {
-    expect([512 * 1024 * 1024, 1].map(connectionsThatFit)).toEqual([2_048, 256]);
-  });
-
-  test('answers whoever has a key, though somebody holds as many connections as there may be', async () => {
-    const { port } = await listen(service);
-    const { key } = await service.agency();
-    const starts = ['', 'GET /v1/team HTTP/1.1\r\nX-Slow: ', GET('/v1/team')];
-    const held = Array.from({ length: LIMIT }, (_none, index) => open(port, starts[index % 3]));
-    await expect.poll(() => held.filter(({ received }) => received().includes(' 401 ')).length).toBe(5);
-    for (let calls = 0; calls < 2 * LIMIT; calls += 1) {
-      const sent = requestBytes('GET', '/v1/team', { Authorization: `Bearer ${key}` });
-      expect((await exchange(port, sent))?.status).toBe(200);
-      open(port);
-    }
-  });
-});
-
 describe('a server that ends', () => {
   test('closes connections that sent nothing or a part of a request, and finishes what is under way', async () => {
     const { app, port, answer, asked } = await serve();
@@ -228,25 +198,6 @@ describe('a server that ends', () => {
     late.socket.write(GET('/now'));
     expect(await late.ended).toMatch(/^HTTP\/1\.1 200 /);
     await closed;
-  });
-
-  test('says so in its answers from the moment that it knows, and goes on answering', async () => {
-    const leaving = new AbortController();
-    const { port, answer, asked } = await serve({ leaving: leaving.signal });
-    const before = open(port, GET('/now'));
-    const underWay = open(port, GET('/later'));
-    await asked;
-    await expect.poll(before.received).toMatch(/\r\nconnection: keep-alive\r\n/i);
-    leaving.abort();
-    answer();
-    for (const [{ ended }, status] of [
-      [underWay, '200'],
-      [open(port, GET('/now')), '200'],
-      [open(port, GET('/unknown')), '404'],
-    ] as const) {
-      expect(statusesIn(await ended)).toEqual([status]);
-      expect(await ended).toMatch(/\r\nconnection: close\r\n/i);
-    }
   });
 });
 

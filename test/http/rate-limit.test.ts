@@ -79,23 +79,6 @@ test('a key has its own limit before the default, higher or lower; 0 switches it
     expect([answer.status, limitHeaders(answer)]).toEqual([200, {}]);
 });
 
-test('what has no key has no limit: 401, an unknown path and the documents', async () => {
-  const agency = await service.agency();
-  for (let index = 0; index < LIMIT + 1; index += 1) {
-    for (const [url, status] of [
-      ['/v1/team', 401],
-      ['/v1/nothing', 404],
-      ['/openapi.json', 200],
-    ] as const) {
-      const answer = await agency.get(url, { key: null });
-      expect([answer.status, limitHeaders(answer)]).toEqual([status, {}]);
-    }
-  }
-  expectRemaining(await agency.get('/v1/team'), LIMIT, 4);
-  expect((await agency.get('/v1/nothing')).status).toBe(404);
-  expectRemaining(await agency.get('/v1/team'), LIMIT, 3);
-});
-
 /** Another instance of the service on the same database, with this limiter. */
 async function instance(limiter: Limiter, lines: string[] = [], requestsPerMinute = LIMIT) {
   const logger = createLogger('info', { write: (line: string) => lines.push(line) });

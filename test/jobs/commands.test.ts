@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { RESOURCES } from '../../src/api-keys/schema.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { diskStorage, storageKey } from '../../src/files/storage.ts';
 import { withJobLock } from '../../src/jobs/lock.ts';
@@ -49,17 +48,16 @@ test('the runtime of the service loads Drizzle as CommonJS', async () => {
   expect((await promisify(execFile)(process.execPath, args)).stdout).toBe('true\n');
 });
 
-const ISSUE = ['keys', 'issue', '--organization', 'x', '--name', 'sync'] as const;
-test.each([
-  [
-    ['job', 'nonsense'],
-    'Name one of the jobs: purge, purge-organizations, erase-files, sweep-files, sweep-idempotency-keys.',
-  ],
-  [[...ISSUE, '--per-minute', 'x'], '--per-minute must be an integer.'],
-  [[...ISSUE, '--resources', 'files'], `--resources must be one of ${RESOURCES.join(', ')}.`],
-  [[...ISSUE, '--expires', 'soon'], '--expires must be a number with d, h, m or s, such as 90d.'],
-] as const)('%j is refused in one line', async ([program, ...options], words) => {
-  await expect(run(program, ...options)).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${words}\n` });
+test('what the commands do not understand is refused in one line', async () => {
+  const issue = ['keys', 'issue', '--organization', 'x', '--name', 'sync'] as const;
+  const jobs = 'purge, purge-organizations, erase-files, sweep-files, sweep-idempotency-keys';
+  const refused = (words: string, ...args: Parameters<typeof run>) =>
+    expect(run(...args)).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${words}\n` });
+  await Promise.all([
+    refused(`Name one of the jobs: ${jobs}.`, 'job', 'nonsense'),
+    refused('--per-minute must be an integer.', ...issue, '--per-minute', 'x'),
+    refused('--expires must be a number with d, h, m or s, such as 90d.', ...issue, '--expires', 'soon'),
+  ]);
 });
 
 test('npm run keys issues a key for some resources, changes it and shows it', async () => {
@@ -80,9 +78,6 @@ test('npm run keys issues a key for some resources, changes it and shows it', as
   expect(await limit()).toBe(7);
   await change('--per-minute', 'default');
   expect(await limit()).toBeNull();
-  await expect(change()).rejects.toMatchObject({
-    stderr: expect.stringMatching(/^Name a setting to change/),
-  });
 });
 
 test('npm run keys closes an organization, issues nothing for it, and opens it again', async () => {
@@ -90,16 +85,10 @@ test('npm run keys closes an organization, issues nothing for it, and opens it a
   const named = ['--organization', 'Agencia que se va'];
   const closed = await run('keys', 'close-organization', ...named);
   expect(closed).toMatch(/^Closed at \S+, purged from \S+\n$/);
-  const [listed, keys] = await Promise.all([run('keys', 'organizations'), run('keys', 'list', ...named)]);
-  expect(listed).toMatch(new RegExp(`${id}  Agencia que se va  closed, purged from `));
-  expect(keys).toContain('test  write  all');
-  const writes = [
-    run('keys', 'issue', ...named, '--name', 'site'),
-    run('keys', 'change', ...named, '--id', id, '--name', 'site'),
-    run('keys', 'rotate', ...named, '--id', id),
-    run('keys', 'revoke', ...named, '--id', id),
-    run('demo', '--organization', id),
-  ];
+  expect(await run('keys', 'organizations')).toMatch(
+    new RegExp(`${id}  Agencia que se va  closed, purged from `),
+  );
+  const writes = [run('keys', 'issue', ...named, '--name', 'site'), run('demo', '--organization', id)];
   const stderr = 'The organization is closed; open it again before anything is written.\n';
   for (const { reason } of (await Promise.allSettled(writes)) as PromiseRejectedResult[])
     expect(reason).toMatchObject({ code: 1, stderr });

@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { makeKey } from '../../src/api-keys/api-key.ts';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { presentedKey } from '../../src/http/credentials.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { type Agency, useService } from '../support/service.ts';
-import { exchange, listen } from '../support/socket.ts';
 import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
 const service = useService();
@@ -54,27 +52,6 @@ describe('the key of a request', () => {
     expect(presentedKey(['authorization', authorization])).toBe(authorization.slice(7));
     expect(presentedKey(['authorization', `Bearer${' '.repeat(300_000)}`])).toBeUndefined();
   });
-
-  test('of two Authorization headers that differ is none, whichever comes first', async () => {
-    const { port } = await listen(service);
-    const good = `Authorization: Bearer ${agency.key}`;
-    const other = `Authorization: Bearer ${makeKey()}`;
-    for (const [lines, status] of [
-      [[good, good], 200],
-      [[good, other], 401],
-      [[other, good], 401],
-    ] as const) {
-      const bytes = ['GET /v1/team HTTP/1.1', 'Host: localhost', ...lines, '', ''].join('\r\n');
-      expect((await exchange(port, bytes))?.status).toBe(status);
-    }
-  });
-});
-
-test('a key in the address is none, and two in one header are no whole one', async () => {
-  const inAddress = await agency.request('GET', `/v1/team?api_key=${agency.key}`, { key: null });
-  expect([inAddress.status, inAddress.body]).toEqual([401, UNAUTHORIZED.noKey]);
-  const two = { key: null, headers: { 'x-api-key': `${agency.key}, ${agency.key}` } };
-  expect((await agency.get('/v1/team', two)).body).toEqual(UNAUTHORIZED.notWhole);
 });
 
 describe('the directory of keys', () => {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hashKey, isWellFormedKey, makeKey, randomBase62, recognisable } from '../../src/api-keys/api-key.ts';
 
@@ -53,16 +52,6 @@ describe('isWellFormedKey', () => {
     `${ISSUED[0]}${ISSUED[1]}`,
   ])('refuses %j', (text) => {
     expect(isWellFormedKey(text)).toBe(false);
-  });
-
-  test('takes one checksum for a body at most', () => {
-    const [body, sum] = [fc.stringMatching(/^[0-9A-Za-z]{43}$/), fc.stringMatching(/^[0-9A-Za-z]{5}$/)];
-    fc.assert(
-      fc.property(body, sum, (body, sum) => {
-        const guesses = [...ALPHABET].filter((last) => isWellFormedKey(`tcrm_${body}_${sum}${last}`));
-        return guesses.length <= 1;
-      }),
-    );
   });
 });
 

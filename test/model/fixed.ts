@@ -44,6 +44,7 @@ export const furniture = (agency: 0 | 1): Step[] => {
     // Somebody who has been forgotten.
     ask('POST /v1/customers', [], { firstName: 'Eva', summary: WORDS[0], contacts: [gone] }),
     ask('POST ~/customers/{customerId}/erase', [first('customers')]),
+    ask('POST ~/customers/{customerId}/erase', [lastArchived('customers')]),
     ask('GET ~/customers/{customerId}', [lastArchived('customers')]),
     ...[one, two].flatMap((id, n) => [
       ask('POST /v1/customers', [], {

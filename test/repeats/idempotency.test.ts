@@ -1,5 +1,4 @@
 import { readdir } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildDashboard, type Caller, type Dashboard, useDashboard } from '../support/dashboard.ts';
@@ -7,7 +6,6 @@ import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, quote } from '../support/records.ts';
 import { type Agency, clientOf, type Reply, type Service, startService } from '../support/service.ts';
-import { listen, requestBytes } from '../support/socket.ts';
 import { hasWord, inDatabase } from '../support/words.ts';
 
 /** Idempotency-Key: a POST that is sent again is answered with its first answer, and does nothing. */
@@ -77,12 +75,7 @@ describe('the same POST with the same key', () => {
     const create = (query = '') =>
       agency.post(PRODUCTS + query, { title: 'Oaxaca', nonsense: 1 }, keyed('k'));
     const first = await create('?typo=1');
-    expectFirst(first);
-    expectReplay(await create(), first);
-    const url = `${PRODUCTS}/${first.body.id}`;
-    await agency.patch(url, { title: 'Mérida' });
-    expectReplay(await create(), first);
-    await agency.delete(url);
+    await agency.delete(`${PRODUCTS}/${first.body.id}`);
     const again = await create();
     expectReplay(again, first);
     expect(first.headers['x-ignored-parameters']).toContain('typo');
@@ -90,7 +83,6 @@ describe('the same POST with the same key', () => {
     expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
     // The tag of what is answered: the record has another one by now.
     expect(again.headers.etag).toBe(first.headers.etag);
-    expect(await countOf('products', agency)).toBe(1);
   });
 
   test('sent a hundred times at once to two instances makes one record, and tells every sender of it or to wait', async () => {
@@ -177,47 +169,23 @@ async function behindProxy(agency: Agency) {
   const create = () => clientOf(app)(agency.key).post(CUSTOMERS, visitor('ana'), keyed('k'));
   // The key of the agency is in memory now.
   await agency.get('/v1/team');
-  return { app, proxy, create };
+  return { proxy, create };
 }
 
-describe('when the answer is lost after the commit, the same again is a replay', () => {
-  async function expectOneReplayed(agency: Agency, again: Reply): Promise<void> {
-    const { data, pagination } = (await agency.get(CUSTOMERS)).body;
-    expect([pagination.total, again.status, isReplay(again), again.body]).toEqual([1, 201, true, data[0]]);
-  }
-
-  test('because the connection to the database broke: the sender heard 503, and any instance replays it', async () => {
-    const agency = await service.agency();
-    const { proxy, create } = await behindProxy(agency);
-    const { committed } = proxy.holdCommit();
-    const cutOff = create();
-    await committed;
-    proxy.cut();
-    const { status, headers, body } = await cutOff;
-    expect([status, body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
-    expect(headers).not.toHaveProperty('idempotency-replayed');
-    await expectOneReplayed(agency, await agency.post(CUSTOMERS, visitor('ana'), keyed('k')));
-    proxy.mend();
-    await expectOneReplayed(agency, await create());
-  });
-
-  test('because the sender was cut off', async () => {
-    const agency = await service.agency();
-    const { app, proxy, create } = await behindProxy(agency);
-    const { port } = await listen({ app });
-    const { committed, letThrough } = proxy.holdCommit();
-    const socket = connect(port, '127.0.0.1');
-    const headers = {
-      Authorization: `Bearer ${agency.key}`,
-      'Content-Type': 'application/json',
-      'Idempotency-Key': 'k',
-    };
-    socket.write(requestBytes('POST', CUSTOMERS, headers, JSON.stringify(visitor('ana'))));
-    await committed;
-    socket.destroy();
-    letThrough();
-    await expectOneReplayed(agency, await create());
-  });
+test('when the answer is lost after the commit the sender hears 503, and any instance replays it', async () => {
+  const agency = await service.agency();
+  const { proxy, create } = await behindProxy(agency);
+  const { committed } = proxy.holdCommit();
+  const cutOff = create();
+  await committed;
+  proxy.cut();
+  expect((await cutOff).body.error.code).toBe('SERVICE_UNAVAILABLE');
+  const [stored, ...others] = (await agency.get(CUSTOMERS)).body.data;
+  expect(others).toEqual([]);
+  const again = await agency.post(CUSTOMERS, visitor('ana'), keyed('k'));
+  expect([again.status, isReplay(again), again.body]).toEqual([201, true, stored]);
+  proxy.mend();
+  expectReplay(await create(), again);
 });
 
 describe('a key belongs to its organization and its path', () => {
@@ -233,12 +201,8 @@ describe('a key belongs to its organization and its path', () => {
       expectFirst(await call.post(`/quotes/${id}/opens`, {}, keyed('k')), 200);
     expectFirst(await dashboard.post('/organizations', { name: 'x' }, keyed(agency.id)));
     const url = `${PRODUCTS}/${product.body.id}`;
-    for (const title of ['Mérida', 'Puebla']) {
-      const patched = await agency.request('PATCH', url, { body: { title }, ...keyed('k') });
-      expectFirst(patched, 200);
-      expect(patched.body.title).toBe(title);
-    }
-    expectFirst(await agency.get(url, keyed('k')), 200);
+    for (const title of ['Mérida', 'Puebla'])
+      expect((await agency.patch(url, { title }, keyed('k'))).body.title).toBe(title);
   });
 
   test('so that one request is one record, however its path is spelled', async () => {
@@ -322,11 +286,11 @@ describe('an upload', () => {
     const path = `/quotes/${id}/attachments`;
     const attach = (parts?: Parts) => upload(call, path, parts);
     const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
-    return { agency, call, id, path, attach, files };
+    return { agency, call, path, attach, files };
   }
 
   test('that is sent again gets the first answer, and leaves no second file', async () => {
-    const { agency, call, id, path, attach, files } = await furnished();
+    const { agency, call, path, attach, files } = await furnished();
     const first = await attach();
     expectFirst(first);
     expectReplayed(await attach(), first);
@@ -334,8 +298,6 @@ describe('an upload', () => {
     const { pathname } = new URL(first.body.url);
     expect((await service.app.inject(pathname)).body).toBe('the bytes');
     await call.delete(`${path}/${first.body.id}`);
-    expectReplayed(await attach(), first);
-    await call.delete(`/quotes/${id}`);
     expectReplayed(await attach(), first);
     expect(await files()).toEqual([]);
     expect(await countOf('quote_attachments', agency)).toBe(0);
@@ -363,14 +325,6 @@ describe('an upload', () => {
       expectReused(await attach(part));
     expect(await files()).toEqual([first.body.id]);
     expect(await dashboard.stored(agency)).toEqual(before);
-  });
-
-  test('to a quote that is not there leaves no file and does not use the key up', async () => {
-    const { call, id, attach, files, agency } = await furnished();
-    await call.delete(`/quotes/${id}`);
-    expect((await attach()).status).toBe(404);
-    expect(await files()).toEqual([]);
-    expect(await countOf('idempotency_keys', agency)).toBe(0);
   });
 
   test('sent many times at once makes one attachment with one file', async () => {

@@ -3,8 +3,9 @@ import { type AppOptions, buildApp } from '../../src/app.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/db/run/client.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
-import type { Service } from './service.ts';
+import type { Agency, Service } from './service.ts';
 
 /** Parts of the service that a test makes for itself, beside the service of its file. */
 
@@ -38,4 +39,24 @@ export async function ownApp(service: Service, options: Partial<AppOptions> = {}
   const app = await appOf(service, options);
   onTestFinished(() => app.close());
   return app;
+}
+
+export type Asked = { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; url: string; body?: object };
+export type Line = { msg: string; level: number; organizationId?: string; refused?: Record<string, number> };
+
+/** An instance with a pool and a log of its own. Its keys are the service's, so that only the pool under test fails. */
+export async function ownInstance(service: Service, options: Partial<DatabaseOptions> = {}) {
+  const lines: Line[] = [];
+  const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const db = ownPool(service, options);
+  const metrics = createMetrics({ db, keys: service.keys });
+  const app = await ownApp(service, { db, logger, metrics, mcp: 'write' });
+  const ask = async ({ key }: Agency, { method, url, body }: Asked) => {
+    const headers = { 'x-api-key': key };
+    const answer = await app.inject({ method, url, headers, ...(body && { payload: body }) });
+    return { status: answer.statusCode, retryAfter: answer.headers['retry-after'], body: answer.json() };
+  };
+  const send = (agency: Agency, method: Asked['method'], url: string, body?: object) =>
+    ask(agency, { method, url, ...(body && { body }) });
+  return { app, db, lines, metrics, ask, send };
 }

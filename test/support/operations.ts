@@ -66,9 +66,15 @@ async function erasedWithFile({ agency, service }: Omit<World, 'dashboard'>): Pr
  * An organization with something in every table.
  * @param word in every text
  * @param index of this set of records, where an organization gets several
+ * @param same another organization's ids: what the dashboard names gets the same ones
  * @returns the ids, by their names in paths
  */
-export async function populate({ agency, service }: Omit<World, 'dashboard'>, word = 'Oaxaca', index = 0) {
+export async function populate(
+  { agency, service }: Omit<World, 'dashboard'>,
+  word = 'Oaxaca',
+  index = 0,
+  same: Record<string, string> = {},
+) {
   const sold = await agency.post(
     '/v1/catalog/products',
     {
@@ -90,31 +96,21 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + 100 * index}` }],
   });
   const stageKey = `negotiation ${agency.id} ${index}`;
-  const { id: pipelineStageId } = await stage(agency, { key: stageKey, name: `Nuevo ${word}` });
-  const { id: teamMemberId } = await member(agency, { userId: `u${index}`, name: `Lucía ${word}` });
-  const { id: opportunityId } = await opportunity(agency, {
-    title: `Viaje ${word}`,
-    customerId,
-    stageId: pipelineStageId,
-    sellerMemberId: teamMemberId,
-  });
-  const older = await conversation(agency, { channel: 'web', contact: `ana ${word}`, customerId });
-  const { id: conversationId } = await conversation(agency, {
-    contactName: `Ana ${word}`,
-    customerId,
-    rotatedFrom: older.id,
-  });
+  const named = { key: stageKey, name: `Nuevo ${word}` };
+  const { id: pipelineStageId } = await stage(agency, named, same.pipelineStageId);
+  const seller = { userId: `u${index}`, name: `Lucía ${word}` };
+  const { id: teamMemberId } = await member(agency, seller, same.teamMemberId);
+  const lead = { title: `Viaje ${word}`, customerId, stageId: pipelineStageId, sellerMemberId: teamMemberId };
+  const { id: opportunityId } = await opportunity(agency, lead, same.opportunityId);
+  const first = { channel: 'web', contact: `ana ${word}`, customerId };
+  const older = await conversation(agency, first, same.olderConversationId);
+  const rotated = { contactName: `Ana ${word}`, customerId, rotatedFrom: older.id };
+  const { id: conversationId } = await conversation(agency, rotated, same.conversationId);
   await message(agency, older.id, { content: `Hola ${word}`, createdAt: minute(index) });
-  const { id: messageId } = await message(agency, conversationId, {
-    content: `Buenas ${word}`,
-    createdAt: minute(60 + index),
-  });
-  const { id: quoteId } = await quote(agency, {
-    opportunityId,
-    title: `Oferta ${word}`,
-    customerId,
-    status: 'published',
-  });
+  const answer = { content: `Buenas ${word}`, createdAt: minute(60 + index) };
+  const { id: messageId } = await message(agency, conversationId, answer, same.messageId);
+  const offer = { opportunityId, title: `Oferta ${word}`, customerId, status: 'published' };
+  const { id: quoteId } = await quote(agency, offer, same.quoteId);
   const file = await attachment(agency, service.storage, quoteId, {
     fileName: `${index} ${word}.pdf`,
     content: Buffer.from(`Oferta ${index} ${word}`),

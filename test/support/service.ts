@@ -56,7 +56,6 @@ export type ServiceOptions = {
   /** What agents may do over /mcp. */
   mcp?: 'off' | 'read' | 'write';
   requestsPerMinute?: number;
-  maxConnections?: number;
   /** Where log lines go; silent without it. */
   logTo?: { write: (line: string) => void };
   logLevel?: string;
@@ -126,7 +125,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     files: { root: dataDir, secrets: SECRETS, now },
     logger,
     ...(options.mcp && { mcp: options.mcp }),
-    ...(options.maxConnections && { maxConnections: options.maxConnections }),
   });
   const client = clientOf(app, causes.watch);
   return {

@@ -66,10 +66,17 @@ describe('npm run migration', () => {
     expect(migration(copy, 'nickname_indexes')).toMatch(
       /^-- Guides .*\nCREATE INDEX CONCURRENTLY IF NOT EXISTS "team_members_newest_idx" .*;\n--> statement-breakpoint\nDROP INDEX CONCURRENTLY IF EXISTS "team_members_live_idx";\n$/,
     );
-    const files = filesOf(copy);
-    const again = await run(copy, tool('migration', '--name', 'nickname', ...WHY));
-    expect(again.stdout).toContain('No schema changes');
-    expect(filesOf(copy)).toEqual(files);
+  });
+
+  test('writes the trigger that moves updated_at, of a new table', async () => {
+    const notes =
+      "export const notes = pgTable('notes', { ...record() }, (table) => [primary('notes_pkey', table)]);\n";
+    const last = '/** The team. It is small';
+    const copy = copyOfTheCode(edit([TABLES, last, `${notes}\n${last}`]));
+    await run(copy, tool('migration', '--name', 'notes', ...WHY));
+    expect(migration(copy, 'notes')).toMatch(
+      /\nCREATE TRIGGER "notes_touch" BEFORE UPDATE ON "notes"\n {2}FOR EACH ROW EXECUTE FUNCTION public.touch_record\(\);\n$/,
+    );
   });
 
   test.each([
@@ -102,10 +109,13 @@ describe('drizzle-kit', () => {
     expect(filesOf(copy)).toEqual(before);
   });
 
-  test.each(['migrate', 'push'])('does not %s, and says what does', async (command) => {
-    await expect(run(copyOfTheCode(), kit(command))).rejects.toMatchObject({
-      code: 1,
-      stderr: `drizzle-kit ${command} is not used here: npm run migrate applies the migrations.\n`,
-    });
+  test('does not migrate or push, and says what does', async () => {
+    const copy = copyOfTheCode();
+    const refused = (command: string) =>
+      expect(run(copy, kit(command))).rejects.toMatchObject({
+        code: 1,
+        stderr: `drizzle-kit ${command} is not used here: npm run migrate applies the migrations.\n`,
+      });
+    await Promise.all(['migrate', 'push'].map(refused));
   });
 });

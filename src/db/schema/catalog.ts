@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import { doublePrecision, index, integer, json, numeric, pgTable, text } from 'drizzle-orm/pg-core';
-import { isLive, listOrder, PENDING_LIST, recordColumns, searchRow, texts } from './columns.ts';
+import { isLive, listIndex, listOrder, PENDING_LIST, record, searchRow, texts } from './columns.ts';
 import { primary, recordKeys } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -8,7 +8,7 @@ import type { Resource } from './resource.ts';
 export const products = pgTable(
   'products',
   {
-    ...recordColumns(),
+    ...record(),
     type: text('type').notNull(),
     status: text('status').notNull(),
     pricingMode: text('pricing_mode').notNull(),
@@ -47,9 +47,7 @@ export const products = pgTable(
     index('products_type_idx')
       .on(...listOrder(table, table.type), table.budgetTier)
       .where(isLive),
-    index('products_budget_tier_idx')
-      .on(...listOrder(table, table.budgetTier))
-      .where(isLive),
+    listIndex('products_budget_tier_idx', table, table.budgetTier),
     // The list filtered by externalReferenceCode.
     index('products_external_reference_code_idx')
       .on(...listOrder(table, table.externalReferenceCode))

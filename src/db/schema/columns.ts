@@ -15,7 +15,7 @@ export const updatedAt = () => moment('updated_at').notNull().default(sql`now()`
 export const archivedAt = () => moment('archived_at');
 
 /** What every record has that can be archived. */
-export const recordColumns = () => ({
+export const record = () => ({
   organizationId: organizationId(),
   id: id(),
   createdAt: createdAt(),
@@ -37,11 +37,15 @@ type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
 export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
   [table.organizationId, ...filters, table.updatedAt.desc(), table.id.desc()] as const;
 
+/** An index of a list: of its live records, by what it is filtered by. */
+export const listIndex = (name: string, table: Listed, ...filters: ExtraConfigColumn[]) =>
+  index(name)
+    .on(...listOrder(table, ...filters))
+    .where(isLive);
+
 /** What the list of every resource is read by: its order; and createdSince, with what the list is ordered by. */
 export const listIndexes = (name: string, table: Listed & Record<'createdAt', ExtraConfigColumn>) => [
-  index(`${name}_live_idx`)
-    .on(...listOrder(table))
-    .where(isLive),
+  listIndex(`${name}_live_idx`, table),
   index(`${name}_created_idx`)
     .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
     .where(isLive),

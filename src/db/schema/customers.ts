@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import { index, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { id, moment, organizationId, PENDING_LIST, recordColumns, searchRow, texts } from './columns.ts';
+import { id, moment, organizationId, PENDING_LIST, record, searchRow, texts } from './columns.ts';
 import { primary, recordKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -8,7 +8,7 @@ import type { Resource } from './resource.ts';
 export const customers = pgTable(
   'customers',
   {
-    ...recordColumns(),
+    ...record(),
     preferredLanguage: text('preferred_language'),
     firstName: text('first_name'),
     lastName: text('last_name'),

@@ -1,6 +1,6 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { isLive, listOrder, moment, PENDING_LIST, recordColumns, searchRow } from './columns.ts';
+import { isLive, listIndex, listOrder, moment, PENDING_LIST, record, searchRow } from './columns.ts';
 import { customers } from './customers.ts';
 import { primary, recordKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
@@ -15,7 +15,7 @@ export const reportedTemperature = (table: { temperatureOverride: PgColumn; temp
 export const opportunities = pgTable(
   'opportunities',
   {
-    ...recordColumns(),
+    ...record(),
     title: text('title'),
     shortRef: text('short_ref'),
     destination: text('destination'),
@@ -46,9 +46,7 @@ export const opportunities = pgTable(
       .on(...listOrder(table, table.salesStage), table.stageId)
       .where(isLive),
     // The list filtered by stageId.
-    index('opportunities_stage_idx')
-      .on(...listOrder(table, table.stageId))
-      .where(isLive),
+    listIndex('opportunities_stage_idx', table, table.stageId),
     // The list filtered by customerId; and all of a customer that goes, archived ones too.
     index('opportunities_customer_idx')
       .on(...listOrder(table, table.customerId))

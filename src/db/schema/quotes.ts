@@ -3,12 +3,12 @@ import { bigint, index, integer, numeric, pgTable, text, uniqueIndex, uuid } fro
 import {
   createdAt,
   id,
-  isLive,
+  listIndex,
   listOrder,
   moment,
   organizationId,
   PENDING_LIST,
-  recordColumns,
+  record,
   searchRow,
 } from './columns.ts';
 import { customers } from './customers.ts';
@@ -20,7 +20,7 @@ import type { Resource } from './resource.ts';
 export const quotes = pgTable(
   'quotes',
   {
-    ...recordColumns(),
+    ...record(),
     opportunityId: uuid('opportunity_id').notNull(),
     title: text('title').notNull(),
     status: text('status').notNull(),
@@ -42,9 +42,7 @@ export const quotes = pgTable(
     toRecord('quotes_customer_fkey', table, table.customerId, customers),
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
     // The list filtered by status.
-    index('quotes_status_idx')
-      .on(...listOrder(table, table.status))
-      .where(isLive),
+    listIndex('quotes_status_idx', table, table.status),
     // The lists filtered by opportunityId and by customerId; and all of an opportunity or a customer that goes, archived ones too.
     index('quotes_opportunity_idx').on(...listOrder(table, table.opportunityId)),
     index('quotes_customer_idx')
