@@ -17,16 +17,19 @@ export const writeOperations = <Row, Create extends object, Update extends objec
   send: Send,
   path: string,
 ) => ({
-  /** Fails with `CUSTOMER_CONTACT_CONFLICT` when another customer has one of the contacts. */
+  /** A customer: fails with `CUSTOMER_CONTACT_CONFLICT` when another one has one of the contacts. */
   create: async (body: Create, options: CreateOptions = {}): Promise<Row> =>
     (await send('POST', path, { body, options })) as Row,
   /**
    * Changes the fields that are there; null clears one. What was read can be sent back. `contacts` of a customer replaces the
-   * whole list; variants of a product are set on create only.
+   * whole list; `variants` of a product are set on create only.
    */
   update: async (id: string, body: Update | (Row & object), options: ChangeOptions = {}): Promise<Row> =>
     (await send('PATCH', `${path}/${part(id)}`, { body, options })) as Row,
-  /** Takes the record out of lists and lookups. The contacts of a customer are free then. */
+  /**
+   * Takes the record out of lists and lookups. The contacts of a customer are free then; a product can be restored by the dashboard
+   * for 30 days.
+   */
   archive: async (id: string, options: ChangeOptions = {}): Promise<Archived> =>
     (await send('DELETE', `${path}/${part(id)}`, { options })) as Archived,
 });

@@ -4,8 +4,8 @@ import { administer, createClusterDatabase } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
 import {
+  clientOf,
   openAgency,
-  openClient,
   openInstance,
   type Send,
   TOKEN,
@@ -26,14 +26,9 @@ async function openCluster(lead?: Parameters<typeof createClusterDatabase>[1]) {
     DATABASE_TIMEOUT_MS: '3000',
   });
   onTestFinished(instance.kill);
-  const clientOf = (port: number, key: string): Send => {
-    const client = openClient(port, { authorization: `Bearer ${key}` });
-    onTestFinished(client.close);
-    return client.send;
-  };
   const query = <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
     administer(database.ownerUrl, async (client) => (await client.query<Row>(text, values)).rows);
-  return { database, instance, clientOf, query };
+  return { database, instance, query };
 }
 
 const PLACE = `from citus_shards where shardid = get_shard_id_for_distribution_column('customers', $1::uuid)`;
@@ -120,13 +115,13 @@ test('while one worker is lost, the organizations of the others are served, and 
   });
   let lost: DatabaseProxy | undefined;
   // The coordinator knows one worker by a proxy, which is cut: as when its machine is gone.
-  const { database, instance, clientOf, query } = await openCluster(async (url, index) => {
+  const { database, instance, query } = await openCluster(async (url, index) => {
     if (index > 0) return url;
     lost = await startProxy(url, here);
     return lost.url;
   });
   onTestFinished(() => lost?.close());
-  const dashboard = clientOf(instance.dashboardPort, TOKEN);
+  const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
   const isLost = async (id: string): Promise<boolean> => {
     const [shard] = await query<{ port: number }>(`select nodeport as port ${PLACE}`, [id]);
     return String(shard?.port) === new URL(lost?.url ?? '').port;
@@ -135,7 +130,7 @@ test('while one worker is lost, the organizations of the others are served, and 
   const groups: { lost: Agency[]; others: Agency[] } = { lost: [], others: [] };
   while (groups.lost.length < 1 || groups.others.length < 1) {
     const { id, key } = await openAgency(database.url);
-    const send = clientOf(instance.port, key);
+    const send = clientOf(instance.port, { authorization: `Bearer ${key}` });
     const customer = await send('POST', '/v1/customers', { firstName: 'Ana', contacts: contacts('first') });
     const product = await send('POST', '/v1/catalog/products', {
       title: 'Oaxaca',

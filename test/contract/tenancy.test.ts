@@ -5,7 +5,9 @@ import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { DOCUMENTED, declaredCodes, type Operation, operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
+import { withoutTriggers } from '../support/databases.ts';
 import {
+  BELOW,
   type Has,
   OPERATIONS,
   operationsBy,
@@ -134,10 +136,33 @@ describe("another organization's record, and one that is archived, is a record t
   });
 });
 
+const ERASE = `POST ${BELOW}/customers/{customerId}/erase`;
+
+/** Gives customers the ids of other ones, as only another installation's dump could. */
+const renamed = (agency: Agency, ids: readonly (readonly [from: string, to: string])[]) =>
+  withoutTriggers(service.ownerUrl, async (client) => {
+    const { rows } = await client.query<{ table: string; column: string }>(
+      `select table_name as table, column_name as column from information_schema.columns
+        where table_schema = 'public' and (column_name = 'customer_id' or table_name ~ 'customers$' and column_name = 'id')`,
+    );
+    for (const { table, column } of rows)
+      for (const [from, to] of ids)
+        await client.query(
+          `update ${table} set ${column} = $3 where organization_id = $1 and ${column} = $2`,
+          [agency.id, from, to],
+        );
+  });
+
 test('whatever is asked of an organization, nothing of another one with the same ids is told or changed', async () => {
   const [own, others] = [world(await service.agency()), world(await service.agency('twinb9'))];
-  const has = await populate(others, 'twinb9', 0);
-  const same = await populate(own, 'twina9', 0, has);
+  const has = await populate(others, 'twinb9');
+  const { customerId, leavingCustomerId } = has;
+  const made = await populate(own, 'twina9', 0, has);
+  await renamed(own.agency, [
+    [made.customerId, customerId],
+    [made.leavingCustomerId, leavingCustomerId],
+  ]);
+  const same = { ...made, customerId, leavingCustomerId };
   const walk = operationsBy('GET', 'POST', 'PATCH', 'PUT', 'DELETE').filter(
     (name) => !/(organizations|\{organizationId\}|reopen)$/.test(name),
   );
@@ -148,5 +173,7 @@ test('whatever is asked of an organization, nothing of another one with the same
       if (!read.includes(name)) expect(status, name).toBeLessThan(300);
       expect(text, name).not.toContain('twinb9');
     }
+    // Erased with all that is the customer's, once it is archived.
+    expect((await run(own, ERASE, same, { customerId })).status).toBe(200);
   });
 });

@@ -259,7 +259,10 @@ async function takeRequests(world: World, requests: readonly RequestStep[]): Pro
     organizations = judged.organizations;
     checks.push(judged.check);
   }
-  return checks.reduce((known, check) => check?.(known) ?? known, await settled(world, organizations));
+  // What a read changes, the next write finds.
+  const isRead = requests.every(({ name }) => name.startsWith('GET'));
+  const known = isRead ? organizations : await settled(world, organizations);
+  return checks.reduce((settled, check) => check?.(settled) ?? settled, known);
 }
 
 /** The ids first: what is chosen below depends on them. */
@@ -373,7 +376,7 @@ async function take(world: World, step: Step): Promise<Pair> {
   }
   if (step.job === 'kill') await kill();
   if (step.job === 'compare') await compare(world);
-  if (step.job !== 'purge') return world.organizations;
+  if (step.job !== 'purge') return settled(world, world.organizations);
   const purge = () =>
     purgeProducts({ db: service.db, logger: createLogger('silent'), now: Date.now(), batchSize: 1 });
   // One that was ended is gone on with.

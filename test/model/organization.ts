@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readDocument, type Schema } from '../support/contract.ts';
+import { INTERNAL, PUBLIC, SCHEMAS, type Schema } from '../support/contract.ts';
 
 /**
  * A model of the service: all that an organization has, as plain data, and what answers show of it. Functions take an
@@ -34,14 +34,9 @@ export type Organization = Readonly<Record<Kind, Rows>> & {
   readonly isClosed: boolean;
 };
 
+const NONE = Object.fromEntries(KINDS.map((kind) => [kind, {}])) as Record<Kind, Rows>;
 export const EMPTY: Organization = {
-  products: {},
-  customers: {},
-  stages: {},
-  members: {},
-  opportunities: {},
-  conversations: {},
-  quotes: {},
+  ...NONE,
   messages: {},
   erasures: {},
   replays: {},
@@ -59,18 +54,10 @@ export const withRow = (organization: Organization, kind: Kind, row: Row): Organ
 
 export const live = (rows: Rows): Row[] => Object.values(rows).filter((row) => row.archivedAt === null);
 
-const documents = {
-  v1: readDocument('openapi/openapi.json'),
-  dashboard: readDocument('openapi/dashboard.json'),
-};
-export const schemas: Record<string, Schema> = {
-  ...documents.v1.components.schemas,
-  ...documents.dashboard.components.schemas,
-};
-export const operations = { ...documents.v1.paths, ...documents.dashboard.paths };
+export const operations = { ...PUBLIC.paths, ...INTERNAL.paths };
 
 const propertiesOf = (schema: string): [string, Schema][] =>
-  Object.entries(schemas[schema]?.properties ?? {});
+  Object.entries(SCHEMAS[schema]?.properties ?? {});
 
 const isList = ({ type }: Schema): boolean => [type].flat().includes('array');
 

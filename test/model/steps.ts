@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Schema } from '../support/contract.ts';
+import { resolved, type Schema } from '../support/contract.ts';
 import { BELOW, OPERATIONS } from './operations.ts';
 import {
   type Fields,
@@ -9,7 +9,6 @@ import {
   type Organization,
   operations,
   type Row,
-  schemas,
 } from './organization.ts';
 
 /** Steps of any kind, drawn from the documents: a field or a filter that is new there is drawn too. */
@@ -93,15 +92,6 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   id: choose('message'),
   checkInDate: fc.constantFrom('2027-01-15', '2027-01-15, con Ana', 'enero'),
 };
-
-const resolved = (schema: Schema): Schema =>
-  typeof schema.$ref === 'string'
-    ? (schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {})
-    : plain(schema);
-
-/** A closed list of values or null, as other nullable fields are written. */
-const plain = ({ anyOf: [values, none] = [], ...field }: Schema & { anyOf?: Schema[] }): Schema =>
-  none ? { ...field, ...values, type: ['string', 'null'] } : field;
 
 const some = <T>(value: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) });

@@ -88,15 +88,6 @@ export function exampleOf(schema: Schema): unknown {
   return schema.type === 'boolean' ? true : 'text';
 }
 
-/** What a record shows where nothing was written: null, or an empty list. */
-export function emptyOf(name: string): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(SCHEMAS[name]?.properties ?? {})
-      .filter(([, field]) => isNullable(field) || field.type === 'array')
-      .map(([field, of]) => [field, isNullable(of) ? null : []]),
-  );
-}
-
 /** Every operation of the document: `{ name: 'GET /v1/team', method: 'GET', path: '/v1/team', operation }`. */
 export const operationsOf = (document: Document) =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -4,6 +4,7 @@ import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard-ap
 import { ownLinks } from '../../src/files/links.ts';
 import { keepCauses } from './causes.ts';
 import { contractOf, INTERNAL } from './contract.ts';
+import { TENANT_TABLES } from './dataset.ts';
 import { ask, type Calls, callsOf, type Service, type ServiceOptions, useService } from './service.ts';
 
 export const TOKEN = 'dashboard-token-of-the-test-service-0001';
@@ -53,18 +54,14 @@ export async function buildDashboard(
     ...callerOf(app, root, causes.watch),
     of: ({ id }) => callerOf(app, `${root}/organizations/${id}`, causes.watch),
     stored: async ({ id }) => {
-      const found = await service.query<{ name: string }>(
-        `select table_name as name from information_schema.columns
-          where table_schema = 'public' and column_name = 'organization_id' order by 1`,
-      );
-      const tables = found.map(async ({ name: table }) => {
+      const rowsOf = async (table: string) => {
         const rows = await service.query<{ row: unknown }>(
           `select to_jsonb(t) - 'last_used_at' as row from ${table} t where organization_id = $1 order by to_jsonb(t)::text`,
           [id],
         );
         return [table, rows.map(({ row }) => row)];
-      });
-      return Object.fromEntries(await Promise.all(tables));
+      };
+      return Object.fromEntries(await Promise.all(TENANT_TABLES.map(rowsOf)));
     },
   };
 }

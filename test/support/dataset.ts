@@ -280,7 +280,9 @@ const OTHERS: Step[] = tables.flatMap((table) => {
 });
 
 /** The tables with an organization. */
-const LOADED = tables.filter((table) => 'organizationId' in getTableColumns(table)).map(getTableName);
+export const TENANT_TABLES = tables
+  .filter((table) => 'organizationId' in getTableColumns(table))
+  .map(getTableName);
 
 type Index = { name: string; definition: string };
 
@@ -290,7 +292,7 @@ async function dropIndexes(client: pg.ClientBase): Promise<Index[]> {
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
      where indrelid = any($1::text[]::regclass[]) and not exists (select from pg_constraint where conindid = indexrelid)
      order by 1`,
-    [LOADED],
+    [TENANT_TABLES],
   );
   for (const { name } of indexes) await client.query(`drop index ${name}`);
   return indexes;

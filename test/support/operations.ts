@@ -47,7 +47,7 @@ export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1
 export type World = { service: Service; dashboard: Dashboard; agency: Agency };
 
 /** What every populated organization has, and no two customers of one. */
-export const CONTACT = { identifierType: 'whatsapp', identifierValue: '+525512345670' };
+const CONTACT = { identifierType: 'whatsapp', identifierValue: '+525512345670' };
 
 const minute = (count: number): string => new Date(Date.UTC(2026, 9, 1, 0, count)).toISOString();
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -75,38 +74,23 @@ export async function openAgency(url: string): Promise<{ id: string; key: string
 type Answer = { status: number; body: any };
 
 /** Sends one request and never a second: a connection that breaks is an answer too, of status 0. */
-export type Send = (method: string, path: string, body?: unknown) => Promise<Answer>;
+export type Send = (method: string, path: string, body?: object) => Promise<Answer>;
 
-/** A client with connections of its own, which it keeps. */
-export function openClient(port: number, headers: Record<string, string>): { send: Send; close: () => void } {
-  const agent = new Agent({ keepAlive: true });
-  const send: Send = (method, path, body) =>
-    new Promise((done) => {
-      const payload = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-      const type = payload !== undefined &&
-        !Buffer.isBuffer(payload) && { 'content-type': 'application/json' };
-      const length = payload !== undefined && { 'content-length': Buffer.byteLength(payload) };
-      const asked = request({
-        host: '127.0.0.1',
-        port,
+export const clientOf =
+  (port: number, headers: Record<string, string>): Send =>
+  async (method, path, body) => {
+    const isForm = body instanceof FormData;
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
         method,
-        path,
-        agent,
-        headers: { ...type, ...length, ...headers },
+        headers: { ...(body && !isForm && { 'content-type': 'application/json' }), ...headers },
+        ...(body && { body: isForm ? body : JSON.stringify(body) }),
       });
-      const broken = (error: Error) => done({ status: 0, body: error.message });
-      asked.on('error', broken).on('response', (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk) => chunks.push(chunk)).on('error', broken);
-        response.on('aborted', () => broken(new Error('The answer broke off.')));
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8');
-          // A balancer answers in HTML.
-          const isJson = /json/.test(response.headers['content-type'] ?? '');
-          done({ status: response.statusCode ?? 0, body: isJson ? JSON.parse(text) : text });
-        });
-      });
-      asked.end(payload);
-    });
-  return { send, close: () => agent.destroy() };
-}
+      const text = await response.text();
+      // A balancer answers in HTML.
+      const isJson = /json/.test(response.headers.get('content-type') ?? '');
+      return { status: response.status, body: isJson ? JSON.parse(text) : text };
+    } catch (error) {
+      return { status: 0, body: String(error) };
+    }
+  };

@@ -2,24 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createTestDatabase } from '../support/databases.ts';
-import { openAgency, openClient, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
+import { clientOf, openAgency, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startTraffic } from './traffic.ts';
 
 const KILLS = 10;
-const BOUNDARY = 'boundary-of-the-test';
 const SIZE = 2 * 1024 * 1024;
 
 /** The name over and over: of a part it can be told that it is one. */
-const contentOf = (name: string): Buffer => Buffer.alloc(SIZE, `${name}\n`);
+const contentOf = (name: string): string => ''.padEnd(SIZE, `${name}\n`);
 
-const formOf = (name: string): Buffer =>
-  Buffer.concat([
-    Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="kind"\r\n\r\nitinerary\r\n`),
-    Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`),
-    contentOf(name),
-    Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
-  ]);
+function formOf(name: string): FormData {
+  const form = new FormData();
+  form.set('kind', 'itinerary');
+  form.set('file', new File([contentOf(name)], name));
+  return form;
+}
 
 /** A quote to attach files to; its path. */
 async function furnish(send: Send, organization: string): Promise<{ quote: string; path: string }> {
@@ -43,31 +41,24 @@ test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowl
   const agency = await openAgency(database.url);
   const instance = await openInstance({ DATABASE_URL: database.url, DATA_DIR: await temporaryFolder() });
   onTestFinished(instance.kill);
-  const token = { authorization: `Bearer ${TOKEN}` };
-  const dashboard = openClient(instance.dashboardPort, token);
-  const { quote, path } = await furnish(dashboard.send, agency.id);
-  dashboard.close();
+  const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
+  const { quote, path } = await furnish(dashboard, agency.id);
 
   const traffic = startTraffic(instance.port, agency.key, 4);
   onTestFinished(traffic.stop);
   const stop = new AbortController();
   const acknowledged = new Set<string>();
   let failed = 0;
-  const uploading = Array.from({ length: 3 }, async (_, client) => {
-    const { send, close } = openClient(instance.dashboardPort, {
-      ...token,
-      'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
-    });
+  const uploading = [1, 2, 3].map(async (client) => {
     for (let turn = 0; !stop.signal.aborted; turn += 1) {
       const name = `file-${client}-${turn}`;
-      const { status } = await send('POST', path, formOf(name));
+      const { status } = await dashboard('POST', path, formOf(name));
       if (status === 201) acknowledged.add(name);
       else {
         failed += 1;
         await pause(20);
       }
     }
-    close();
   });
   const uploads = () => acknowledged.size;
 
@@ -86,9 +77,9 @@ test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowl
   expect(failed).toBeGreaterThan(0);
   await compare(traffic.ledger, agency, database.ownerUrl, instance.port);
 
-  const headers = { 'x-api-key': agency.key };
-  const listed = await fetch(`http://127.0.0.1:${instance.port}/v1/quotes/${quote}/attachments`, { headers });
-  const { data } = (await listed.json()) as { data: { url: string; fileName: string; sizeBytes: number }[] };
+  const client = clientOf(instance.port, { 'x-api-key': agency.key });
+  const listed = await client('GET', `/v1/quotes/${quote}/attachments`);
+  const { data }: { data: { url: string; fileName: string }[] } = listed.body;
   const names = new Set(data.map(({ fileName }) => fileName));
   expect([...acknowledged].filter((name) => !names.has(name))).toEqual([]);
   expect(names.size).toBe(data.length);
@@ -96,7 +87,7 @@ test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowl
     const { pathname, search } = new URL(url);
     const file = await fetch(`http://127.0.0.1:${instance.port}${pathname}${search}`);
     expect(file.status).toBe(200);
-    expect(Buffer.from(await file.arrayBuffer()).equals(contentOf(fileName)), fileName).toBe(true);
+    expect((await file.text()) === contentOf(fileName), fileName).toBe(true);
   }
   process.stdout.write(
     `${KILLS} SIGKILLs of the service: ${traffic.ledger.acknowledged} writes and ${uploads()} files acknowledged, 0 lost; ${failed} uploads failed\n`,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { administer } from '../support/databases.ts';
-import { openClient, type Send } from './instance.ts';
+import { clientOf, type Send } from './instance.ts';
 
 /** What clients were told of their writes, to compare with what is stored. */
 
@@ -113,9 +113,8 @@ export async function compare(
   }
   expect(wrong).toEqual([]);
   expect([...byContact.values()]).toEqual([]);
-  const client = openClient(port, { 'x-api-key': agency.key });
-  const { status, body } = await client.send('GET', '/v1/customers?limit=1');
-  client.close();
+  const send = clientOf(port, { 'x-api-key': agency.key });
+  const { status, body } = await send('GET', '/v1/customers?limit=1');
   expect(status).toBe(200);
   expect(body.pagination.total).toBe(stored.filter(({ archived }) => !archived).length);
 }

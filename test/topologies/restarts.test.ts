@@ -1,7 +1,7 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createTestDatabase } from '../support/databases.ts';
 import { startBalancer } from './haproxy.ts';
-import { openAgency, openClient, openInstance, temporaryFolder } from './instance.ts';
+import { clientOf, openAgency, openInstance, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startTraffic } from './traffic.ts';
 
@@ -54,9 +54,8 @@ test('an instance that is killed costs no read: haproxy asks another one', async
     isOver = true;
   });
   const reading = Array.from({ length: CLIENTS }, async () => {
-    const { send, close } = openClient(balancer.port, { 'x-api-key': agency.key });
+    const send = clientOf(balancer.port, { 'x-api-key': agency.key });
     while (!isOver) statuses.push((await send('GET', '/v1/team')).status);
-    close();
   });
   const progress = async (reads: number) => {
     const goal = statuses.length + reads;

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { administer, asService, serviceRole } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
-import { openAgency, openClient, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
+import { clientOf, openAgency, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startPair } from './pair.ts';
 import { startTraffic } from './traffic.ts';
@@ -16,13 +16,11 @@ const CLIENTS = 8;
 async function createUntil(stop: AbortSignal, port: number, key: string) {
   const unknown: { contact: string; idempotencyKey: string; message: string }[] = [];
   let created = 0;
-  const post = async (contact: string, idempotencyKey: string) => {
-    const client = openClient(port, { 'x-api-key': key, 'idempotency-key': idempotencyKey });
-    const contacts = [{ identifierType: 'web', identifierValue: contact }];
-    const answer = await client.send('POST', '/v1/customers', { firstName: 'Ana', contacts });
-    client.close();
-    return answer;
-  };
+  const post = (contact: string, idempotencyKey: string) =>
+    clientOf(port, { 'x-api-key': key, 'idempotency-key': idempotencyKey })('POST', '/v1/customers', {
+      firstName: 'Ana',
+      contacts: [{ identifierType: 'web', identifierValue: contact }],
+    });
   while (!stop.aborted) {
     const [contact, idempotencyKey] = [`once-${randomUUID()}`, randomUUID()];
     const { status, body } = await post(contact, idempotencyKey);
@@ -55,14 +53,9 @@ test('a standby that takes over has every acknowledged write, and the service go
   const instance = await openInstance({ DATABASE_URL: address.url, DATA_DIR: await temporaryFolder() });
   const { child } = instance.process();
   onTestFinished(instance.kill);
-  const dashboard = openClient(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
-  onTestFinished(dashboard.close);
-  const statusOf = async (key: string): Promise<number> => {
-    const client = openClient(instance.port, { 'x-api-key': key });
-    const { status } = await client.send('GET', '/v1/team');
-    client.close();
-    return status;
-  };
+  const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
+  const statusOf = async (key: string): Promise<number> =>
+    (await clientOf(instance.port, { 'x-api-key': key })('GET', '/v1/team')).status;
 
   const traffic = startTraffic(instance.port, agency.key, CLIENTS);
   onTestFinished(traffic.stop);
@@ -70,7 +63,7 @@ test('a standby that takes over has every acknowledged write, and the service go
   onTestFinished(() => stop.abort());
   const creating = createUntil(stop.signal, instance.port, watched.key);
   await traffic.progress(200);
-  const revoked = await issueAndRevoke(dashboard.send, agency.id);
+  const revoked = await issueAndRevoke(dashboard, agency.id);
   expect(await statusOf(revoked)).toBe(401);
 
   await pair.killPrimary();
@@ -85,7 +78,7 @@ test('a standby that takes over has every acknowledged write, and the service go
   expect(failures(traffic.ledger).map(([status]) => status)).toEqual([503]);
   await compare(traffic.ledger, agency, pair.standbyUrl, instance.port);
   expect(await statusOf(revoked)).toBe(401);
-  expect(await statusOf(await issueAndRevoke(dashboard.send, agency.id))).toBe(401);
+  expect(await statusOf(await issueAndRevoke(dashboard, agency.id))).toBe(401);
 
   // What nobody knew is settled by the same key: written once, whether it was there before or not.
   expect((await settle()).map(({ status }) => status)).toEqual(unknown.map(() => 201));

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { openClient } from './instance.ts';
+import { clientOf } from './instance.ts';
 import { type Ledger, openLedger, writeUntil } from './ledger.ts';
 
-/** Clients that write, each over its own connection, until they are told to stop. */
+/** Clients that write until they are told to stop. */
 export type Traffic = {
   ledger: Ledger;
   requests: () => number;
@@ -14,11 +14,8 @@ export type Traffic = {
 export function startTraffic(port: number, key: string, clients: number): Traffic {
   const stop = new AbortController();
   const ledger = openLedger();
-  const opened = Array.from({ length: clients }, () => openClient(port, { 'x-api-key': key }));
-  const writing = opened.map(async ({ send, close }) => {
-    await writeUntil(stop.signal, send, ledger);
-    close();
-  });
+  const send = clientOf(port, { 'x-api-key': key });
+  const writing = Array.from({ length: clients }, () => writeUntil(stop.signal, send, ledger));
   return {
     ledger,
     requests: () => [...ledger.answers.values()].reduce((sum, count) => sum + count, 0),

@@ -12,7 +12,7 @@ export const createdAt = () => moment('created_at').notNull().default(sql`now()`
 export const updatedAt = () => moment('updated_at').notNull().default(sql`now()`);
 
 /** Set when the record leaves lists and lookups; null on live records. */
-export const archivedAt = () => moment('archived_at');
+const archivedAt = () => moment('archived_at');
 
 /** What every record has that can be archived. */
 export const record = () => ({
