@@ -137,6 +137,7 @@ function ownRoutes(untyped: FastifyInstance): void {
     {
       schema: {
         operationId: 'reopenOrganization',
+        tags: ['Organizations'],
         summary: 'Open a closed organization again',
         description:
           'All is as it was, and its keys work again within a second. After `purgeAt` it is too late: 404. An open organization stays as it is.',

@@ -42,6 +42,9 @@ const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
 const NOT_MODIFIED = { description: 'Unchanged: the answer is the one that If-None-Match names.' };
 
+/** The first word of what a path says of an organization. */
+const PART = /\/v1(?:\/organizations\/:organizationId)?\/([^/]+)/;
+
 /** Adds the errors and headers of each operation, and refers to what many operations share. */
 function complete({ paths, components }: Document, otherCodes: readonly ErrorCode[]): void {
   const responses: Record<string, object> = {};
@@ -113,10 +116,10 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
         codes: [...codesByStatus({ method, url }, codes)],
         isTagged: (['GET', 'PUT', 'PATCH'].includes(method) || 201 in successes) && !route.config?.credential,
       };
-      const part = url.split('/').findLast((word) => tagOf.has(word)) ?? '';
+      const [, part = ''] = PART.exec(url) ?? [];
       const described = {
-        ...schema,
         tags: [tagOf.get(part) ?? part],
+        ...schema,
         response: successes,
         'x-declared': own,
       };
