@@ -221,21 +221,6 @@ describe('the agency', () => {
     expect(new Set(chains.map(({ length }) => length))).toEqual(new Set([1, 2, 3]));
   });
 
-  test('has attachments that are PDF files of the size that is told', async () => {
-    const quotes = await all(client, '/v1/quotes');
-    const lists = await Promise.all(quotes.map(({ id }) => client.get(`/v1/quotes/${id}/attachments`)));
-    const attachments = lists.flatMap(({ body }) => body.data);
-    expect(valuesOf(attachments, 'kind')).toEqual(['itinerary', 'terms', 'voucher']);
-    expect(attachments.length).toBeGreaterThan(100);
-    for (const { url, sizeBytes, mimeType, fileName } of attachments) {
-      const { pathname, search } = new URL(url);
-      const { rawPayload } = await first.app.inject(pathname + search);
-      expect([mimeType, rawPayload.length]).toEqual(['application/pdf', sizeBytes]);
-      expect(rawPayload.toString('latin1')).toMatch(/^%PDF-[\s\S]*%%EOF\s*$/);
-      expect(fileName).toMatch(/OP-\d{4}\.pdf$/);
-    }
-  });
-
   test('holds to the rules that requests are held to', () => {
     const { products, team, stages, opportunities, conversations, quotes } = made();
     for (const { media } of products) expect(CatalogProductMediaUpdate.parse(media)).toEqual(media);

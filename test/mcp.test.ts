@@ -436,25 +436,6 @@ test.each([{}, { authorization: 'Bearer tcrm_wrong' }])('nobody gets in with %j'
   expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
 });
 
-test('messages of two clients at once keep their answers, though all have one id', async () => {
-  const [one, other] = await Promise.all(
-    ['one', 'other'].map(async (title) => {
-      const agency = await service.agency();
-      await agency.post('/v1/catalog/products', { title });
-      return agency;
-    }),
-  );
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listCatalogProducts' } };
-  const titles = await Promise.all(
-    Array.from({ length: 40 }, async (_, index) => {
-      const { body } = await ((index % 2 ? other : one) as Agency).post('/mcp', message);
-      expect(body.id).toBe(1);
-      return JSON.parse(body.result.content[0].text).data.map(({ title }: { title: string }) => title);
-    }),
-  );
-  expect(titles).toEqual(Array.from({ length: 40 }, (_, index) => [index % 2 ? 'other' : 'one']));
-});
-
 test('any arguments get an answer of the service, and no fault of it', async () => {
   const { client } = await agent();
   const names = operations.map(({ operation }) => operation.operationId);

@@ -4,10 +4,8 @@ import fc from 'fast-check';
 import papaparse from 'papaparse';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PROGRAM } from '../../test/support/process.ts';
-import { conversation, member, opportunity, quote } from '../../test/support/records.ts';
 import type { Agency } from '../../test/support/service.ts';
 import { csvLine, DELIMITERS, fromCell, toCell } from '../src/cells.ts';
-import { exportable } from '../src/export.ts';
 import { inspect, openRows } from '../src/source.ts';
 import { crm, useCrm } from './command.ts';
 
@@ -131,11 +129,6 @@ async function writeAll(): Promise<Agency> {
     const made = await agency.post('/v1/customers', { ...fields, contacts });
     expect(made.status, made.text).toBe(201);
   }
-  const [one = '', two = '', three = ''] = sample(texts, 3);
-  await member(agency, { name: `a${one}` });
-  const deal = await opportunity(agency, { title: one, destination: two, shortRef: three });
-  await quote(agency, { opportunityId: deal.id, title: `a${three}`, destination: one });
-  await conversation(agency, { contactName: one, language: two });
   return agency;
 }
 
@@ -153,7 +146,7 @@ describe.each([',', ';'])('any text in any field survives, between %j', (delimit
 
   beforeAll(async () => {
     from = await writeAll();
-    for (const resource of exportable) {
+    for (const resource of ['products', 'customers']) {
       const { code, stderr } = await crm(
         ['export', resource, '--delimiter', delimiter, '-o', table(resource)],
         at(from),

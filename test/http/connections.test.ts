@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { connectionsThatFit } from '../../src/http/load/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { GET, losePatience, open, serve, statusesIn } from './held.ts';
 
@@ -170,6 +171,10 @@ describe('one connection more than there may be', () => {
     for (let count = 0; count < 3; count += 1) open(port);
     await expect.poll(() => closed, { timeout: 10_000 }).toBe(2);
   });
+});
+
+test('as many connections as fit into a quarter of the memory are taken', () => {
+  expect([512 * 1024 * 1024, 1].map(connectionsThatFit)).toEqual([2_048, 256]);
 });
 
 describe('a server that ends', () => {

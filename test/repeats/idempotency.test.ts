@@ -222,14 +222,6 @@ describe('a key belongs to its organization and its path', () => {
     expectReplay(await open(agency.id.toUpperCase(), id.toUpperCase()), opened);
     expect((await agency.get('/v1/quotes')).body.data[0].openCount).toBe(1);
   });
-
-  test('so that what has no organization is kept apart from all that have one', async () => {
-    const create = (name: string) => dashboard.post('/organizations', { name }, keyed('of the service'));
-    const first = await create('Nueva');
-    expectFirst(first);
-    expectReplay(await create('Nueva'), first);
-    expectReused(await create('Otra'));
-  });
 });
 
 test('a key has 1 to 255 characters: others are refused, and nothing is written', async () => {

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  contactKey,
-  IDENTIFIER_TYPES,
-  identifierRule,
-  phoneNumber,
-  searchText,
-} from '../../rules/contact-key.ts';
+import { contactKey, IDENTIFIER_TYPES, identifierRule, phoneNumber } from '../../rules/contact-key.ts';
 
 const TELEPHONES = ['whatsapp', 'telefono'] as const;
 
@@ -149,11 +143,4 @@ test('every text is a contact of messenger and web as it was sent; of email and 
       return isAsSent && isOneContact;
     }),
   );
-});
-
-test('a search finds the value as sent, its key, and its number', () => {
-  const contact = { identifierValue: '+52 1 55-1234', contactKey: '+52551234', phoneNumber: '+521551234' };
-  expect(searchText(contact).split('\u001f')).toEqual(['+52 1 55-1234', '+52551234', '+521551234']);
-  const handle = { identifierValue: '@Ana', contactKey: 'ana', phoneNumber: null };
-  expect(searchText(handle).split('\u001f')).toEqual(['@Ana', 'ana']);
 });
