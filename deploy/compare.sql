@@ -1,5 +1,11 @@
 -- Counts, search rows and contact keys that do not follow from their records; no row where all is well. It reads all
--- records, and may run beside the service. docs/operating.md says when to run it, and what to do with what it finds.
+-- records, and may run beside the service. docs/operating.md says when to run it. What to do with a row, by `kept_in`:
+--
+-- live_counts: add what is `missing` of the resource in `what`:
+--   insert into live_counts (organization_id, resource, slot, live) values ('ORGANIZATION', 'WHAT', 0, MISSING)
+--   on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live
+-- searchable_…: delete the row whose id is `what`. Where the record is visible, change one of its texts by the API, and back.
+-- customer_contact_keys: of an archived customer, delete its rows. Of a live one, PATCH its contacts to another list, and back.
 select organization_id, 'live_counts' as kept_in, resource as what, coalesce(there, 0) - coalesce(counted, 0) as missing
 from (select organization_id, resource, sum(live) as counted from live_counts group by 1, 2) as kept
 full join (

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that the dashboard API writes, once: a new organization with a key, a customer, an opportunity, a conversation and
-# a quote, and what a website then sees of it over /v1.
+# A tour of the dashboard API: a new organization with a key, a customer, an opportunity, a conversation and a quote, and what a
+# website then sees of it over /v1.
 #   DASHBOARD_TOKEN=the-token-that-the-start-printed ./dashboard.sh
 set -euo pipefail
 : "${DASHBOARD_TOKEN:?Which token? The start prints it}"

@@ -1,6 +1,6 @@
 import type { Migration } from '../src/db/server/migrate.ts';
 
-/** What a migration must not do to tables in use. docs/releasing.md says how to do it instead. */
+/** What a migration must not do to tables in use, and what to do instead. docs/releasing.md has what this cannot see. */
 
 /** Without comments, quotes and line breaks. */
 const plain = (statement: string): string =>

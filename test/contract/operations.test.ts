@@ -135,8 +135,11 @@ test('no resource whose records can be archived shows archived ones', () => {
     ).toContain('"archived_at" is null');
 });
 
-const subsets = <Item>([first, ...others]: readonly Item[]): Item[][] =>
-  first === undefined ? [[]] : subsets(others).flatMap((set) => [set, [first, ...set]]);
+/** None, each, each two, and all. */
+const setsOf = <Item>(items: readonly Item[]): Item[][] => {
+  const pairs = items.flatMap((one, place) => items.slice(place + 1).map((other) => [one, other]));
+  return [[], ...items.map((one) => [one]), ...pairs, ...(items.length > 2 ? [[...items]] : [])];
+};
 const idsOf = (data: { id: string }[]): string[] => data.map(({ id }) => id).sort();
 const filtered = Object.entries(lists).filter(
   ([, list]) => 'archive' in list || Object.keys({ ...list.filters, ...list.searched }).length > 0,
@@ -149,7 +152,6 @@ describe.each(filtered)('the filters of %s', (name, list) => {
   let same: Fields;
   /** A record that every filter finds, and for each filter one that differs from it in that field alone. */
   const made = new Map<string, string>();
-  const shown: object[] = [];
   beforeAll(async () => {
     here = await world();
     const [text] = Object.keys(list.searched);
@@ -160,7 +162,6 @@ describe.each(filtered)('the filters of %s', (name, list) => {
     for (const { name: differs, field, written } of [{ name: '', field: '', written: [] }, ...filters]) {
       const record = await list.make(here.agency, { ...same, ...(field && { [field]: written[1] }) });
       made.set(differs, record.id);
-      shown.push(record);
     }
   });
 
@@ -170,7 +171,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
   };
 
   test('alone and together find the records that have their values, and count them', async () => {
-    for (const sent of subsets(filters)) {
+    for (const sent of setsOf(filters)) {
       const names = sent.map((filter) => filter.name);
       const expected = [...made].filter(([differs]) => !names.includes(differs)).map(([, id]) => id);
       const query = Object.fromEntries(sent.map((filter) => [filter.name, filter.sent]));
@@ -181,13 +182,6 @@ describe.each(filtered)('the filters of %s', (name, list) => {
       const later = await ask({ ...query, offset: '1' });
       expect([later.ids.length, later.total]).toEqual([expected.length - 1, expected.length]);
     }
-  });
-
-  test('show each record as its write answered it, one of a page of one', async () => {
-    const { body } = await readList(here, name, 'limit=1');
-    expect([body.data.length, body.pagination.total]).toEqual([1, made.size]);
-    const all = (await readList(here, name, 'limit=100')).body.data;
-    for (const record of shown) expect(all).toContainEqual(expect.objectContaining(record));
   });
 
   test.runIf('archive' in list)('find no record that is archived, and count none', async () => {

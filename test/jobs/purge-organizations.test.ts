@@ -245,8 +245,7 @@ describe('of an opening again and the purge at the same moment one wins', () => 
 });
 
 test('the list that docs/operating.md saves beside a backup has the ids of those that are gone, and purges them again after a restore', async () => {
-  const chapter =
-    /## When an agency leaves\n([\s\S]+?)\n## /.exec(readFileSync('docs/operating.md', 'utf8'))?.[1] ?? '';
+  const chapter = /## Backups\n([\s\S]+?)\n## /.exec(readFileSync('docs/operating.md', 'utf8'))?.[1] ?? '';
   const [, list = ''] = /-c "(select [^"]+)"/.exec(chapter) ?? [];
   const [, again = ''] = /<<'END'\n([\s\S]+?)END/.exec(chapter) ?? [];
   const agency = await full();

@@ -142,7 +142,8 @@ async function check(copy: string, commands: readonly string[]): Promise<Outcome
 const WALKS = [
   'test/contract/openapi',
   'test/contract/operations test/contract/migrations test/contract/documents',
-  'test/contract test/plans test/mcp test/model test/erasure',
+  'test/contract/declared-errors test/plans test/erasure',
+  'test/contract test/mcp test/model',
 ];
 const PACKAGES = 'vitest run --config vitest.packages.config.ts';
 

@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { newId } from '../../src/db/sql/ids.ts';
-import { documentAt } from './documents.ts';
 import type { Service } from './service.ts';
 
-/** What operators run to compare, as docs/operating.md says. */
+/** What operators run to compare. */
 
 /** The query that compares. */
 const COMPARE = readFileSync('deploy/compare.sql', 'utf8');
-/** The statement that adds what a count lacks. */
-const [, ADD = ''] =
-  /^ *```sql\n( *insert into live_counts[\s\S]*?)^ *```$/m.exec(documentAt('docs/operating.md')) ?? [];
+/** The statement of its comment that adds what a count lacks. */
+const [ADD = ''] = /insert into live_counts.*\n-- .*/.exec(COMPARE) ?? [];
 
 type Drift = { organization_id: string; kept_in: string; what: string; missing: string | null };
 
@@ -25,7 +23,8 @@ export const findDrift = async (
 /** Adds what the count lacks. */
 export const mendCount = ({ query }: Pick<Service, 'query'>, drift: Drift): Promise<unknown> =>
   query(
-    ADD.replace('ORGANIZATION', drift.organization_id)
+    ADD.replace('\n--', '\n')
+      .replace('ORGANIZATION', drift.organization_id)
       .replace('WHAT', drift.what)
       .replace('MISSING', String(drift.missing)),
   );

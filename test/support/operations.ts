@@ -151,7 +151,7 @@ export type Has = Awaited<ReturnType<typeof populate>>;
 export type Operation = {
   /** Parameters that it needs. */
   query?: string;
-  /** A body that changes what `populate` made. Without it, the body of a PUT has every field that its document has. */
+  /** A body that changes what `populate` made. Without it, a body has every field that its document has. */
   body?: (has: Has) => Fields;
   /** The same, of an operation that takes a file. */
   form?: (has: Has) => Record<string, string | Blob>;
@@ -182,9 +182,6 @@ const ASKED: Record<string, Operation> = {
   'POST /v1/catalog/products': {
     body: ({ word }) => ({ title: `Nuevo ${word}`, variants: [{ label: word }] }),
   },
-  'PATCH /v1/catalog/products/{productId}': {
-    body: ({ word }) => ({ title: `Cambiado ${word}`, includes: [word] }),
-  },
   'DELETE /v1/catalog/products/{productId}': {},
   'POST /v1/customers': {
     body: ({ word }) => ({
@@ -201,8 +198,6 @@ const ASKED: Record<string, Operation> = {
   'DELETE /v1/customers/{customerId}': {},
   'GET /v1/team': { change: `PUT ${BELOW}/team-members/{teamMemberId}` },
 
-  [`POST ${DASHBOARD}/organizations`]: { body: ({ word }) => ({ name: `Agencia ${word}` }) },
-  [`PATCH ${BELOW}`]: { body: ({ word }) => ({ name: `${word} y Cía` }) },
   [`DELETE ${BELOW}`]: {},
   [`POST ${BELOW}/reopen`]: {},
   [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
@@ -213,9 +208,6 @@ const ASKED: Record<string, Operation> = {
     query: 'archived=true',
     change: 'DELETE /v1/catalog/products/{productId}',
   },
-  [`PATCH ${BELOW}/catalog/products/{productId}`]: {
-    body: ({ word }) => ({ coverImage: `https://example.com/${word}.jpg`, gallery: [word] }),
-  },
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
   },
@@ -224,28 +216,13 @@ const ASKED: Record<string, Operation> = {
   [`POST ${BELOW}/customers/{customerId}/erase`]: {
     ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
   },
-  [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
-    body: ({ word }) => ({ displayName: `Anita ${word}` }),
-  },
-  [`PATCH ${BELOW}/pipeline-stages/{pipelineStageId}`]: {
-    body: ({ word }) => ({ name: `Nuevo nombre ${word}` }),
-  },
   [`DELETE ${BELOW}/pipeline-stages/{pipelineStageId}`]: {},
-  [`PATCH ${BELOW}/team-members/{teamMemberId}`]: { body: ({ word }) => ({ roles: ['seller', word] }) },
   [`DELETE ${BELOW}/team-members/{teamMemberId}`]: {},
-  [`PATCH ${BELOW}/opportunities/{opportunityId}`]: {
-    body: () => ({ temperature: 'warm', temperatureOverride: 'hot' }),
-  },
   [`DELETE ${BELOW}/opportunities/{opportunityId}`]: {},
-  [`PATCH ${BELOW}/conversations/{conversationId}`]: {
-    body: ({ word }) => ({ controlledBy: `Lucía ${word}` }),
-  },
   [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: aMessage },
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
     body: (has) => ({ data: [{ id: has.messageId, ...aMessage(has) }] }),
   },
-  [`PATCH ${BELOW}/quotes/{quoteId}`]: { body: ({ word }) => ({ destination: `Cartagena ${word}` }) },
-  [`POST ${BELOW}/quotes/{quoteId}/opens`]: { body: () => ({ openedAt: '2026-10-05T10:00:00.000Z' }) },
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
     form: ({ word }) => ({ kind: 'itinerary', file: new File([`the bytes of ${word}`], `${word}.txt`) }),
   },
@@ -306,7 +283,7 @@ function sampleOf(name: string, schema: Schema, has: Has): unknown {
   }
 }
 
-/** A body of a PUT that has these fields: those that it must have, or all. Undefined for an operation without a body. */
+/** A body that has these fields: those that it must have, or all. Undefined for an operation without a body. */
 export function wholeOf(name: string, has: Has, onlyRequired = false): Fields | undefined {
   const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
   const { properties = {}, required } = SCHEMAS[(operation && bodyOf(operation)) ?? ''] ?? {};
