@@ -12,7 +12,7 @@ import {
 } from '../support/operations.ts';
 import type { Fields } from '../support/records.ts';
 
-/** Requests at the same moment to one record that the dashboard owns. What follows from one at a time is the model's. */
+/** Every record that the dashboard puts as a whole, with bodies made from the document, also such that the model does not know. */
 
 const { service, dashboard } = useDashboard();
 
@@ -37,6 +37,8 @@ beforeAll(async () => {
 const comparable = ({ id: _, createdAt: __, updatedAt: ___, token, publishedAt, key, ...others }: Fields) =>
   others;
 
+type Moments = { made: Date; changed: Date };
+
 const twentyTimes = <Result>(work: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: 20 }, (_, index) => work(index)));
 
@@ -47,7 +49,46 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     const [whole, least] = [wholeOf(name, of) ?? {}, wholeOf(name, of, true) ?? {}];
     return { url: `${path}/${randomUUID()}`, whole, least };
   };
+  const momentsOf = async (id: string) => {
+    const moments = `select created_at as made, updated_at as changed from ${path.slice(1).replace('-', '_')}`;
+    return (await service.query<Moments>(`${moments} where id = $1`, [id]))[0] as Moments;
+  };
   const total = async (): Promise<number> => (await call.get(`${path}?limit=1`)).body.pagination.total;
+
+  test('creates and replaces; what is left out is as if never sent, and the same again changes nothing', async () => {
+    const [one, other] = [fresh(), fresh()];
+    const created = await call.put(one.url, one.whole);
+    expect([created.status, created.body]).toEqual([201, expect.objectContaining(one.whole)]);
+    expect((await call.get(one.url)).body).toEqual(created.body);
+    expect((await call.get(`${path}?limit=100`)).body.data).toContainEqual(created.body);
+    const before = await momentsOf(created.body.id);
+    expect(await call.put(one.url, one.whole)).toMatchObject({ status: 200, body: created.body });
+    expect(await momentsOf(created.body.id)).toEqual(before);
+    const { body: ofLeast } = await call.put(other.url, other.least);
+    expect(comparable((await call.put(one.url, one.least)).body)).toEqual(comparable(ofLeast));
+    const after = await momentsOf(created.body.id);
+    expect([after.made, after.changed > before.changed]).toEqual([before.made, true]);
+  });
+
+  test('is changed by a PATCH in the field that is sent and in no other; null clears', async () => {
+    const { url, whole, least } = fresh();
+    const { body: empty } = await call.put(url, least);
+    // Two temperatures are shown as one.
+    const fields = Object.keys(whole).filter((field) => !/temperature/i.test(field));
+    let expected = empty;
+    for (const field of fields) {
+      const { status, body } = await call.patch(url, { [field]: whole[field] });
+      expect([status, body[field]], field).toEqual([200, whole[field]]);
+      for (const other of fields) if (other !== field) expect(body[other], other).toEqual(expected[other]);
+      expected = body;
+    }
+    const strictly = { headers: { prefer: 'handling=strict' } };
+    for (const body of [{}, expected])
+      expect(await call.patch(url, body, strictly)).toMatchObject({ status: 200, body: expected });
+    const nulls = fields.filter((field) => empty[field] === null).map((field) => [field, null]);
+    const { body } = await call.patch(url, Object.fromEntries(nulls));
+    expect(body).toMatchObject(Object.fromEntries(nulls));
+  });
 
   test('by 20 senders creates one record, of one whole body', async () => {
     const [one, other, raced] = [fresh(), fresh(), fresh()];
@@ -70,11 +111,15 @@ describe.each(KINDS)('$name', ({ name, path }) => {
   });
 
   test.runIf(name.replace('PUT', 'DELETE') in OPERATIONS)(
-    'among DELETEs brings the record back or not, and the total knows',
+    'brings back what a DELETE archived, once; among DELETEs the total knows whether',
     async () => {
       const { url, whole } = fresh();
-      await call.put(url, whole);
+      const { body: made } = await call.put(url, whole);
       const counted = await total();
+      expect((await call.delete(url)).body).toEqual({ id: made.id, archivedAt: expect.any(String) });
+      expect([(await call.delete(url)).status, await total()]).toEqual([404, counted - 1]);
+      expect(comparable((await call.put(url, whole)).body)).toEqual(comparable(made));
+      expect(await total()).toBe(counted);
       await twentyTimes((index) =>
         index % 2 ? call.delete(url) : call.put(url, { ...whole, name: `n${index}`, title: `t${index}` }),
       );
