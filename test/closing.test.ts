@@ -110,16 +110,6 @@ describe('opening it again', () => {
     expect((await dashboard.get('/organizations?limit=100')).text).not.toContain(agency.id);
     await expect.poll(() => statusOf(agency.key)).toBe(401);
   });
-
-  test('and closing it at the same moment leaves it one or the other', async () => {
-    const agency = await service.agency();
-    for (let round = 0; round < 10; round += 1) {
-      const answers = await Promise.all([close(agency), reopen(agency), close(agency), reopen(agency)]);
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-      const { closedAt, purgeAt } = (await dashboard.of(agency).get('')).body;
-      expect(closedAt === null).toBe(purgeAt === null);
-    }
-  });
 });
 
 test('the document says of every write of an organization that it can be closed, and of no read', () => {

@@ -238,17 +238,6 @@ describe('crm export --all', () => {
     expect(sums(at).status).toBe(0);
   });
 
-  test.each([
-    [['export', '--all'], 'Into which folder? Say crm export --all -o FOLDER.'],
-    [['export', 'team', '--all', '-o', 'x'], 'Say either team or --all.'],
-    [['export'], `Which list? One of ${exportable.join(', ')}; or --all.`],
-    [['export', '--all', '-o', 'x', '--filter', 'tag=vip'], '--all takes no --filter and no --delimiter'],
-  ])('%j is refused', async (called, words) => {
-    const { code, stderr } = await crm(called, { url: origin, key: 'key' });
-    expect(code).toBe(1);
-    expect(stderr).toContain(words);
-  });
-
   test('touches no folder with other files, and says what a key may not read', async () => {
     const agency = await full();
     const at = folder('mine');

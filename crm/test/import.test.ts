@@ -4,8 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { exportable } from '../src/export.ts';
 import { statePath } from '../src/state.ts';
-import { crm, leadNames, leads, startCrm, storedNames, useCrm } from './command.ts';
+import { crm, type Ended, leadNames, leads, startCrm, storedNames, useCrm } from './command.ts';
 
 const { service, file, origin, at } = useCrm();
 
@@ -99,13 +100,18 @@ describe('crm import customers', () => {
       [['import', 'customers', path, '--update', 'all'], 'fill, overwrite'],
       [['import', 'customers', path, '--delimiter', 'x'], 'must be one of , ; | and tab'],
       [['export', 'team', '-o', folder], 'EISDIR'],
+      [['export', '--all'], 'Into which folder? Say crm export --all -o FOLDER.'],
+      [['export', 'team', '--all', '-o', 'x'], 'Say either team or --all.'],
+      [['export'], `Which list? One of ${exportable.join(', ')}; or --all.`],
+      [['export', '--all', '-o', 'x', '--filter', 'tag=vip'], '--all takes no --filter and no --delimiter'],
       [['--url', 'crm.example.com', 'export', 'team'], 'such as https://crm.example.com'],
       [['--key', '', 'export', 'team'], 'Set CRM_API_KEY'],
       [web, 'Set CRM_API_KEY', { url }],
       [web, /API key.*--resume/s, { url, key: 'wrong' }],
     ];
-    for (const [args, message, asked = { url, key }] of mistakes) {
-      const { code, stderr } = await crm(args, asked);
+    const ended = await Promise.all(mistakes.map(([args, _, asked = { url, key }]) => crm(args, asked)));
+    for (const [index, [, message]] of mistakes.entries()) {
+      const { code, stderr } = ended[index] as Ended;
       expect(stderr).toMatch(message);
       expect(stderr, String(message)).not.toMatch(/^ +at /m);
       expect(code).toBe(1);

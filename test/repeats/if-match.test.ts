@@ -59,21 +59,6 @@ test.each<[string, path: string, make: typeof customer, change: object, field: s
   },
 );
 
-test('a DELETE and PATCHes at the same moment with one tag: one of them is done', async () => {
-  const agency = await service.agency();
-  for (let round = 0; round < 10; round += 1) {
-    const url = `/v1/customers/${(await customer(agency)).id}`;
-    const tag = matching(await tagOf(agency, url));
-    const answers = await Promise.all([
-      agency.delete(url, tag),
-      agency.patch(url, { city: 'Mérida' }, tag),
-      agency.patch(url, { city: 'Puebla' }, tag),
-    ]);
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    for (const { status } of answers) expect([200, 404, 412]).toContain(status);
-  }
-});
-
 const WEAK =
   'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.';
 const CHANGED = 'The record is no longer the one that If-Match names.';
