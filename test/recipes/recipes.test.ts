@@ -195,7 +195,9 @@ describe.each(RECIPES.map(({ name, places }) => [name, places] as const))('%s', 
         const others = places.map((each) =>
           each === place ? { ...each, code: left.join('\n') || 'true' } : each,
         );
-        return { what: command.replace(/ -- .*/, ''), first: [], code: command, others };
+        // The name of a migration has words of what it changes.
+        const code = command.replaceAll('_', ' ');
+        return { what: command.replace(/ -- .*/, ''), first: [], code, others };
       }),
     );
 
