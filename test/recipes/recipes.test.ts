@@ -112,7 +112,7 @@ const SOURCES = globSync('src/**/*.ts').map((file) => readFileSync(file, 'utf8')
 
 /** A word that names nothing: a tenth of the sources have it. */
 const isCommon = (word: string): boolean =>
-  SOURCES.filter((text) => text.includes(word)).length > SOURCES.length / 10;
+  SOURCES.filter((text) => new RegExp(`\\b${word}\\b`).test(text)).length > SOURCES.length / 10;
 
 const commandsOf = ({ code }: Place): string[] => code.trim().split('\n');
 
