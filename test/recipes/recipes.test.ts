@@ -221,7 +221,8 @@ describe.each(RECIPES.map(({ name, places }) => [name, places] as const))('%s', 
             .split('\n')
             .filter(
               (line) =>
-                !line.includes('✓') && names.some((name) => new RegExp(`(?<![a-z])${name}(?![a-z])`, 'i').test(line)));
+                !line.includes('✓') &&
+                names.some((name) => new RegExp(`(?<![a-z])${name}(?![a-z])`, 'i').test(line)),
             );
         const walks = WALKS.map((paths) => `vitest run --bail 1 ${paths}`);
         if (outcome.isGood) outcome = await check(copy, [...first, ...walks, PACKAGES]);
