@@ -12,8 +12,8 @@ import { scopeTo } from '../src/db/run/scope.ts';
 import { startEmbeddedPostgres } from '../src/db/server/embedded.ts';
 import { migrateDatabase } from '../src/db/server/migrate.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { get, openConnection, toolCall } from '../test/support/connection.ts';
 import { loadDataSet, organizationId, recordId, TERMS } from '../test/support/dataset.ts';
+import { get, openConnection, toolCall } from './connection.ts';
 import { startServer } from './servers.ts';
 import {
   type Answers,

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Connection, openConnection } from '../test/support/connection.ts';
+import { type Connection, openConnection } from './connection.ts';
 import { percentile } from './statistics.ts';
 
 /** Traffic of several clients, made by a process of its own, and what one good client sees beside it. */
