@@ -1,5 +1,5 @@
 /** Columns. Most fields and errors fit, with their words and examples. */
-const WIDTH = 160;
+const WIDTH = 180;
 
 const onOneLine = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(onOneLine).join(', ')}]`;

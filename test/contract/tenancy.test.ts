@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { DOCUMENTED, declaredCodes, type Operation, operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
@@ -25,45 +25,44 @@ const { service, dashboard } = useDashboard();
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
 const world = (agency: Agency) => ({ service, dashboard, agency });
-const furnish = (agency: Agency, word?: string) => populate(world(agency), word);
 
 let mine: Agency;
 let theirs: Agency;
-let myIds: Has;
-let theirIds: Has;
+/** It makes records with the ids of theirs. */
+let makers: Agency;
+let ids: Record<'mine' | 'theirs' | 'makers', Has>;
 /** Of records of mine that are archived. */
 let goneIds: Has;
 const ARCHIVES = operationsBy('DELETE').filter(
   (name) => !/\{(organization|apiKey|attachment)Id\}$/.test(name),
 );
+/** Every row of two organizations. No test changes one, and each table has some. */
+let before: Record<string, unknown[]>[];
+const stored = () => Promise.all([mine, theirs].map(dashboard.stored));
 beforeAll(async () => {
-  [mine, theirs] = [await service.agency('Mine'), await service.agency('Theirs')];
-  [myIds, theirIds] = [await furnish(mine), await furnish(theirs)];
+  [mine, theirs, makers] = [await service.agency(), await service.agency(), await service.agency()];
+  const populated = (agency: Agency) => populate(world(agency));
+  ids = { mine: await populated(mine), theirs: await populated(theirs), makers: await populated(makers) };
   goneIds = await populate(world(mine), 'Oaxaca', 1);
   for (const name of ARCHIVES) expect((await run(world(mine), name, goneIds)).status, name).toBe(200);
+  before = await stored();
+  for (const tables of before)
+    for (const [table, rows] of Object.entries(tables)) expect(rows, table).not.toEqual([]);
 });
-
-/** Runs the work and proves that it left every row of an organization as it was, and that there were some. */
-async function leavingAlone(agency: Agency, work: () => Promise<void>): Promise<void> {
-  const before = await dashboard.stored(agency);
-  expect(Object.keys(before).length).toBeGreaterThan(10);
-  for (const [table, rows] of Object.entries(before)) expect(rows, table).not.toEqual([]);
-  await work();
-  expect(await dashboard.stored(agency)).toEqual(before);
-}
+afterEach(async () => {
+  expect(await stored()).toEqual(before);
+});
 
 test.each([
   ['no key', null, UNAUTHORIZED.noKey],
   ['a malformed key', 'nonsense', UNAUTHORIZED.notWhole],
   ['an unknown key', makeKey(), UNAUTHORIZED.notLive],
 ])('with %s every operation gives the same answer, and does nothing', async (_name, key, expected) => {
-  await leavingAlone(theirs, async () => {
-    for (const { name } of operationsOf(PUBLIC)) {
-      const sent = await requestOf(name, theirIds);
-      const { status, body, headers } = await mine.request(sent.method, sent.path, { ...sent, key });
-      expect([status, body, headers['www-authenticate']], name).toEqual([401, expected, 'Bearer']);
-    }
-  });
+  for (const { name } of operationsOf(PUBLIC)) {
+    const sent = await requestOf(name, ids.theirs);
+    const { status, body, headers } = await mine.request(sent.method, sent.path, { ...sent, key });
+    expect([status, body, headers['www-authenticate']], name).toEqual([401, expected, 'Bearer']);
+  }
 });
 
 /** Every id in the path of an operation, but that of the organization. */
@@ -79,37 +78,31 @@ const OF_ARCHIVED = /^PUT |\/(restore|export|erase)$|^GET \/dashboard.*\/custome
 
 describe("another organization's record, and one that is archived, is a record that does not exist", () => {
   test.each(IDS)('$idName of $name', async ({ name, idName }) => {
-    const theirId = { ...theirIds, ...OPERATIONS[name]?.ids?.(theirIds) }[idName];
+    const theirId = { ...ids.theirs, ...OPERATIONS[name]?.ids?.(ids.theirs) }[idName];
+    const isGone = ARCHIVES.some((each) => each.endsWith(`{${idName}}`)) && !OF_ARCHIVED.test(name);
     // A record of one's own may have the id of another organization's.
     const isMade = name.startsWith('PUT') && name.endsWith(`{${idName}}`);
-    const isGone = ARCHIVES.some((each) => each.endsWith(`{${idName}}`)) && !OF_ARCHIVED.test(name);
-    const asker = isMade ? await service.agency() : mine;
-    const own = isMade ? { ...(await furnish(asker)), stageKey: randomUUID() } : myIds;
+    const [asker, own] = isMade ? [makers, { ...ids.makers, stageKey: randomUUID() }] : [mine, ids.mine];
     const ask = async (id: string, more: object = {}) =>
       send(world(asker), { ...(await requestOf(name, own, { [idName]: id })), ...more });
     const { operation = {} as Operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
     const { schema } = operation.parameters?.find((parameter) => parameter.name === idName) ?? {};
-    const work = async () => {
-      const unknown = isMade ? undefined : await ask(UNKNOWN);
-      if (unknown) expect(declaredCodes(operation, 404)).toContain(unknown.body.error.code);
-      else expect((await ask(theirId)).status).toBe(201);
-      for (const id of unknown ? [theirId, ...(isGone ? [goneIds[idName]] : [])] : [])
-        for (const more of name.startsWith('PATCH') ? [{}, { body: {} }] : [{}]) {
-          const { status, text, headers } = await ask(id, more);
-          expect([status, text.replaceAll(id, UNKNOWN)]).toEqual([404, unknown?.text]);
-          expect(Object.keys(headers).sort()).toEqual(Object.keys(unknown?.headers ?? {}).sort());
-        }
-      for (const id of isMade ? STRANGE : [UNKNOWN.toUpperCase(), ...STRANGE]) {
-        const { status, body } = await ask(id);
-        if (schema?.format === 'uuid' && id !== UNKNOWN.toUpperCase())
-          expect([status, body.error.details], id).toEqual([
-            400,
-            [{ path: `params.${idName}`, message: 'must be a UUID' }],
-          ]);
-        else expect([status, body.error.code], id).toEqual([404, unknown?.body.error.code]);
+    const unknown = isMade ? undefined : await ask(UNKNOWN);
+    if (unknown) expect(declaredCodes(operation, 404)).toContain(unknown.body.error.code);
+    else expect((await ask(theirId)).status).toBe(201);
+    for (const id of unknown ? [theirId, ...(isGone ? [goneIds[idName]] : [])] : [])
+      for (const more of name.startsWith('PATCH') ? [{}, { body: {} }] : [{}]) {
+        const { status, text, headers } = await ask(id, more);
+        expect([status, text.replaceAll(id, UNKNOWN)]).toEqual([404, unknown?.text]);
+        expect(Object.keys(headers).sort()).toEqual(Object.keys(unknown?.headers ?? {}).sort());
       }
-    };
-    await leavingAlone(theirs, isMade ? work : () => leavingAlone(mine, work));
+    for (const id of isMade ? STRANGE : [UNKNOWN.toUpperCase(), ...STRANGE]) {
+      const { status, body } = await ask(id);
+      const noId = [400, [{ path: `params.${idName}`, message: 'must be a UUID' }]];
+      if (schema?.format === 'uuid' && id !== UNKNOWN.toUpperCase())
+        expect([status, body.error.details], id).toEqual(noId);
+      else expect([status, body.error.code], id).toEqual([404, unknown?.body.error.code]);
+    }
   });
 });
 
@@ -131,8 +124,8 @@ const renamed = (agency: Agency, ids: readonly (readonly [from: string, to: stri
   });
 
 test('whatever is asked of an organization, nothing of another one with the same ids is told or changed', async () => {
-  const [own, others] = [world(await service.agency()), world(await service.agency('twinb9'))];
-  const has = await populate(others, 'twinb9');
+  const [own, other] = [world(await service.agency()), world(await service.agency('twinb9'))];
+  const has = await populate(other, 'twinb9');
   const { customerId, leavingCustomerId } = has;
   const made = await populate(own, 'twina9', 0, has);
   await renamed(own.agency, [
@@ -144,13 +137,13 @@ test('whatever is asked of an organization, nothing of another one with the same
     (name) => !/(organizations|\{organizationId\}|reopen)$/.test(name),
   );
   const read = walk.filter((name) => name.startsWith('GET'));
-  await leavingAlone(others.agency, async () => {
-    for (const name of [...walk, ...read]) {
-      const { status, text } = await run(own, name, same);
-      if (!read.includes(name)) expect(status, name).toBeLessThan(300);
-      expect(text, name).not.toContain('twinb9');
-    }
-    // Erased with all that is the customer's, once it is archived.
-    expect((await run(own, ERASE, same, { customerId })).status).toBe(200);
-  });
+  const others = await dashboard.stored(other.agency);
+  for (const name of [...walk, ...read]) {
+    const { status, text } = await run(own, name, same);
+    if (!read.includes(name)) expect(status, name).toBeLessThan(300);
+    expect(text, name).not.toContain('twinb9');
+  }
+  // Erased with all that is the customer's, once it is archived.
+  expect((await run(own, ERASE, same, { customerId })).status).toBe(200);
+  expect(await dashboard.stored(other.agency)).toEqual(others);
 });

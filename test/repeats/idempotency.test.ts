@@ -188,40 +188,22 @@ test('when the answer is lost after the commit the sender hears 503, and any ins
   expectReplay(await create(), again);
 });
 
-describe('a key belongs to its organization and its path', () => {
-  test('so that it is free on another path, and means nothing to another method', async () => {
-    const agency = await service.agency();
-    const call = dashboard.of(agency);
-    const product = await agency.post(PRODUCTS, { title: 'Oaxaca' }, keyed('k'));
-    expectFirst(product);
-    expectFirst(await agency.post(CUSTOMERS, visitor('ana'), keyed('k')));
-    expectFirst(await call.post('/api-keys', { name: 'x' }, keyed('k')));
-    const published = () => quote(agency, { status: 'published' });
-    for (const { id } of [await published(), await published()])
-      expectFirst(await call.post(`/quotes/${id}/opens`, {}, keyed('k')), 200);
-    expectFirst(await dashboard.post('/organizations', { name: 'x' }, keyed(agency.id)));
-    const url = `${PRODUCTS}/${product.body.id}`;
-    for (const title of ['Mérida', 'Puebla'])
-      expect((await agency.patch(url, { title }, keyed('k'))).body.title).toBe(title);
-  });
+test('one request with a key is one record, however its path is spelled', async () => {
+  const agency = await service.agency();
+  const first = await agency.post(PRODUCTS, { title: 'x' }, keyed('k'));
+  for (const path of ['/v1/catalog/%70roducts', '/%76%31/catalog/products?x=1']) {
+    const headers = { 'x-api-key': agency.key, 'idempotency-key': 'k' };
+    const again = await service.app.inject({ method: 'POST', url: path, headers, payload: { title: 'x' } });
+    expect([again.statusCode, again.body]).toEqual([201, first.text]);
+  }
+  expect(await countOf('products', agency)).toBe(1);
 
-  test('so that one request is one record, however its path is spelled', async () => {
-    const agency = await service.agency();
-    const first = await agency.post(PRODUCTS, { title: 'x' }, keyed('k'));
-    for (const path of ['/v1/catalog/%70roducts', '/%76%31/catalog/products?x=1']) {
-      const headers = { 'x-api-key': agency.key, 'idempotency-key': 'k' };
-      const again = await service.app.inject({ method: 'POST', url: path, headers, payload: { title: 'x' } });
-      expect([again.statusCode, again.body]).toEqual([201, first.text]);
-    }
-    expect(await countOf('products', agency)).toBe(1);
-
-    const { id } = await quote(agency, { status: 'published' });
-    const open = (agencyId: string, quoteId: string) =>
-      dashboard.of({ id: agencyId }).post(`/quotes/${quoteId}/opens`, {}, keyed('k'));
-    const opened = await open(agency.id, id);
-    expectReplay(await open(agency.id.toUpperCase(), id.toUpperCase()), opened);
-    expect((await agency.get('/v1/quotes')).body.data[0].openCount).toBe(1);
-  });
+  const { id } = await quote(agency, { status: 'published' });
+  const open = (agencyId: string, quoteId: string) =>
+    dashboard.of({ id: agencyId }).post(`/quotes/${quoteId}/opens`, {}, keyed('k'));
+  const opened = await open(agency.id, id);
+  expectReplay(await open(agency.id.toUpperCase(), id.toUpperCase()), opened);
+  expect((await agency.get('/v1/quotes')).body.data[0].openCount).toBe(1);
 });
 
 test('a key has 1 to 255 characters: others are refused, and nothing is written', async () => {
