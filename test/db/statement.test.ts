@@ -1,13 +1,16 @@
-import { sql } from 'drizzle-orm';
+import { getTableName, sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { Customer } from '../../src/customers/schema.ts';
 import { customers, teamMembers } from '../../src/db/schema/index.ts';
+import { owned } from '../../src/db/schema/owned.ts';
 import { columnsOf, fieldsOf } from '../../src/db/sql/field-columns.ts';
 import { rowValues } from '../../src/db/sql/row.ts';
 import { allStatements, bind, type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
+// With the service's modules it composes every statement.
+import '../../src/jobs/schedule.ts';
 
 const service = useService();
 
@@ -29,6 +32,27 @@ test('a name stands for one text, is short enough for PostgreSQL, and says resou
   expect(() => compose('statement_test.once', 'select 2')).toThrow('Two statements have the name');
   expect(() => compose(`statement_test.${'x'.repeat(60)}`, 'select 1')).toThrow('too long');
   for (const { name } of allStatements()) expect(name).toMatch(/^[a-z_]+\.[a-z_]+( \w+)*$/);
+});
+
+/** They look through all organizations: authentication, which learns whose a key is, and jobs. */
+const OF_ALL_ORGANIZATIONS = [
+  'api_keys.find',
+  'erased_files.due',
+  'idempotency_keys.due_for_sweep',
+  'products.due_for_purge',
+];
+
+test('a statement names the organization of each table that it reads or writes, but for those named here', () => {
+  const tablesOwned = new Set(owned.map(getTableName));
+  const unbound = allStatements().filter(({ text }) => {
+    const tables = Array.from(
+      text.matchAll(/\b(?:from|join|using|update|into)\s+"(\w+)"/g),
+      ([, table]) => table,
+    );
+    const bound = text.match(/organization_id"? = |\binto\s+"\w+" \(organization_id/g) ?? [];
+    return tables.filter((table) => tablesOwned.has(table ?? '')).length > bound.length;
+  });
+  expect(unbound.map(({ name }) => name).sort()).toEqual(OF_ALL_ORGANIZATIONS);
 });
 
 /** What the compiler refuses stands here as an expected error: `npm run verify` fails when it is refused no more. */
