@@ -9,7 +9,9 @@ import { rowValues } from '../../src/db/sql/row.ts';
 import { allStatements, bind, type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
-// With the service's modules it composes every statement.
+// They compose every statement.
+import '../../src/app.ts';
+import '../../src/dashboard-app.ts';
 import '../../src/jobs/schedule.ts';
 
 const service = useService();
