@@ -16,7 +16,6 @@ type OpenApi = NonNullable<FastifyDynamicSwaggerOptions['openapi']>;
 export type ApiDescription = {
   title: string;
   description: string;
-  /** The parts of the API: the paths of each have its name, `API keys` as `/api-keys`. */
   tags: { name: string; description: string }[];
   securitySchemes: NonNullable<NonNullable<OpenApi['components']>['securitySchemes']>;
   /** Codes that no operation declares: of requests that lead to none. */
@@ -42,7 +41,7 @@ const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
 const NOT_MODIFIED = { description: 'Unchanged: the answer is the one that If-None-Match names.' };
 
-/** The first word of what a path says of an organization. */
+/** The part of the API that a path belongs to, which is the name of its tag: `API keys` as `/api-keys`. */
 const PART = /\/v1(?:\/organizations\/:organizationId)?\/([^/]+)/;
 
 /** Adds the errors and headers of each operation, and refers to what many operations share. */
@@ -94,7 +93,8 @@ function complete({ paths, components }: Document, otherCodes: readonly ErrorCod
 export function describeApi(app: FastifyInstance, api: ApiDescription): () => object {
   const { title, description, tags, securitySchemes } = api;
   const contact = { name: 'The operator of this service' };
-  const tagOf = new Map(tags.map(({ name }) => [name.toLowerCase().replaceAll(' ', '-'), name]));
+  const names = new Map(tags.map(({ name }) => [name.toLowerCase().replaceAll(' ', '-'), name]));
+  const tagOf = (url: string): string => names.get(PART.exec(url)?.[1] ?? '') ?? url;
   // `identifier` is of 3.1, in the place of a URL; the types of the plugin know 3.0 only.
   const named = { name: license, identifier: license } as object;
   app.register(swagger, {
@@ -116,13 +116,7 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
         codes: [...codesByStatus({ method, url }, codes)],
         isTagged: (['GET', 'PUT', 'PATCH'].includes(method) || 201 in successes) && !route.config?.credential,
       };
-      const [, part = ''] = PART.exec(url) ?? [];
-      const described = {
-        tags: [tagOf.get(part) ?? part],
-        ...schema,
-        response: successes,
-        'x-declared': own,
-      };
+      const described = { tags: [tagOf(url)], ...schema, response: successes, 'x-declared': own };
       return toJsonSchema({ ...rest, url, route, schema: schema && described });
     },
     transformObject: (made) => {

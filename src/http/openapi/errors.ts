@@ -88,19 +88,16 @@ function ofRecord(code: ErrorCode): Documented {
 
 const documented = (code: ErrorCode): Documented => CODES[code] ?? ofRecord(code);
 
-function exampleOf(code: ErrorCode) {
-  const [meaning, message = meaning, details] = documented(code);
-  return errorBody(new ApiError(code, message, details && { details }));
-}
-
-/** `CUSTOMER_NOT_FOUND` becomes `CustomerNotFound`. */
-const nameOf = (code: ErrorCode): string =>
+const inPascalCase = (code: ErrorCode): string =>
   code.toLowerCase().replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 
 export type NamedResponse = { name: string; response: object };
 
 export function errorResponse(status: number, codes: readonly ErrorCode[]): NamedResponse {
-  const examples = codes.map((code) => [code, { value: exampleOf(code) }]);
+  const examples = codes.map((code) => {
+    const [meaning, message = meaning, details] = documented(code);
+    return [code, { value: errorBody(new ApiError(code, message, details && { details })) }];
+  });
   const json = {
     schema: { $ref: '#/components/schemas/ErrorAnswer' },
     ...(codes.length > 0 && { examples: Object.fromEntries(examples) }),
@@ -108,7 +105,7 @@ export function errorResponse(status: number, codes: readonly ErrorCode[]): Name
   const meanings = codes.map((code) => `\`${code}\`: ${documented(code)[0]}`);
   const none = `This operation has no code of its own for ${status} and does not answer it; the status is declared on every operation of /v1.`;
   return {
-    name: codes.map(nameOf).join('Or') || `NoCodeOf${status}`,
+    name: codes.map(inPascalCase).join('Or') || `NoCodeOf${status}`,
     response: { description: meanings.join('\n\n') || none, content: { 'application/json': json } },
   };
 }
