@@ -238,10 +238,14 @@ describe('a migration of tables in use', () => {
   async function writing() {
     const url = await migratedDatabase();
     await rows(url, 'create index customers_old_idx on customers (created_at)');
-    const insert = `insert into organizations (id, name) values (gen_random_uuid(), 'a') returning id`;
-    const [{ id } = {}] = await rows<{ id: string }>(url, insert);
-    const write = `insert into customers (organization_id, id) values ('${id}', gen_random_uuid())`;
-    return { url, write, release: await hold(url, write) };
+    const writeOf = async (name: string) => {
+      const insert = `insert into organizations (id, name) values (gen_random_uuid(), '${name}') returning id`;
+      const [{ id } = {}] = await rows<{ id: string }>(url, insert);
+      return `insert into customers (organization_id, id) values ('${id}', gen_random_uuid())`;
+    };
+    // Of another organization: one of sixteen connections would wait for the same count.
+    const [held, write] = [await writeOf('a'), await writeOf('b')];
+    return { url, write, release: await hold(url, held) };
   }
 
   test('builds an index while rows are written, and waits as long as the writers take', async () => {
