@@ -18,7 +18,7 @@ if (command === 'migrate' || command === 'push') {
  */
 export default {
   dialect: 'postgresql',
-  schema: './src/db/schema/index.ts',
+  schema: './src/db/tables/index.ts',
   // What pull writes is to be looked at, and is no migration.
   out: command === 'pull' || command === 'introspect' ? './.data/pull' : './migrations',
   dbCredentials: {

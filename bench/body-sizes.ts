@@ -1,6 +1,6 @@
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
-import type { OrganizationScope } from '../src/db/run/scope.ts';
+import type { OrganizationScope } from '../src/db/pool/scope.ts';
 
 /** Products whose JSON has a size of one's choice: PostgreSQL keeps a small body in its row and a large one beside the table. */
 

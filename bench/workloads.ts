@@ -8,7 +8,7 @@ import { CatalogProductCreate, type CatalogProductUpdate } from '../src/catalog/
 import { getTranscript, listConversations } from '../src/conversations/repository.ts';
 import { createCustomer, getCustomer, listCustomers, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate, type CustomerUpdate } from '../src/customers/schema.ts';
-import type { OrganizationScope } from '../src/db/run/scope.ts';
+import type { OrganizationScope } from '../src/db/pool/scope.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
 import { listQuotes } from '../src/quotes/repository.ts';
 import { BODIES, LARGE, MIDDLE, recordId, rotatedConversation, TERMS } from '../test/support/dataset.ts';

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import { type OrganizationScope, type Queries, scopeTo } from '../src/db/run/scope.ts';
+import { type OrganizationScope, type Queries, scopeTo } from '../src/db/pool/scope.ts';
 import type { AttachmentDescription } from '../src/files/multipart.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import type { StoredFile } from '../src/files/upload.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import { pipelineStageRecord } from '../src/pipeline-stages/repository.ts';
-import { recordAttachment } from '../src/quotes/attachments.ts';
+import { recordAttachment } from '../src/quotes/attachments.repository.ts';
 import { demoConversations } from './conversations.ts';
 import { demoCustomers } from './customers.ts';
 import { neighbour } from './neighbour.ts';

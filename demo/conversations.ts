@@ -1,7 +1,7 @@
 import { contactKey, phoneNumber } from '../rules/contact-key.ts';
+import { EXAMPLE_ID } from '../src/contract/fields.ts';
 import type { ConversationMessageImport, ConversationPut } from '../src/conversations/schema.ts';
 import type { ContactInput } from '../src/customers/schema.ts';
-import { EXAMPLE_ID } from '../src/fields.ts';
 import type { DemoCustomer } from './customers.ts';
 import { names } from './people.ts';
 import type { DemoProduct } from './products.ts';

@@ -1,5 +1,5 @@
+import { EXAMPLE_ID } from '../src/contract/fields.ts';
 import { CustomerCreate } from '../src/customers/schema.ts';
-import { EXAMPLE_ID } from '../src/fields.ts';
 import { type Home, homes, names, wishes } from './people.ts';
 import { slug } from './products.ts';
 import { at, daysAgo, idOf, type Random, randomOf } from './random.ts';

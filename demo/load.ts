@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hashKey } from '../src/api-keys/api-key.ts';
 import { findKeys, issueApiKey } from '../src/api-keys/repository.ts';
-import type { Database } from '../src/db/run/client.ts';
+import type { Database } from '../src/db/pool/client.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import { readSecret } from '../src/files/secret.ts';
 import type { FileStorage } from '../src/files/storage.ts';

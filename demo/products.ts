@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
-import { EXAMPLE_ID } from '../src/fields.ts';
+import { EXAMPLE_ID } from '../src/contract/fields.ts';
 import { catalog } from './catalog.ts';
 import { texts } from './phrases.ts';
 import { at, calendarDate, daysAgo, idOf, listOf, plusDays, type Random, randomOf } from './random.ts';

@@ -1,4 +1,4 @@
-import { EXAMPLE_ID } from '../src/fields.ts';
+import { EXAMPLE_ID } from '../src/contract/fields.ts';
 import type { OpportunityPut } from '../src/opportunities/schema.ts';
 import type { QuotePut } from '../src/quotes/schema.ts';
 import type { DemoCustomer } from './customers.ts';

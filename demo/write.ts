@@ -6,13 +6,14 @@ import {
   CatalogProductMediaUpdate,
   CatalogProductUpdate,
 } from '../src/catalog/schema.ts';
-import { putConversation, threadView } from '../src/conversations/chains.ts';
-import { putMessages } from '../src/conversations/messages.ts';
-import { claimContacts, contactColumns, type Named } from '../src/customers/contacts.ts';
+import { putConversation, threadView } from '../src/conversations/chains.repository.ts';
+import { putMessages } from '../src/conversations/messages.repository.ts';
+import { claimContacts, contactColumns, type Named } from '../src/customers/contacts.repository.ts';
 import { customerView } from '../src/customers/repository.ts';
 import { type CustomerCreate, CustomerUpdate } from '../src/customers/schema.ts';
-import { defineCreate } from '../src/db/define/write.ts';
-import { inTransaction, type OrganizationScope } from '../src/db/run/scope.ts';
+import { inTransaction, type OrganizationScope } from '../src/db/pool/scope.ts';
+import { defineCreate } from '../src/db/repository/write.ts';
+import { columnsOf } from '../src/db/sql/field-columns.ts';
 import {
   conversations,
   customers,
@@ -20,8 +21,7 @@ import {
   products,
   quotes,
   teamMembers,
-} from '../src/db/schema/index.ts';
-import { columnsOf } from '../src/db/sql/field-columns.ts';
+} from '../src/db/tables/index.ts';
 import { opportunityView } from '../src/opportunities/repository.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
 import { quoteView } from '../src/quotes/repository.ts';

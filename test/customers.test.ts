@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCustomer } from '../src/customers/repository.ts';
-import { inTransaction, type OrganizationScope } from '../src/db/run/scope.ts';
+import { inTransaction, type OrganizationScope } from '../src/db/pool/scope.ts';
 import { findDrift } from './support/drift.ts';
 import { conversation } from './support/records.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';

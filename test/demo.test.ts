@@ -13,7 +13,7 @@ import { demoStages, demoTeam } from '../demo/team.ts';
 import { hashKey } from '../src/api-keys/api-key.ts';
 import { CatalogProductMediaUpdate } from '../src/catalog/schema.ts';
 import { ConversationMessagesImport, ConversationPut } from '../src/conversations/schema.ts';
-import { scopeTo } from '../src/db/run/scope.ts';
+import { scopeTo } from '../src/db/pool/scope.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
 import { PipelineStagePut } from '../src/pipeline-stages/schema.ts';
@@ -409,7 +409,7 @@ describe('npm run demo', () => {
 
     // In this process: its dates count from the same hour.
     await fillOrganization({ ...second, organizationId, reset: true });
-    expect(await told(second), 'What is cleared follows from src/db/schema/owned.ts').toEqual(filled);
+    expect(await told(second), 'What is cleared follows from src/db/tables/owned.ts').toEqual(filled);
     expect((await run('--organization', organizationId, '--reset')).stdout).toBe(
       'The organization has the records of the demo agency, and no others.\n',
     );

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadDemo } from '../demo/load.ts';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { readConfig } from '../src/config.ts';
-import { scopeTo } from '../src/db/run/scope.ts';
+import { scopeTo } from '../src/db/pool/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import { documents } from './support/documents.ts';
 import { examplesOf, type Learned, runExample } from './support/examples.ts';

@@ -2,10 +2,10 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
+import { errorCodes } from '../src/contract/errors.ts';
 import { newId } from '../src/db/sql/ids.ts';
 import { parseJson } from '../src/db/sql/json.ts';
-import { PARTS } from '../src/description.ts';
-import { errorCodes } from '../src/errors.ts';
+import { PARTS } from '../src/openapi/description.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
 import { opportunity } from './support/records.ts';

@@ -8,12 +8,12 @@ import {
   purgeCatalogProducts,
 } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
-import { contactNames } from '../src/customers/contacts.ts';
+import { contactNames } from '../src/customers/contacts.repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
-import type { OrganizationScope } from '../src/db/run/scope.ts';
-import { sweepKeys } from '../src/idempotency/repository.ts';
+import type { OrganizationScope } from '../src/db/pool/scope.ts';
+import { sweepKeys } from '../src/http/idempotency.repository.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
-import { listAttachments } from '../src/quotes/attachments.ts';
+import { listAttachments } from '../src/quotes/attachments.repository.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
 import { loadDataSet, organizationId, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
 import { type Filter, LISTS } from './support/operations.ts';
@@ -205,7 +205,7 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
         if (sent.length === 1)
           expect(
             isFound,
-            `No index finds the records by \`${sent}\` of ${operation}. Write one into src/db/schema: the organization, ${column}, ${isOrdered ? 'and what the list is ordered by' : 'with gin'}`,
+            `No index finds the records by \`${sent}\` of ${operation}. Write one into src/db/tables: the organization, ${column}, ${isOrdered ? 'and what the list is ordered by' : 'with gin'}`,
           ).toBe(true);
         for (const nodes of plans) {
           expectFound(nodes);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deleteAttachment } from '../src/quotes/attachments.ts';
+import { deleteAttachment } from '../src/quotes/attachments.repository.ts';
 import { quoteRecord } from '../src/quotes/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { attachment, quote } from './support/records.ts';

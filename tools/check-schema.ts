@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import config from '../drizzle.config.ts';
-import * as schema from '../src/db/schema/index.ts';
 import { readMigrations } from '../src/db/server/migrate.ts';
+import * as schema from '../src/db/tables/index.ts';
 
 /** Fails when the tables of the code have something that no migration makes. */
 const newest = readMigrations().at(-1)?.tag.slice(0, 4);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../src/app.ts';
 import { Environment } from '../src/config.ts';
 import { buildDashboardApp } from '../src/dashboard-app.ts';
-import * as schema from '../src/db/schema/index.ts';
+import * as schema from '../src/db/tables/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/reference/publish.ts';
 import { clientOperations, clientTypes, type DocumentedApi } from './client-types.ts';

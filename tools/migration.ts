@@ -44,7 +44,7 @@ const concurrent = (index: string): string =>
     .replace(/^(CREATE (?:UNIQUE )?INDEX) /, '$1 CONCURRENTLY IF NOT EXISTS ');
 
 /**
- * Writes the migration of what changed in src/db/schema/. It is two files where indexes of tables in use change beside
+ * Writes the migration of what changed in src/db/tables/. It is two files where indexes of tables in use change beside
  * something else: PostgreSQL builds them outside of a transaction, the new ones first.
  * @returns what the rules say against it
  */

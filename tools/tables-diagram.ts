@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { getTableName, is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
-import * as schema from '../src/db/schema/index.ts';
+import * as schema from '../src/db/tables/index.ts';
 
 /** Stands in nearly every table and key, so the picture leaves it out. */
 const OWNER = 'organization_id';
@@ -31,9 +31,9 @@ function relations(table: PgTable): string[] {
 const ABOVE =
   /\/\*\*[\s*]+((?:(?!\*\/)[\s\S])*?\.)(?=\s)(?:(?!\*\/)[\s\S])*\*\/\nexport const \w+ = pgTable\(\s*'(\w+)'/g;
 
-/** What the rows of each table are, as src/db/schema/ says it. */
+/** What the rows of each table are, as src/db/tables/ says it. */
 export function tablesTable(): string {
-  const sources = globSync('src/db/schema/*.ts', { cwd: new URL('../', import.meta.url) }).sort();
+  const sources = globSync('src/db/tables/*.ts', { cwd: new URL('../', import.meta.url) }).sort();
   const said = new Map(
     sources.flatMap((file) =>
       [...readFileSync(new URL(`../${file}`, import.meta.url), 'utf8').matchAll(ABOVE)].map(
@@ -42,7 +42,7 @@ export function tablesTable(): string {
     ),
   );
   const rows = tables.map(getTableName).map((name) => {
-    if (!said.has(name)) throw new Error(`Say above the table ${name} in src/db/schema/ what its rows are.`);
+    if (!said.has(name)) throw new Error(`Say above the table ${name} in src/db/tables/ what its rows are.`);
     return `| \`${name}\` | ${said.get(name)} |`;
   });
   return ['| table | its rows |', '|---|---|', ...rows].join('\n');

@@ -8,7 +8,7 @@ import {
   ConversationTranscript,
   ConversationTranscriptQuery,
 } from '../../src/conversations/schema.ts';
-import { channelMessages, conversations, whatsappMessages } from '../../src/db/schema/index.ts';
+import { channelMessages, conversations, whatsappMessages } from '../../src/db/tables/index.ts';
 import { customers } from './schema.ts';
 import { contains, type Database, fullName, iso, newest, notFound, type RouteOptions } from './shared.ts';
 

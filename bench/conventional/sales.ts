@@ -1,6 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { opportunities, pipelineStages, quotes, teamMembers } from '../../src/db/schema/index.ts';
+import { opportunities, pipelineStages, quotes, teamMembers } from '../../src/db/tables/index.ts';
 import {
   Opportunity,
   OpportunityList,

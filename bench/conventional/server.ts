@@ -4,7 +4,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import fastify, { type FastifyError } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import pg from 'pg';
-import { apiKeys } from '../../src/db/schema/index.ts';
+import { apiKeys } from '../../src/db/tables/index.ts';
 import { catalogRoutes } from './catalog.ts';
 import { conversationRoutes } from './conversations.ts';
 import { customerRoutes } from './customers.ts';

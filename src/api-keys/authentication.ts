@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Database } from '../db/run/client.ts';
-import { type OrganizationScope, scopeTo } from '../db/run/scope.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Database } from '../db/pool/client.ts';
+import { type OrganizationScope, scopeTo } from '../db/pool/scope.ts';
 import { callerOf } from '../http/caller.ts';
 import { hasScheme, presentedKey } from '../http/credentials.ts';
 import { isWellFormedKey } from './api-key.ts';

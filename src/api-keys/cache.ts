@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { LruMap } from 'toad-cache';
-import type { Queries } from '../db/run/scope.ts';
+import { REFUSALS } from '../contract/errors.ts';
+import type { Queries } from '../db/pool/scope.ts';
 import { idAmongAll } from '../db/sql/ids.ts';
-import { REFUSALS } from '../errors.ts';
 import { hashKey } from './api-key.ts';
 import { findKeys, type KnownKey, saveKeyUsage } from './repository.ts';
 

@@ -3,7 +3,7 @@ import { OrganizationParams } from '../dashboard/params.ts';
 import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi/responses.ts';
+import { responses } from '../openapi/responses.ts';
 import {
   issueApiKey,
   listApiKeys,

@@ -1,15 +1,20 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { defineList, newestFirst } from '../db/define/list.ts';
-import { type RecordKey, rowOf } from '../db/define/view.ts';
-import { defineCreate, defineUpdate } from '../db/define/write.ts';
-import { inTransaction, type OrganizationId, type OrganizationScope, type Queries } from '../db/run/scope.ts';
-import { apiKeys, issuedKeys, organizations } from '../db/schema/index.ts';
+import { ApiError, validationFailed } from '../contract/errors.ts';
+import {
+  inTransaction,
+  type OrganizationId,
+  type OrganizationScope,
+  type Queries,
+} from '../db/pool/scope.ts';
+import { defineGet, defineLockedGet } from '../db/repository/get.ts';
+import { defineList, newestFirst } from '../db/repository/list.ts';
+import { type RecordKey, rowOf } from '../db/repository/view.ts';
+import { defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { newId } from '../db/sql/ids.ts';
 import { type Json, parseJson, selectList, toJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
-import { ApiError, validationFailed } from '../errors.ts';
+import { apiKeys, issuedKeys, organizations } from '../db/tables/index.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery, ApiKeyUpdate } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { dateTime, id, integer, moment, page, pageQuery, text } from '../contract/fields.ts';
 import { knownParams, optionalBody } from '../dashboard/params.ts';
-import { PARTS } from '../description.ts';
-import { dateTime, id, integer, moment, page, pageQuery, text } from '../fields.ts';
+import { PARTS } from '../openapi/description.ts';
 
 const access = () => z.enum(['write', 'read']);
 

@@ -1,7 +1,7 @@
 import { textFault } from '../../rules/product-text.ts';
-import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import { validationFailed } from '../contract/errors.ts';
+import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import { parseJson } from '../db/sql/json.ts';
-import { validationFailed } from '../errors.ts';
 import { pathOf } from '../http/validation.ts';
 import { lockCatalogProduct } from './repository.ts';
 

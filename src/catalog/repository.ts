@@ -1,16 +1,23 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { changeFilters, contains, defineList, equals, newestFirst, type Page } from '../db/define/list.ts';
-import { bodyOf, missing, type RecordKey, rowOf } from '../db/define/view.ts';
-import { type Body, defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
-import type { OrganizationScope, Queries } from '../db/run/scope.ts';
-import { liveProducts, products } from '../db/schema/catalog.ts';
+import { ApiError } from '../contract/errors.ts';
+import { text } from '../contract/fields.ts';
+import type { OrganizationScope, Queries } from '../db/pool/scope.ts';
+import { defineGet, defineLockedGet } from '../db/repository/get.ts';
+import {
+  changeFilters,
+  contains,
+  defineList,
+  equals,
+  newestFirst,
+  type Page,
+} from '../db/repository/list.ts';
+import { bodyOf, missing, type RecordKey, rowOf } from '../db/repository/view.ts';
+import { type Body, defineArchive, defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { type Fields, isoTime, type Json, jsonRow, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
-import { ApiError } from '../errors.ts';
-import { text } from '../fields.ts';
+import { liveProducts, products } from '../db/tables/catalog.ts';
 import { RETENTION_DAYS, retainedSince } from './retention.ts';
 import {
   CatalogProduct,

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { validationFailed } from '../contract/errors.ts';
 import { parseJson } from '../db/sql/json.ts';
-import { validationFailed } from '../errors.ts';
 import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
-import { responses } from '../http/openapi/responses.ts';
+import { responses } from '../openapi/responses.ts';
 import { withinTextLimit } from './patched-text.ts';
 import {
   archiveCatalogProduct,

@@ -21,7 +21,7 @@ import {
   textFilter,
   texts,
   title,
-} from '../fields.ts';
+} from '../contract/fields.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);

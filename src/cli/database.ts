@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { ConfigError, readConfig } from '../config.ts';
-import { type Database, openDatabase } from '../db/run/client.ts';
+import { ApiError } from '../contract/errors.ts';
+import { type Database, openDatabase } from '../db/pool/client.ts';
 import { joinEmbeddedPostgres } from '../db/server/embedded.ts';
 import { migrateDatabase } from '../db/server/migrate.ts';
-import { ApiError } from '../errors.ts';
 
 /** A mistake in how a command was called. Its message is all that the person needs. */
 export class UsageError extends Error {}

@@ -5,9 +5,14 @@ import { toJson } from '../db/sql/json.ts';
 import { answerJson } from '../http/answers.ts';
 import { putIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi/responses.ts';
-import { getConversation, lockConversation, putConversation, updateConversation } from './chains.ts';
-import { lockMessage, putMessage, putMessages } from './messages.ts';
+import { responses } from '../openapi/responses.ts';
+import {
+  getConversation,
+  lockConversation,
+  putConversation,
+  updateConversation,
+} from './chains.repository.ts';
+import { lockMessage, putMessage, putMessages } from './messages.repository.ts';
 import { listConversationRecords } from './repository.ts';
 import {
   ConversationListQuery,

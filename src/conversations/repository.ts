@@ -1,10 +1,15 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
+import { validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
-import { defineKnownValues, type KnownValues } from '../db/define/known-values.ts';
-import { defineList, equals, newestFirst, recordFilters, since } from '../db/define/list.ts';
-import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/define/view.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
+import { defineKnownValues, type KnownValues } from '../db/repository/known-values.ts';
+import { defineList, equals, newestFirst, recordFilters, since } from '../db/repository/list.ts';
+import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/repository/view.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
+import { isId } from '../db/sql/ids.ts';
+import { type Fields, isoTime, type Json, jsonOf, jsonRow } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   channelMessages,
   conversations,
@@ -13,12 +18,7 @@ import {
   searchableConversations,
   threads,
   whatsappMessages,
-} from '../db/schema/index.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
-import { isId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonOf, jsonRow } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
-import { validationFailed } from '../errors.ts';
+} from '../db/tables/index.ts';
 import {
   Conversation,
   ConversationListQuery,

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { answerJson, answerPage } from '../http/answers.ts';
-import { responses } from '../http/openapi/responses.ts';
+import { responses } from '../openapi/responses.ts';
 import { conversationValues, getTranscript, listConversations } from './repository.ts';
 import {
   ConversationList,

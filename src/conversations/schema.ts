@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { patchOf } from '../dashboard/params.ts';
 import {
   changeQuery,
   dateTime,
@@ -15,7 +14,8 @@ import {
   textFilter,
   uuid,
   withPlus,
-} from '../fields.ts';
+} from '../contract/fields.ts';
+import { patchOf } from '../dashboard/params.ts';
 
 export const Conversation = z
   .object({

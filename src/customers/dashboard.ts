@@ -1,9 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { pathId } from '../contract/fields.ts';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
-import { pathId } from '../fields.ts';
 import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
-import { responses } from '../http/openapi/responses.ts';
+import { responses } from '../openapi/responses.ts';
 import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
 import { CustomerContactUpdate, CustomerList, CustomerListQuery, CustomerRecord } from './schema.ts';
 

@@ -1,16 +1,23 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { possibleKeys } from '../../rules/contact-key.ts';
-import { defineGet, defineLockedGet } from '../db/define/get.ts';
-import { type KnownValue, type KnownValues, MAX_VALUES } from '../db/define/known-values.ts';
-import { changeFilters, contains, defineList, hasEntry, newestFirst, type Page } from '../db/define/list.ts';
-import { missing, organizationParam } from '../db/define/view.ts';
-import { defineArchive, defineCreate, defineUpdate } from '../db/define/write.ts';
-import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
-import { customers, erasedFiles, erasures, liveCustomers } from '../db/schema/customers.ts';
+import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
+import { defineGet, defineLockedGet } from '../db/repository/get.ts';
+import { type KnownValue, type KnownValues, MAX_VALUES } from '../db/repository/known-values.ts';
+import {
+  changeFilters,
+  contains,
+  defineList,
+  hasEntry,
+  newestFirst,
+  type Page,
+} from '../db/repository/list.ts';
+import { missing, organizationParam } from '../db/repository/view.ts';
+import { defineArchive, defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { isoTime, type Json } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
+import { customers, erasedFiles, erasures, liveCustomers } from '../db/tables/customers.ts';
 import {
   claimContacts,
   contactColumns,
@@ -18,7 +25,7 @@ import {
   ofContacts,
   renameContact,
   replaceContacts,
-} from './contacts.ts';
+} from './contacts.repository.ts';
 import {
   type ArchivedCustomer,
   Customer,

@@ -2,7 +2,7 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { answerJson, answerPage } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi/responses.ts';
+import { responses } from '../openapi/responses.ts';
 import {
   archiveCustomer,
   createCustomer,

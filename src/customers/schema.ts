@@ -13,7 +13,7 @@ import {
   shown,
   text,
   textFilter,
-} from '../fields.ts';
+} from '../contract/fields.ts';
 
 const language = () => oneOf(['es', 'pt', 'en']);
 const identifierType = () => oneOf(IDENTIFIER_TYPES);

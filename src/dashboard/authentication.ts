@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../contract/errors.ts';
 import { presentedToken } from '../http/credentials.ts';
 
 const CLOSED = 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.';

@@ -1,4 +1,4 @@
-import type { ApiDescription } from '../http/openapi/document.ts';
+import type { ApiDescription } from '../openapi/document.ts';
 
 /** What the document of the dashboard API says beside its operations. */
 export const DASHBOARD_API: ApiDescription = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, pathId, shown, uuid } from '../fields.ts';
+import { dateTime, id, pathId, shown, uuid } from '../contract/fields.ts';
 
 /** Every schema of parameters has it: a route gets only what its schema names. */
 const organizationId = () => pathId('Id of the organization.');

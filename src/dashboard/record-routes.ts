@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import type { Page } from '../db/define/list.ts';
-import type { Put } from '../db/define/put.ts';
-import type { Archived } from '../db/define/write.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import { ApiError, type ErrorCode } from '../contract/errors.ts';
+import { page } from '../contract/fields.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
+import type { Page } from '../db/repository/list.ts';
+import type { Put } from '../db/repository/put.ts';
+import type { Archived } from '../db/repository/write.ts';
 import type { Json } from '../db/sql/json.ts';
-import { ApiError, type ErrorCode } from '../errors.ts';
-import { page } from '../fields.ts';
 import { answerJson } from '../http/answers.ts';
 import { answerIfMatch, putIfMatch } from '../http/conditional.ts';
-import { responses } from '../http/openapi/responses.ts';
+import { responses } from '../openapi/responses.ts';
 import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
 /** Routes of a record whose owner makes its id: a list, GET, PUT and PATCH, and DELETE, which archives. */

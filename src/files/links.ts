@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
 
 /** The attachment that a download link opens. */
 export type LinkedFile = { organizationId: string; attachmentId: string };

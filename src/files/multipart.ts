@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type ApiError, validationFailed } from '../errors.ts';
-import { text } from '../fields.ts';
+import { type ApiError, validationFailed } from '../contract/errors.ts';
+import { text } from '../contract/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
 import { type Fault, pathOf, validate } from '../http/validation.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { serviceUnavailable } from '../contract/errors.ts';
 import { UUID } from '../db/sql/ids.ts';
-import { serviceUnavailable } from '../errors.ts';
 import type { LinkedFile } from './links.ts';
 
 /** Where the bytes of attachments are kept. Keys are `organizationId/attachmentId`. */

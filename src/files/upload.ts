@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { ApiError } from '../contract/errors.ts';
 import { newId } from '../db/sql/ids.ts';
-import { ApiError } from '../errors.ts';
 import { type FileStorage, storageKey } from './storage.ts';
 
 /** The largest file that is taken, in bytes. */

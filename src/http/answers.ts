@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { KnownValue, KnownValues } from '../db/define/known-values.ts';
-import type { Page } from '../db/define/list.ts';
+import type { KnownValue, KnownValues } from '../db/repository/known-values.ts';
+import type { Page } from '../db/repository/list.ts';
 import type { Json } from '../db/sql/json.ts';
 
 /**

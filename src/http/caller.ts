@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import type { Caller } from '../db/run/scope.ts';
-import { REFUSALS } from '../errors.ts';
+import { REFUSALS } from '../contract/errors.ts';
+import type { Caller } from '../db/pool/scope.ts';
 
 /** Fastify's own signal takes the end of a body for the end of its client. */
 function whenGone({ raw: response }: FastifyReply): AbortSignal {

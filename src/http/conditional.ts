@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
-import type { Put } from '../db/define/put.ts';
-import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import { ApiError } from '../contract/errors.ts';
+import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
+import type { Put } from '../db/repository/put.ts';
 import type { Json } from '../db/sql/json.ts';
-import { ApiError } from '../errors.ts';
 import { answerJson } from './answers.ts';
 import { isCacheable } from './headers.ts';
 

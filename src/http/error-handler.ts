@@ -2,13 +2,6 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
-  DatabaseTimeout,
-  isCertainlyUndone,
-  isDatabaseFault,
-  isSafeToRepeat,
-  type Phase,
-} from '../db/run/faults.ts';
-import {
   ApiError,
   errorBody,
   OutcomeUnknown,
@@ -16,7 +9,14 @@ import {
   type RefusalReason,
   serviceUnavailable,
   validationFailed,
-} from '../errors.ts';
+} from '../contract/errors.ts';
+import {
+  DatabaseTimeout,
+  isCertainlyUndone,
+  isDatabaseFault,
+  isSafeToRepeat,
+  type Phase,
+} from '../db/pool/faults.ts';
 import { bodyHint } from './body-hint.ts';
 import { everyAnswer } from './headers.ts';
 import { about, everySecond } from './logging.ts';

@@ -1,5 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { errorBody, serviceUnavailable } from '../errors.ts';
+import { errorBody, serviceUnavailable } from '../contract/errors.ts';
 import type { Metrics } from './metrics.ts';
 
 export type HealthOptions = {

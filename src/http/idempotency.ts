@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { inTransaction, type OrganizationScope } from '../db/run/scope.ts';
+import { ApiError, validationFailed } from '../contract/errors.ts';
+import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Json } from '../db/sql/json.ts';
-import { ApiError, validationFailed } from '../errors.ts';
-import { claimKey, findAnswer, keepAnswer } from '../idempotency/repository.ts';
 import { answerJson } from './answers.ts';
 import { presentedToken } from './credentials.ts';
+import { claimKey, findAnswer, keepAnswer } from './idempotency.repository.ts';
 
 /**
  * Idempotency-Key: the same POST sent again is answered with the first answer, and does nothing. As in the IETF draft

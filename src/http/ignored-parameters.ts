@@ -1,7 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { validationFailed } from '../errors.ts';
+import { validationFailed } from '../contract/errors.ts';
 import type { Fault } from './validation.ts';
 
 /**

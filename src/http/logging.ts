@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
-import { DatabaseTimeout, sqlState, violatedConstraint } from '../db/run/faults.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import { DatabaseTimeout, sqlState, violatedConstraint } from '../db/pool/faults.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
 import { UUID } from '../db/sql/ids.ts';
 
 declare module 'fastify' {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Database } from '../db/run/client.ts';
-import type { Phase } from '../db/run/faults.ts';
-import type { RefusalReason } from '../errors.ts';
+import type { RefusalReason } from '../contract/errors.ts';
+import type { Database } from '../db/pool/client.ts';
+import type { Phase } from '../db/pool/faults.ts';
 
 /** The metrics of one process, for Prometheus. No label contains an organization, a key or an address. */
 export type Metrics = {

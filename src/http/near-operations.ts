@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../contract/errors.ts';
 
 /** What a request for no operation may mean: the operations of its path, or of one with words like those. */
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { LruMap } from 'toad-cache';
+import { ApiError } from '../contract/errors.ts';
 import { idAmongAll } from '../db/sql/ids.ts';
-import { ApiError } from '../errors.ts';
 import { provesCopy } from './conditional.ts';
 import { isInner } from './load/inner.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { type ApiError, validationFailed } from '../errors.ts';
+import { type ApiError, validationFailed } from '../contract/errors.ts';
 import { answerConditionally } from './conditional.ts';
 import { answerClientError, answerFrameworkError, answerTunnel, handleErrors } from './error-handler.ts';
 import { everyAnswer } from './headers.ts';

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/run/client.ts';
+import type { Database } from '../db/pool/client.ts';
 
 /** The surroundings of one run of a job. */
 export type JobContext = {

@@ -1,5 +1,5 @@
 import type { FileStorage } from '../files/storage.ts';
-import { erasedFilesAfter, NO_FILE, removeErasedFiles } from '../people/erased-files.ts';
+import { erasedFilesAfter, NO_FILE, removeErasedFiles } from '../privacy/erased-files.repository.ts';
 import type { JobContext } from './context.ts';
 
 /** Removes the files of erased customers that the storage refused to remove at once. What it refuses again waits for the next run. */

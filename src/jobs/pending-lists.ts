@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/run/client.ts';
+import type { Database } from '../db/pool/client.ts';
 import { emptyPendingLists } from '../db/server/pending-lists.ts';
 
 /**

@@ -4,7 +4,7 @@ import {
   claimOrganizations,
   purgeRows,
   removeOrganization,
-} from '../organizations/purge.ts';
+} from '../organizations/purge.repository.ts';
 import type { JobContext } from './context.ts';
 
 type Context = JobContext & { storage: FileStorage };

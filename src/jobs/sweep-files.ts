@@ -1,6 +1,6 @@
-import type { Database } from '../db/run/client.ts';
+import type { Database } from '../db/pool/client.ts';
 import { type FileStorage, type StoredEntry, storageKey } from '../files/storage.ts';
-import { orphanedFiles } from '../quotes/attachments.ts';
+import { orphanedFiles } from '../quotes/attachments.repository.ts';
 import type { JobContext } from './context.ts';
 
 /** A file is stored before its row is written. A younger file may still get its row. */

@@ -1,4 +1,4 @@
-import { sweepKeys } from '../idempotency/repository.ts';
+import { sweepKeys } from '../http/idempotency.repository.ts';
 import type { JobContext } from './context.ts';
 
 /** Removes idempotency keys that are past their day. */

@@ -1,7 +1,7 @@
 import { conversationValues } from '../conversations/repository.ts';
 import { customerValues } from '../customers/repository.ts';
-import type { KnownValues } from '../db/define/known-values.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
+import type { KnownValues } from '../db/repository/known-values.ts';
 import { opportunityValues } from '../opportunities/repository.ts';
 import type { Tool } from './tools.ts';
 

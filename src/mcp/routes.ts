@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { reaches } from '../api-keys/authentication.ts';
-import { ApiError, type ErrorBody, errorBody, validationFailed } from '../errors.ts';
+import { ApiError, type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { resourceOf } from '../api-keys/authentication.ts';
-import { type ErrorBody, errorBody, validationFailed } from '../errors.ts';
+import { type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
 import { UNKNOWN_NAME, unknownName } from '../http/ignored-parameters.ts';
 import type { Fault } from '../http/validation.ts';
 

@@ -1,16 +1,18 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import { defineGet } from '../db/define/get.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
+import { defineGet } from '../db/repository/get.ts';
 import {
   defineKnownValues,
   type KnownValue,
   type KnownValues,
   MAX_VALUES,
-} from '../db/define/known-values.ts';
-import { changeFilters, contains, defineList, equals, newestFirst } from '../db/define/list.ts';
-import { defineRecord } from '../db/define/put.ts';
-import { named } from '../db/define/view.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+} from '../db/repository/known-values.ts';
+import { changeFilters, contains, defineList, equals, newestFirst } from '../db/repository/list.ts';
+import { defineRecord } from '../db/repository/put.ts';
+import { named } from '../db/repository/view.ts';
+import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   activeMembers,
   activeStages,
@@ -21,9 +23,7 @@ import {
   pipelineStages,
   reportedTemperature,
   teamMembers,
-} from '../db/schema/index.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+} from '../db/tables/index.ts';
 import {
   Opportunity,
   OpportunityListQuery,

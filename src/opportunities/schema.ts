@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { patchOf } from '../dashboard/params.ts';
 import {
   changeQuery,
   currency,
@@ -17,7 +16,8 @@ import {
   text,
   textFilter,
   uuid,
-} from '../fields.ts';
+} from '../contract/fields.ts';
+import { patchOf } from '../dashboard/params.ts';
 import { refusals } from '../http/ignored-parameters.ts';
 
 const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { FastifyPluginCallbackZod, ZodTypeProvider } from 'fastify-type-provider-zod';
 import { OrganizationParams } from '../dashboard/params.ts';
-import type { Database } from '../db/run/client.ts';
+import type { Database } from '../db/pool/client.ts';
 import { toJson } from '../db/sql/json.ts';
 import { answerJson } from '../http/answers.ts';
 import { callerOf } from '../http/caller.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi/responses.ts';
+import { responses } from '../openapi/responses.ts';
 import {
   closeOrganization,
   createOrganization,

@@ -1,15 +1,15 @@
 import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import type { Page } from '../db/define/list.ts';
-import type { Database } from '../db/run/client.ts';
-import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/run/scope.ts';
-import { apiKeys, idempotencyKeys, liveCounts, organizations } from '../db/schema/index.ts';
-import { inOrder, owned } from '../db/schema/owned.ts';
+import { ApiError, notFound } from '../contract/errors.ts';
+import type { Database } from '../db/pool/client.ts';
+import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/pool/scope.ts';
+import type { Page } from '../db/repository/list.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
 import { isoTime, type Json, jsonOf, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
 import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { apiKeys, idempotencyKeys, liveCounts, organizations } from '../db/tables/index.ts';
+import { inOrder, owned } from '../db/tables/owned.ts';
 import { ClosedOrganization, Organization } from './schema.ts';
 
 /** A closed organization can be opened again for so long. */

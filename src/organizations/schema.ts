@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, page, pageQuery, shown, text } from '../fields.ts';
+import { dateTime, id, page, pageQuery, shown, text } from '../contract/fields.ts';
 
 export const Organization = z
   .object({

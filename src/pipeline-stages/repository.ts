@@ -1,10 +1,10 @@
-import { defineList } from '../db/define/list.ts';
-import { defineRecord, type Put } from '../db/define/put.ts';
-import { isUniqueViolation } from '../db/run/faults.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
-import { activeStages, pipelineStages } from '../db/schema/index.ts';
+import { ApiError } from '../contract/errors.ts';
+import { isUniqueViolation } from '../db/pool/faults.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
+import { defineList } from '../db/repository/list.ts';
+import { defineRecord, type Put } from '../db/repository/put.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { ApiError } from '../errors.ts';
+import { activeStages, pipelineStages } from '../db/tables/index.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut } from './schema.ts';
 
 const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { id, integer, pageQuery, text } from '../contract/fields.ts';
 import { patchOf } from '../dashboard/params.ts';
-import { id, integer, pageQuery, text } from '../fields.ts';
 
 export const PipelineStage = z
   .object({

@@ -4,8 +4,8 @@ import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-ty
 import type { z } from 'zod';
 import { uuidParams } from '../dashboard/params.ts';
 import { recordRoutes } from '../dashboard/record-routes.ts';
-import { isCertainlyUndone } from '../db/run/faults.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import { isCertainlyUndone } from '../db/pool/faults.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
 import { type Json, parseJson, toJson } from '../db/sql/json.ts';
 import type { FileLinks } from '../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
@@ -14,9 +14,14 @@ import { type StoredFile, storeFile } from '../files/upload.ts';
 import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../http/openapi/responses.ts';
 import { validatorCompiler } from '../http/validation.ts';
-import { deleteAttachment, lockAttachment, recordAttachment, type StoredAttachment } from './attachments.ts';
+import { responses } from '../openapi/responses.ts';
+import {
+  deleteAttachment,
+  lockAttachment,
+  recordAttachment,
+  type StoredAttachment,
+} from './attachments.repository.ts';
 import { openQuote, quoteRecord } from './repository.ts';
 import {
   DeletedQuoteAttachment,

@@ -2,14 +2,14 @@ import { send } from '@fastify/send';
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { Database } from '../db/run/client.ts';
-import { scopeTo } from '../db/run/scope.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Database } from '../db/pool/client.ts';
+import { scopeTo } from '../db/pool/scope.ts';
 import { type LinkSecrets, readToken } from '../files/links.ts';
 import { storageKey } from '../files/storage.ts';
 import { callerOf } from '../http/caller.ts';
 import { setCacheControl } from '../http/headers.ts';
-import { findAttachment } from './attachments.ts';
+import { findAttachment } from './attachments.repository.ts';
 
 export type DownloadOptions = {
   db: Database;

@@ -1,10 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { randomBase62 } from '../api-keys/api-key.ts';
+import { ApiError } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
-import { changeFilters, contains, defineList, equals, newestFirst } from '../db/define/list.ts';
-import { defineRecord } from '../db/define/put.ts';
-import { bodyOf, missing, named, type RecordKey, recordOf, rowOf } from '../db/define/view.ts';
-import type { OrganizationScope } from '../db/run/scope.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
+import { changeFilters, contains, defineList, equals, newestFirst } from '../db/repository/list.ts';
+import { defineRecord } from '../db/repository/put.ts';
+import { bodyOf, missing, named, type RecordKey, recordOf, rowOf } from '../db/repository/view.ts';
+import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { isId } from '../db/sql/ids.ts';
+import type { Json } from '../db/sql/json.ts';
+import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   customers,
   liveCustomers,
@@ -12,12 +17,7 @@ import {
   liveQuotes,
   opportunities,
   quotes,
-} from '../db/schema/index.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { isId } from '../db/sql/ids.ts';
-import type { Json } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
-import { ApiError } from '../errors.ts';
+} from '../db/tables/index.ts';
 import { Quote, QuoteListQuery, QuotePut } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */

@@ -2,8 +2,8 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { toJson } from '../db/sql/json.ts';
 import type { FileLinks } from '../files/links.ts';
 import { answerJson } from '../http/answers.ts';
-import { responses } from '../http/openapi/responses.ts';
-import { listAttachments } from './attachments.ts';
+import { responses } from '../openapi/responses.ts';
+import { listAttachments } from './attachments.repository.ts';
 import { listQuotes } from './repository.ts';
 import { QuoteAttachmentList, QuoteList, QuoteListQuery, QuoteParams } from './schema.ts';
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { optionalBody, patchOf } from '../dashboard/params.ts';
 import {
   changeQuery,
   currency,
@@ -16,7 +15,8 @@ import {
   textFilter,
   title,
   uuid,
-} from '../fields.ts';
+} from '../contract/fields.ts';
+import { optionalBody, patchOf } from '../dashboard/params.ts';
 import { AttachmentUpload } from '../files/multipart.ts';
 
 const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);

@@ -1,7 +1,7 @@
-import { defineList, oldestFirst, recordFilters } from '../db/define/list.ts';
-import { defineRecord } from '../db/define/put.ts';
-import { activeMembers, teamMembers } from '../db/schema/index.ts';
+import { defineList, oldestFirst, recordFilters } from '../db/repository/list.ts';
+import { defineRecord } from '../db/repository/put.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import { activeMembers, teamMembers } from '../db/tables/index.ts';
 import { TeamMember, TeamMemberListQuery, TeamMemberPut } from './schema.ts';
 
 export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers) };

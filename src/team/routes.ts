@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { answerJson } from '../http/answers.ts';
-import { responses } from '../http/openapi/responses.ts';
+import { responses } from '../openapi/responses.ts';
 import { listTeamMembers } from './repository.ts';
 import { TeamMemberList, TeamMemberListQuery } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
+import { dateTime, id, page, recordQuery, shown, text, texts } from '../contract/fields.ts';
 import { patchOf } from '../dashboard/params.ts';
-import { dateTime, id, page, recordQuery, shown, text, texts } from '../fields.ts';
 
 export const TeamMember = z
   .object({

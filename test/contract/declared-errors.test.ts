@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
-import type { Database } from '../../src/db/run/client.ts';
+import { type ErrorCode, errorCodes, statusOf } from '../../src/contract/errors.ts';
+import type { Database } from '../../src/db/pool/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { type ErrorCode, errorCodes, statusOf } from '../../src/errors.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
 import {
   contractOf,

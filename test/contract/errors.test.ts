@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type ErrorCode, statusOf } from '../../src/errors.ts';
+import { type ErrorCode, statusOf } from '../../src/contract/errors.ts';
 import { invalid } from '../support/faults.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { exchange, listen, type RawAnswer, requestBytes } from '../support/socket.ts';

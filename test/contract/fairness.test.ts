@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeKey } from '../../src/api-keys/api-key.ts';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
-import type { DatabaseOptions } from '../../src/db/run/client.ts';
+import type { DatabaseOptions } from '../../src/db/pool/client.ts';
 import { checkDatabase } from '../../src/db/server/readiness.ts';
 import { prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { createLogger } from '../../src/http/logging.ts';

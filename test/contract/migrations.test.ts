@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import * as schema from '../../src/db/schema/index.ts';
 import {
   latestMigration,
   type Migration,
   migrateDatabase,
   readMigrations,
 } from '../../src/db/server/migrate.ts';
+import * as schema from '../../src/db/tables/index.ts';
 import { dangersOf } from '../../tools/migration-rules.ts';
 import { administer, countAtWork, createTestDatabase, EMPTY_TEMPLATE, hold } from '../support/databases.ts';
 

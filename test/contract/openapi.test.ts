@@ -150,7 +150,7 @@ describe.each(['openapi/openapi.json', 'openapi/dashboard.json'])('%s', (path) =
     const used = operations.flatMap(({ tags }) => tags);
     expect(
       whole.tags.map(({ name }: { name: string }) => name).sort(),
-      'src/description.ts and src/dashboard/description.ts have a word on each tag, src/app.ts and src/dashboard-app.ts its routes',
+      'src/openapi/description.ts and src/dashboard/description.ts have a word on each tag, src/app.ts and src/dashboard-app.ts its routes',
     ).toEqual([...new Set(used)].sort());
   });
 

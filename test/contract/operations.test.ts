@@ -1,8 +1,8 @@
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import * as schema from '../../src/db/schema/index.ts';
-import type { Resource } from '../../src/db/schema/resource.ts';
+import * as schema from '../../src/db/tables/index.ts';
+import type { Resource } from '../../src/db/tables/resource.ts';
 import { DOCUMENTED, resolved, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
@@ -131,7 +131,7 @@ test('no resource whose records can be archived shows archived ones', () => {
   for (const [name, { table, visible }] of archivable)
     expect(
       new PgDialect({ casing: 'snake_case' }).sqlToQuery(visible).sql,
-      `\`visible\` of ${name} in src/db/schema: isNull(${getTableName(table)}.archivedAt)`,
+      `\`visible\` of ${name} in src/db/tables: isNull(${getTableName(table)}.archivedAt)`,
     ).toContain('"archived_at" is null');
 });
 
@@ -259,7 +259,7 @@ describe.each(searched)('`query` of %s', (name, list: List) => {
     const fieldsOf = (ids: string[]) =>
       ids.map((id) => Object.keys(made).find((field) => made[field] === id) ?? 'another record').sort();
     const promised = Object.keys(list.searched).sort();
-    const said = `\`query\` of ${name}. Expected: the fields that its document promises (\`searched\` of ${inIt(name, 'LISTS')}). Received: those that it finds (the searched fields beside the table, in src/db/schema)`;
+    const said = `\`query\` of ${name}. Expected: the fields that its document promises (\`searched\` of ${inIt(name, 'LISTS')}). Received: those that it finds (the searched fields beside the table, in src/db/tables)`;
     expect(fieldsOf(await find('ZANAHORIA')), said).toEqual(promised);
 
     for (const [field, write] of texts)

@@ -1,9 +1,9 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { calendarDate, moment } from '../../src/contract/fields.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
-import { openDatabase } from '../../src/db/run/client.ts';
-import { scopeTo } from '../../src/db/run/scope.ts';
+import { openDatabase } from '../../src/db/pool/client.ts';
+import { scopeTo } from '../../src/db/pool/scope.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
-import { calendarDate, moment } from '../../src/fields.ts';
 import { createOrganization, getOrganization } from '../../src/organizations/repository.ts';
 import { DAYS, MOMENTS } from '../support/edges.ts';
 import { conversation, message } from '../support/records.ts';

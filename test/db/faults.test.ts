@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { notFound } from '../../src/contract/errors.ts';
 import {
   DatabaseTimeout,
   isCertainlyUndone,
@@ -8,8 +9,7 @@ import {
   type Phase,
   sqlState,
   violatedConstraint,
-} from '../../src/db/run/faults.ts';
-import { notFound } from '../../src/errors.ts';
+} from '../../src/db/pool/faults.ts';
 
 const fromServer = (code: string, constraint?: string) =>
   Object.assign(new Error('of PostgreSQL'), { code, severity: 'ERROR', constraint });

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/run/client.ts';
-import { DatabaseTimeout } from '../../src/db/run/faults.ts';
-import type { Queries } from '../../src/db/run/scope.ts';
+import { type Database, openDatabase } from '../../src/db/pool/client.ts';
+import { DatabaseTimeout } from '../../src/db/pool/faults.ts';
+import type { Queries } from '../../src/db/pool/scope.ts';
 import { type Params, prepared } from '../../src/db/sql/statement.ts';
 import { useService } from '../support/service.ts';
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { listCustomers } from '../../src/customers/repository.ts';
-import { contains, defineList, equals, hasEntry, newestFirst } from '../../src/db/define/list.ts';
-import type { Queries } from '../../src/db/run/scope.ts';
-import { customers, liveCustomers } from '../../src/db/schema/index.ts';
+import type { Queries } from '../../src/db/pool/scope.ts';
+import { contains, defineList, equals, hasEntry, newestFirst } from '../../src/db/repository/list.ts';
 import { fieldsOf } from '../../src/db/sql/field-columns.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { bind, type Statement } from '../../src/db/sql/statement.ts';
+import { customers, liveCustomers } from '../../src/db/tables/index.ts';
 
 /** A database that answers every statement with these rows, and keeps what it was asked. Only who asks for a total gets one. */
 function recorder(

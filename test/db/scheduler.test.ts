@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CALM_LINE, createScheduler, FLOOD_LINE, type Scheduler } from '../../src/db/run/scheduler.ts';
-import { REFUSALS } from '../../src/errors.ts';
+import { REFUSALS } from '../../src/contract/errors.ts';
+import { CALM_LINE, createScheduler, FLOOD_LINE, type Scheduler } from '../../src/db/pool/scheduler.ts';
 
 /** A scheduler with work whose end the test decides, and the order in which it began. */
 function scheduled(capacity = 1, places = 1_000) {

@@ -3,8 +3,8 @@ import { TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { BytesClient, messagesIn } from '../../src/db/run/bytes.ts';
-import { type Refuse, send } from '../../src/db/run/send.ts';
+import { BytesClient, messagesIn } from '../../src/db/pool/bytes.ts';
+import { type Refuse, send } from '../../src/db/pool/send.ts';
 import type { Statement } from '../../src/db/sql/statement.ts';
 
 /** Statements over one connection. */

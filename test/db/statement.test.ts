@@ -2,11 +2,11 @@ import { getTableName, sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { Customer } from '../../src/customers/schema.ts';
-import { customers, teamMembers } from '../../src/db/schema/index.ts';
-import { owned } from '../../src/db/schema/owned.ts';
 import { columnsOf, fieldsOf } from '../../src/db/sql/field-columns.ts';
 import { rowValues } from '../../src/db/sql/row.ts';
 import { allStatements, bind, type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
+import { customers, teamMembers } from '../../src/db/tables/index.ts';
+import { owned } from '../../src/db/tables/owned.ts';
 import { product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 // They compose every statement.

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import type { Database } from '../../src/db/run/client.ts';
-import type { Caller, Queries } from '../../src/db/run/scope.ts';
+import { notFound, REFUSALS } from '../../src/contract/errors.ts';
+import type { Database } from '../../src/db/pool/client.ts';
+import type { Caller, Queries } from '../../src/db/pool/scope.ts';
 import { checkPooler } from '../../src/db/server/pooler.ts';
 import { type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
-import { notFound, REFUSALS } from '../../src/errors.ts';
 import { pooled } from '../support/databases.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { scopeTo } from '../../src/db/run/scope.ts';
+import { scopeTo } from '../../src/db/pool/scope.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { openS3, type S3Options } from '../../src/files/s3.ts';

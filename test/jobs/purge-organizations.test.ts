@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { hashKey } from '../../src/api-keys/api-key.ts';
 import { findKeys } from '../../src/api-keys/repository.ts';
-import type { Database } from '../../src/db/run/client.ts';
+import type { Database } from '../../src/db/pool/client.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
 import { entityTag } from '../../rules/entity-tag.ts';
-import type { ErrorCode } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/contract/errors.ts';
 
 /**
  * Holds answers to an OpenAPI document: an operation, status, error code, header or field that it does not have is an error,

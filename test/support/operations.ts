@@ -1,13 +1,13 @@
 import { globSync } from 'node:fs';
 import { getTableName } from 'drizzle-orm';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import type { OrganizationScope } from '../../src/db/run/scope.ts';
-import * as schema from '../../src/db/schema/index.ts';
-import type { Resource } from '../../src/db/schema/resource.ts';
+import type { OrganizationScope } from '../../src/db/pool/scope.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
+import * as schema from '../../src/db/tables/index.ts';
+import type { Resource } from '../../src/db/tables/resource.ts';
 import { opportunityRecord } from '../../src/opportunities/repository.ts';
-import { eraseCustomer } from '../../src/people/erasure.ts';
+import { eraseCustomer } from '../../src/privacy/erasure.repository.ts';
 import { quoteRecord } from '../../src/quotes/repository.ts';
 import type { Dashboard } from '../support/dashboard.ts';
 import { bodyOf, DOCUMENTED, operationsOf, PUBLIC, resolved, SCHEMAS, type Schema } from './contract.ts';
@@ -345,7 +345,7 @@ export type Filter = {
 };
 
 export type List = {
-  /** Its records, in src/db/schema. */
+  /** Its records, in src/db/tables. */
   resource: Resource;
   read: (scope: OrganizationScope, query: { limit: number; offset: number }) => Promise<unknown>;
   /** Makes a record; with an id, changes that one. */
@@ -487,7 +487,7 @@ function resourceOf(table: string): Resource {
   const found = Object.values(schema).find(
     (value) => 'visible' in value && getTableName(value.table) === table,
   );
-  if (!found) throw new Error(`src/db/schema/index.ts exports no resource of a table ${table}.`);
+  if (!found) throw new Error(`src/db/tables/index.ts exports no resource of a table ${table}.`);
   return found as Resource;
 }
 

@@ -1,5 +1,5 @@
 import type { QueryConfig } from 'pg';
-import { type OrganizationScope, type Queries, scopeTo } from '../../src/db/run/scope.ts';
+import { type OrganizationScope, type Queries, scopeTo } from '../../src/db/pool/scope.ts';
 import { bind, type Statement } from '../../src/db/sql/statement.ts';
 import { organizationId } from './dataset.ts';
 

@@ -45,7 +45,7 @@ const read = (copy: string, path: string): string => readFileSync(join(copy, pat
 const migration = (copy: string, name: string): string =>
   read(copy, `migrations/${filesOf(copy).find((file) => file.replace(/^\d+_/, '') === `${name}.sql`)}`);
 
-const TABLES = 'src/db/schema/team.ts';
+const TABLES = 'src/db/tables/team.ts';
 const NICKNAME = [
   TABLES,
   "    email: text('email').notNull(),\n",

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Queries } from '../run/scope.ts';
+import type { Queries } from '../pool/scope.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 
 const emptyStatement = prepared(

@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
-import * as schema from '../schema/index.ts';
+import * as schema from '../tables/index.ts';
 import { MigrationError } from './migrate.ts';
 
 /**

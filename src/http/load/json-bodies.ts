@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type ApiError, REFUSALS, validationFailed } from '../../errors.ts';
+import { type ApiError, REFUSALS, validationFailed } from '../../contract/errors.ts';
 import { createRefusals } from './admission.ts';
 import { isInner } from './inner.ts';
 import { createRoom } from './room.ts';

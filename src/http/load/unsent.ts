@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { REFUSALS } from '../../errors.ts';
+import { REFUSALS } from '../../contract/errors.ts';
 import { isRead } from './admission.ts';
 import { createRoom, ownerOf } from './room.ts';
 

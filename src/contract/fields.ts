@@ -1,0 +1,232 @@
+import { z } from 'zod';
+import { MAX_LIMIT } from '../db/repository/list.ts';
+import { UUID } from '../db/sql/ids.ts';
+
+/** The kinds of field that requests and responses are made of, with the limits that all resources share. */
+
+/** PostgreSQL stores neither U+0000 nor half of a surrogate pair. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
+
+/** Lengths count code points, as PostgreSQL and people do, not UTF-16 units. */
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+type Lengths = { min?: number; max: number };
+
+/** Text that can be stored, of a bounded length. Nothing is trimmed: what was sent is what is read back. */
+export function text({ min = 0, max }: Lengths) {
+  return z
+    .string()
+    .superRefine((value, context) => {
+      const fault = (message: string) => context.addIssue({ code: 'custom', message });
+      if (!isStorable(value)) return fault('must not contain U+0000 or a lone surrogate');
+      // No text has more code points than UTF-16 units: most values are settled without counting.
+      if (value.length < min || (value.length <= 2 * min && codePoints(value) < min)) {
+        return fault(
+          min === max ? `must have exactly ${min} characters` : `must have at least ${count(min)}`,
+        );
+      }
+      if (value.length > max && codePoints(value) > max) {
+        return fault(min === max ? `must have exactly ${min} characters` : `must have at most ${count(max)}`);
+      }
+    })
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+}
+
+const count = (characters: number): string => `${characters} character${characters === 1 ? '' : 's'}`;
+
+export const name = () => text({ max: 255 });
+export const title = () => text({ min: 1, max: 500 });
+export const shortText = () => text({ max: 2_000 });
+export const longText = () => text({ max: 50_000 });
+export const dateText = () =>
+  text({ max: 64 })
+    .describe('Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601).')
+    .meta({ examples: ['2027-03-31'] });
+export const currency = () => text({ min: 3, max: 3 }).meta({ examples: ['USD'] });
+export const texts = () => z.array(text({ max: 1_000 })).max(200);
+
+/** An integer of 32 bits, as PostgreSQL stores it. */
+export const integer = () =>
+  z.int32({
+    error: ({ code }) =>
+      ({ invalid_type: 'must be an integer', too_big: 'must be at most 2147483647' })[String(code)],
+  });
+export const positiveInteger = () => integer().min(1, 'must be greater than 0');
+export const positiveNumber = () => z.number().gt(0, 'must be greater than 0');
+export const price = () => z.number().min(0, 'must be at least 0');
+
+export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) => z.enum(values);
+
+const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** False beyond the years that are shown with four digits. Text that is no moment is for another rule to refuse. */
+const isShowable = (moment: string): boolean => {
+  const time = Date.parse(moment);
+  return Number.isNaN(time) || (time >= EARLIEST && time <= LATEST);
+};
+
+/*
+ * Which kind of date a field is:
+ * - `dateText`: what people wrote, kept as it is. Nothing compares it.
+ * - `calendarDate`: a day that is the same everywhere, such as a birthday. Its column is `date()`.
+ * - `moment` in a request and `dateTime` in an answer: when something happened, for everybody. Its column is `moment()`.
+ */
+
+/** A day, in requests and answers. A plain `z.iso.date()` takes a year that PostgreSQL does not have: 0. */
+export const calendarDate = () =>
+  z.iso
+    .date({ error: 'must be a calendar date, such as 2027-03-31' })
+    .refine(isShowable, 'must be between the years 1 and 9999')
+    .meta({ examples: ['2027-03-31'] });
+
+/** A moment in a response: ISO 8601, UTC, milliseconds. */
+export const dateTime = () =>
+  z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
+
+const inUtc = (moment: string): string =>
+  Number.isNaN(Date.parse(moment)) ? moment : new Date(moment).toISOString();
+
+/** A moment in a request: ISO 8601 with an offset or Z; kept in UTC, to the millisecond. */
+export const moment = () =>
+  z.iso
+    .datetime({
+      offset: true,
+      error: 'must be an ISO 8601 date-time with an offset, such as 2026-11-21T08:25:00Z',
+    })
+    .refine(isShowable, 'must be between the years 1 and 9999')
+    .overwrite(inUtc)
+    .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
+
+/** The id in the examples of the documents. The demo agency has a record of each kind with it. */
+export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
+
+/** An id that the caller makes or refers to. */
+export const uuid = () =>
+  z
+    .string()
+    .regex(new RegExp(`^${UUID}$`), 'must be a UUID')
+    .meta({ format: 'uuid', examples: [EXAMPLE_ID] });
+
+export const id = () => z.string().meta({ examples: [EXAMPLE_ID] });
+
+/** An id in a path. Its length is told and not checked: text that is no id leads to no record (404). */
+export const pathId = (description: string) => id().meta({ maxLength: 64, description });
+
+const DECIMAL_DIGITS = /^\d{1,16}$/;
+
+/** A query parameter sent as decimal digits only; anything else stays text and fails as no integer. */
+const fromDigits = (value: unknown): unknown =>
+  typeof value === 'string' && DECIMAL_DIGITS.test(value) ? Number(value) : value;
+
+export const limitRule = (maximum: number): string =>
+  `must be an integer from 1 to ${maximum}, in decimal digits`;
+
+export const limit = (maximum: number, preset: number) => {
+  const rule = limitRule(maximum);
+  return z
+    .preprocess(fromDigits, z.int32(rule).min(1, rule).max(maximum, rule).default(preset))
+    .describe(`How many records to return, 1 to ${maximum}.`);
+};
+
+const emptyOrDigits = (value: unknown): unknown =>
+  value === '' || value === 'null' ? null : fromDigits(value);
+
+const offset = () => {
+  const rule = 'must be an integer from 0 to 2147483647, in decimal digits';
+  const count = z.int32(rule).min(0, rule).nullable().default(0);
+  return z
+    .preprocess(emptyOrDigits, count)
+    .transform((value) => value ?? 0)
+    .describe('How many records to skip. Empty or `null` means 0.');
+};
+
+/** A field of an answer, with its meaning and an example of its value. */
+export const shown = <Field extends z.ZodType>(
+  field: Field,
+  meaning: string,
+  example?: z.output<Field>,
+): Field => field.meta({ ...(example !== undefined && { examples: [example] }), description: meaning });
+
+/** The description of a field, or of the one inside optional, nullable and default. */
+const ownMeaning = (field: unknown): string | undefined =>
+  (field as z.ZodType).description ??
+  (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault
+    ? ownMeaning(field.unwrap())
+    : undefined);
+
+/** The fields. One without a description gets that of the answer's field of its name. */
+export const meaningAsIn = <Shape extends z.ZodRawShape>(answer: z.ZodRawShape, shape: Shape): Shape =>
+  Object.fromEntries(
+    Object.entries(shape).map(([name, field]) => {
+      const meaning = (answer[name] as z.ZodType | undefined)?.description;
+      const isSilent = meaning !== undefined && ownMeaning(field) === undefined;
+      return [name, isSilent ? (field as z.ZodType).describe(meaning) : field];
+    }),
+  ) as Shape;
+
+/** Records of a page whose request says nothing. */
+const DEFAULT_LIMIT = 25;
+
+/** The query of every list with pages. */
+export const pageQuery = () => ({ limit: limit(MAX_LIMIT, DEFAULT_LIMIT), offset: offset() });
+
+/** An optional text filter of a list. */
+export const textFilter = (description: string, max = 200) =>
+  text({ min: 1, max }).optional().describe(description);
+
+/** The + of an offset is a space where it was not encoded: no moment has a space for itself. */
+export const withPlus = (value: unknown): unknown =>
+  typeof value === 'string' ? value.replace(' ', '+') : value;
+
+/** An optional filter by a moment. */
+const momentFilter = (description: string) =>
+  z.preprocess(withPlus, moment()).optional().describe(description);
+
+const MAX_IDS = 100;
+
+const ids = () =>
+  text({ min: 1, max: 40 * MAX_IDS })
+    .refine((list) => list.split(',').length <= MAX_IDS, `must have at most ${MAX_IDS} ids`)
+    .optional()
+    .describe(`The records with these ids, up to ${MAX_IDS}, with commas between them.`);
+
+/** The query of every list of /v1. */
+export const recordQuery = () => ({
+  ...pageQuery(),
+  createdSince: momentFilter('Records that were created at this moment or later.'),
+  ids: ids(),
+});
+
+/** The same of lists whose records change. */
+export const changeQuery = () => ({
+  ...recordQuery(),
+  updatedSince: momentFilter('Records that were changed at this moment or later, new ones too.'),
+});
+
+const Pagination = z
+  .object({
+    limit: z
+      .int32()
+      .min(1)
+      .describe('The limit that this page was cut with; the last page may hold fewer records.')
+      .meta({ examples: [DEFAULT_LIMIT] }),
+    offset: z.int32().min(0).describe('The offset of this page: how many records come before it.'),
+    total: z
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .describe('Count of all records for the filters sent.')
+      .meta({ examples: [60] }),
+  })
+  .meta({ id: 'Pagination', description: 'Another page exists while offset plus limit is below total.' });
+
+export const page = <Item extends z.ZodType>(item: Item) =>
+  z.object({
+    data: z.array(item).describe('The records of this page, in the order of the list.'),
+    pagination: Pagination,
+  });

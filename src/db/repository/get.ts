@@ -1,0 +1,49 @@
+import { sql } from 'drizzle-orm';
+import type { OrganizationScope } from '../pool/scope.ts';
+import { isId } from '../sql/ids.ts';
+import type { Json } from '../sql/json.ts';
+import { type Params, prepared, type Statement } from '../sql/statement.ts';
+import type { Resource } from '../tables/resource.ts';
+import { missing, type RecordKey, recordOf, rowOf, selectBodies, tableName, type View } from './view.ts';
+
+export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
+
+export const getStatement = <T>(
+  view: View<T>,
+  name = `${tableName(view)}.get`,
+): Statement<{ body: Json<T> }, RecordKey> =>
+  prepared(
+    name,
+    ($: Params<RecordKey>) => selectBodies(view, sql`from ${view.table} where ${recordOf(view, $)}`),
+    { isShort: true },
+  );
+
+/** Locks a record, visible or not, until the transaction ends: statements after it see what was committed before the lock. */
+const lockStatement = (resource: Resource): Statement<unknown, RecordKey> =>
+  prepared(
+    `${tableName(resource)}.lock`,
+    ($: Params<RecordKey>) => sql`select from ${resource.table} where ${rowOf(resource, $)} for update`,
+  );
+
+/** Makes the function that reads one record by its id. It throws the resource's not-found. */
+export function defineGet<T>(view: View<T>, name?: string): Get<T> {
+  const statement = getStatement(view, name);
+  return async ({ db, organizationId }, id) => {
+    const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
+    if (!row) throw missing(view, id);
+    return row.body;
+  };
+}
+
+/** The same in a transaction, and nobody else changes the record until that ends. */
+export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
+  const [lock, get] = [lockStatement(view), getStatement(view, name)];
+  return async ({ db, organizationId }, id) => {
+    if (!isId(id)) throw missing(view, id);
+    const key = { organizationId, id };
+    await db.write(lock, key);
+    const [row] = await db.read(get, key);
+    if (!row) throw missing(view, id);
+    return row.body;
+  };
+}

@@ -1,0 +1,259 @@
+import { getTableColumns, getTableName, is, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
+import type { z } from 'zod';
+import type { OrganizationScope } from '../pool/scope.ts';
+import { idOrNull, isId } from '../sql/ids.ts';
+import type { Json } from '../sql/json.ts';
+import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
+import { liveCounts } from '../tables/live-counts.ts';
+import type { TenantTable } from '../tables/resource.ts';
+import { organizationParam, selectBodies, tableName, type View } from './view.ts';
+
+export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
+
+/** The largest page, in rows. */
+export const MAX_LIMIT = 100;
+
+/** A condition on the rows of a list, with one value from the request. */
+export type Filter = {
+  /** The field whose column it compares, of the search row where that has it. */
+  field: string;
+  where: (column: PgColumn, value: Placeholder) => SQL;
+  /**
+   * How the rows that match are found, where no index has them in the order of the list.
+   * `key`: a handful, by a key. `keys`: by theirs, so few that a page mostly holds them all, and so tells the total.
+   * `value`: the value decides whether another index is better than the order, so such a list is planned at each run.
+   * `search`: the same, in the search rows.
+   */
+  by?: 'key' | 'keys' | 'value' | 'search';
+  /** What the statement gets of the value that was sent, where that is something else. */
+  value?: (sent: string) => unknown;
+};
+
+/** The field has exactly this value. Text that is no id matches no id. */
+export const equals = (field: string): Filter => ({
+  field,
+  where: (column, value) => sql`${column} = ${value}`,
+});
+
+/** The field is this moment or a later one. Only the field that a list is ordered by has an index in the order. */
+export const since = (field: string, by?: 'value'): Filter => ({
+  field,
+  where: (column, moment) => sql`${column} >= ${moment}::timestamptz`,
+  ...(by && { by }),
+});
+
+/** The filters that every list has. */
+export const recordFilters = {
+  createdSince: since('createdAt', 'value'),
+  ids: {
+    field: 'id',
+    // Not the array itself: PostgreSQL would plan for its length at each run.
+    where: (id, ids) => sql`${id} = any(array(select unnest(${ids}::uuid[])))`,
+    by: 'keys',
+    value: (ids) =>
+      ids
+        .split(',')
+        .map((id) => id.trim())
+        .filter(isId),
+  },
+} satisfies Record<string, Filter>;
+
+/** And those that are ordered by their last change. */
+export const changeFilters = { ...recordFilters, updatedSince: since('updatedAt') };
+
+/** The searched text contains this text. */
+export const contains = (): Filter => ({
+  field: 'search',
+  where: (column, text) => sql`${column} like contains_pattern(${text})`,
+  by: 'search',
+});
+
+/** The array has exactly this entry. */
+export const hasEntry = (field: string): Filter => ({
+  field,
+  where: (column, entry) => sql`${column} @> array[${entry}]::text[]`,
+  by: 'search',
+});
+
+/** The fields that a list is ordered by. */
+export type Order = readonly { field: string; direction: 'asc' | 'desc nulls last' }[];
+
+/** Descending, as the indexes have it. The id makes the order complete: no row is on two pages or on none. */
+export const newestFirst = (field: string): Order => [
+  { field, direction: 'desc nulls last' },
+  { field: 'id', direction: 'desc nulls last' },
+];
+
+export const oldestFirst = (field: string): Order => [
+  { field, direction: 'asc' },
+  { field: 'id', direction: 'asc' },
+];
+
+type FilterName<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset'> & string;
+
+type ListOptions<Query extends z.ZodObject> = {
+  /** The beginning of its statements' names. */
+  name?: string;
+  /** The schema of the query. Each of its parameters has a filter, except limit and offset. */
+  query: Query;
+  order: Order;
+  filters: Record<FilterName<Query>, Filter>;
+};
+
+/** Each connection prepares the statements of so many sets of filters; those of others are parsed at each run. */
+const PREPARED_SETS = 64;
+
+type Values = { organizationId: string; limit: number; offset: number } & Record<string, unknown>;
+
+/** Each row has the total, unless that is counted later. */
+type PageRow<T> = { body: Json<T>; total?: string };
+
+type Statements<T> = {
+  page: Statement<PageRow<T>, Values>;
+  total: Statement<{ total: string }, Values>;
+};
+
+const columnsOf = (table: TenantTable) => getTableColumns(table) as Record<string, PgColumn>;
+
+function columnOf(table: TenantTable, field: string): PgColumn {
+  const column = columnsOf(table)[field];
+  if (!column) throw new Error(`A list needs ${field} in ${getTableName(table)}.`);
+  return column;
+}
+
+const DATA = Buffer.from('{"data":[');
+const COMMA = Buffer.from(',');
+
+const isSearch = ({ by }: Filter): boolean => by === 'search';
+const isCountedLater = ({ by }: Filter): boolean => by !== undefined && by !== 'value';
+const isPlannedAnew = ({ by }: Filter): boolean => by === 'search' || by === 'value';
+
+const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` and `);
+
+const ofOrganization = (table: TenantTable): SQL => sql`${table.organizationId} = ${organizationParam}`;
+
+/** The total of an unfiltered list: no list counts its rows. */
+const liveTotal = (name: string): SQL =>
+  sql`select coalesce(sum(${liveCounts.live}), 0) as total from ${liveCounts}
+    where ${liveCounts.organizationId} = ${organizationParam} and ${liveCounts.resource} = ${sql.raw(`'${name}'`)}`;
+
+/**
+ * Makes the function that answers a list: a page of rows in their order, and the total. Each set of filters has its own
+ * statements, so that PostgreSQL plans them for the right index.
+ */
+export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
+  const { name = `${tableName(view)}.list`, order } = options;
+  const { table, visible, searchRow } = view;
+  type Sent = readonly [FilterName<Query>, Filter][];
+  const filters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
+  const statements = new Map<string, Statements<T>>();
+
+  const orderBy = sql.join(
+    order.map(({ field, direction }) => sql`${columnOf(table, field)} ${sql.raw(direction)}`),
+    sql`, `,
+  );
+  const condition =
+    (of: TenantTable) =>
+    ([filter, { field, where }]: [FilterName<Query>, Filter]): SQL =>
+      where(columnOf(of, field), sql.placeholder(filter));
+
+  /** What follows `from` for the rows that match: for the page, and for counting them. */
+  function matching(sent: Sent): { where: SQL; counted: SQL } {
+    const inSearchRow =
+      searchRow && sent.some(([, filter]) => isSearch(filter))
+        ? sent.filter(([, { field }]) => field in columnsOf(searchRow))
+        : [];
+    const others = sent.filter((filter) => !inSearchRow.includes(filter));
+    const where = [ofOrganization(table), visible, ...others.map(condition(table))];
+    if (!searchRow || inSearchRow.length === 0)
+      return { where: all(where), counted: sql`${table} where ${all(where)}` };
+    const found = sql`${searchRow} where ${all([ofOrganization(searchRow), ...inSearchRow.map(condition(searchRow))])}`;
+    const both = all([...where, sql`${table.id} in (select ${searchRow.id} from ${found})`]);
+    // Search rows stand for visible records only: their own columns are enough to count them.
+    return { where: both, counted: others.length === 0 ? found : sql`${table} where ${both}` };
+  }
+
+  // The limit stands there twice. With only a parameter PostgreSQL would expect a tenth of the table, reject its generic
+  // plan and plan at each run, which takes up to as long as the query. A first page has no offset for the same reason.
+  function pageOf(where: SQL, skips: boolean, isPlanned: boolean, total: SQL | undefined): SQL<PageRow<T>> {
+    const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
+    const cut = (value: SQL): SQL => sql`select * from (
+        select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
+      ) page limit ${sql.placeholder('limit')}`;
+    // Rows that are skipped, or looked at in vain, are read in the index alone.
+    const source =
+      !skips && !isPlanned
+        ? sql`from (${cut(sql`*`)}) ${table}`
+        : sql`from ${table}
+            where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)})) order by ${orderBy}`;
+    return selectBodies(view, source, total && sql`, (${total}) as total`);
+  }
+
+  let isLoaded = false;
+
+  function compose(sent: Sent, skips: boolean): Statements<T> {
+    const { where, counted } = matching(sent);
+    const isPlanned = sent.some(([, filter]) => isPlannedAnew(filter));
+    const make = isPlanned || statements.size >= PREPARED_SETS ? unprepared : prepared;
+    const names = sent.map(([filter]) => filter);
+    const count =
+      sent.length === 0 && view.isCounted
+        ? liveTotal(tableName(view))
+        : sql`select count(*) as total from ${counted}`;
+    const beside = sent.some(([, filter]) => isCountedLater(filter)) ? undefined : count;
+    return {
+      page: make(
+        nameOfParts([name, ...names, ...(skips ? ['offset'] : [])]),
+        (_: Params<Values>) => pageOf(where, skips, isPlanned, beside),
+        { isVariant: isLoaded, isShort: sent.length === 1 && sent[0]?.[1].by === 'key' },
+      ),
+      total: make(
+        nameOfParts([`${name}_total`, ...names]),
+        (_: Params<Values>) => sql<{ total: string }>`${count}`,
+        { isVariant: isLoaded },
+      ),
+    };
+  }
+
+  function statementsFor(sent: Sent, skips: boolean): Statements<T> {
+    const key = [skips, ...sent.map(([filter]) => filter)].join();
+    const found = statements.get(key) ?? compose(sent, skips);
+    if (statements.size < PREPARED_SETS) statements.set(key, found);
+    return found;
+  }
+
+  // Composed at the start: the plain list, a later page, each filter alone. A filter without its column fails here.
+  statementsFor([], false);
+  statementsFor([], true);
+  for (const filter of filters) statementsFor([filter], false);
+  isLoaded = true;
+
+  function sentAs({ field, by, value }: Filter, sent: unknown): unknown {
+    if (value) return value(sent as string);
+    return by === undefined && is(columnOf(table, field), PgUUID) ? idOrNull(sent as string) : sent;
+  }
+
+  /** A page of `limit` rows, MAX_LIMIT at most. */
+  return async (
+    { db, organizationId }: OrganizationScope,
+    query: z.infer<Query> & { limit: number; offset: number },
+  ): Promise<Json<Page<T>>> => {
+    if (query.limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
+    const sent = filters.filter(([filter]) => query[filter] !== undefined);
+    const values: Values = { organizationId, limit: query.limit, offset: query.offset };
+    for (const [filter, definition] of sent) {
+      Object.assign(values, { [filter]: sentAs(definition, query[filter]) });
+    }
+    const { page, total } = statementsFor(sent, query.offset > 0);
+
+    const rows = await db.read(page, values);
+    // A search costs the same again to count, keys find few. The last page tells the total itself.
+    const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
+    const count =
+      rows[0]?.total ?? (isLast ? query.offset + rows.length : (await db.read(total, values))[0]?.total);
+    const end = `],"pagination":{"limit":${query.limit},"offset":${query.offset},"total":${count ?? 0}}}`;
+    const parts = rows.flatMap(({ body }) => [COMMA, body]);
+    return Buffer.concat([DATA, ...parts.slice(1), Buffer.from(end)]) as Json<Page<T>>;
+  };
+}

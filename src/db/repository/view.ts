@@ -1,0 +1,63 @@
+import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import { type ApiError, notFound } from '../../contract/errors.ts';
+import { isId } from '../sql/ids.ts';
+import { type Fields, type Json, jsonRow, selectList } from '../sql/json.ts';
+import type { Params } from '../sql/statement.ts';
+import type { Resource, TenantTable } from '../tables/resource.ts';
+
+/** A resource as a response shows it. Its fields read columns of the table, and names of other records by subselects. */
+export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> & {
+  readonly fields: Fields<T>;
+};
+
+/** Names one record. */
+export type RecordKey = { organizationId: string; id: string };
+
+/** The placeholder of the organization's id. Every statement on a tenant table has it. */
+export const organizationParam = sql.placeholder('organizationId');
+
+export const tableName = ({ table }: Pick<Resource, 'table'>): string => getTableName(table);
+
+/** The row of this key in a table. */
+export const keyOf = (
+  table: TenantTable,
+  $: { organizationId: Placeholder; id: Placeholder | PgColumn },
+): SQL => sql`${table.organizationId} = ${$.organizationId} and ${table.id} = ${$.id}`;
+
+/** The row of this key, visible or not. */
+export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>): SQL => keyOf(table, $);
+
+/** The visible row of this key. */
+export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
+  sql`${rowOf(resource, $)} and ${resource.visible}`;
+
+/** The body of a row of the view's table, for `returning`. */
+export const bodyOf = <T>({ fields }: Pick<View<T>, 'fields'>): SQL<Json<T>> => jsonRow(fields);
+
+/**
+ * The bodies of rows, one each; `source` is a `from` and what follows it, `others` are other columns after a comma. A row of a subselect costs PostgreSQL less than a
+ * subselect for each row, which `returning` needs: 0.72 to 0.79 of the instructions of a get, 0.94 of those of a list.
+ */
+export const selectBodies = <T>(
+  { fields }: Pick<View<T>, 'fields'>,
+  source: SQL,
+  others: SQL = sql``,
+): SQL<{ body: Json<T> }> =>
+  sql`select row_to_json(item) as body${others} from (select ${selectList(fields)} ${source}) item`;
+
+/** A column of another record, which a column of this table refers to; null without it. The other may be archived. */
+export const named = (value: PgColumn | SQL, other: TenantTable, reference: PgColumn): SQL =>
+  sql`(select ${value} from ${other} where ${other.organizationId} = ${organizationParam} and ${other.id} = ${reference})`;
+
+/** 404 for a record that is archived, belongs to another organization, or never existed; for text that is no id, it says so. */
+export const missing = (
+  { missing: { code, noun, search } }: Pick<Resource, 'missing'>,
+  id: string,
+): ApiError =>
+  notFound(
+    code,
+    noun,
+    id,
+    isId(id) ? '' : ` An id goes here.${search ? ` ${search} finds the ${noun}.` : ''}`,
+  );

@@ -1,0 +1,102 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { OrganizationScope, Queries } from '../db/pool/scope.ts';
+import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
+import { idempotencyKeys } from '../db/tables/index.ts';
+
+/** The first answers of requests with an Idempotency-Key, written in the transaction of the request. */
+
+const KEPT_HOURS = 24;
+
+export type KeptAnswer = {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+  bodyHash: Buffer;
+};
+
+type Key = { organizationId: string; fingerprint: Buffer };
+
+/** By the fingerprint's first eight bytes. Of two requests that share them by chance, the second one is told to retry. */
+const lockStatement = prepared(
+  'idempotency_keys.lock',
+  ($: Params<{ lock: string }>) =>
+    sql<{ isLocked: boolean }>`select pg_try_advisory_xact_lock(${$.lock}::bigint) as "isLocked"`,
+);
+
+const isKept = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(KEPT_HOURS))} hours'`;
+
+const findStatement = prepared(
+  'idempotency_keys.find',
+  ($: Params<Key>): SQL<KeptAnswer> => sql`
+    select ${idempotencyKeys.status}, ${idempotencyKeys.headers}, ${idempotencyKeys.body}, ${idempotencyKeys.bodyHash} as "bodyHash"
+    from ${idempotencyKeys}
+    where ${idempotencyKeys.organizationId} = ${$.organizationId} and ${idempotencyKeys.fingerprint} = ${$.fingerprint}
+      and ${isKept}`,
+);
+
+/** One that is past its day, and not swept yet, gives way. No other can be there: the key is claimed, and was not found. */
+const keepStatement = prepared(
+  'idempotency_keys.keep',
+  ($: Params<Key & Omit<KeptAnswer, 'headers'> & { headers: string }>) => sql`
+    insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body)
+    values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body})
+    on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash,
+      status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at`,
+);
+
+/**
+ * Claims the key until the transaction ends.
+ * @returns false while another transaction has it: on any instance
+ */
+export async function claimKey({ db }: OrganizationScope, fingerprint: Buffer): Promise<boolean> {
+  const [row] = await db.write(lockStatement, { lock: String(fingerprint.readBigInt64BE()) });
+  return row?.isLocked ?? false;
+}
+
+/** The answer that was kept under this key; undefined when there is none. */
+export async function findAnswer(
+  { db, organizationId }: OrganizationScope,
+  fingerprint: Buffer,
+): Promise<KeptAnswer | undefined> {
+  const [row] = await db.read(findStatement, { organizationId, fingerprint });
+  return row;
+}
+
+/** Keeps the answer, in the transaction that made it. */
+export async function keepAnswer(
+  { db, organizationId }: OrganizationScope,
+  fingerprint: Buffer,
+  { headers, ...answer }: KeptAnswer,
+): Promise<void> {
+  await db.write(keepStatement, { ...answer, organizationId, fingerprint, headers: JSON.stringify(headers) });
+}
+
+const dueStatement = unprepared(
+  'idempotency_keys.due_for_sweep',
+  ($: Params<{ limit: number }>): SQL<Key> => sql`
+    select ${idempotencyKeys.organizationId} as "organizationId", ${idempotencyKeys.fingerprint} from ${idempotencyKeys}
+    where not (${isKept}) order by ${idempotencyKeys.createdAt} limit ${$.limit}`,
+);
+
+const sweepStatement = prepared(
+  'idempotency_keys.sweep',
+  ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) => sql<{ swept: boolean }>`
+    delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
+      and ${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[]) and not (${isKept})
+    returning true as swept`,
+);
+
+/**
+ * Removes keys that are past their day by the clock of the database, oldest first.
+ * @param limit keys at most
+ * @returns how many were found, and how many of them were removed: one that was used anew meanwhile stays
+ */
+export async function sweepKeys(db: Queries, limit: number): Promise<{ found: number; removed: number }> {
+  const due = await db.read(dueStatement, { limit });
+  let removed = 0;
+  for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
+    const fingerprints = rows.map(({ fingerprint }) => fingerprint);
+    removed += (await db.write(sweepStatement, { organizationId, fingerprints })).length;
+  }
+  return { found: due.length, removed };
+}

@@ -1,0 +1,37 @@
+import type { ApiDescription } from './document.ts';
+
+/** The parts of /v1, each named as its paths begin. They are the tags of the document, and what a key can be issued for. */
+export const PARTS = {
+  catalog: 'Travel products and their variants.',
+  customers: 'People and anonymous leads, with their channel contacts.',
+  opportunities: 'Sales leads in the pipeline. Read only.',
+  conversations: 'Conversations on messaging channels, and their transcripts. Read only.',
+  quotes: 'Quotes of opportunities, and their attachments. Read only.',
+  team: 'Members of the organization. Read only.',
+};
+
+/** What the document of /v1 says beside its operations. */
+export const PUBLIC_API: ApiDescription = {
+  title: 'Travel agency CRM API',
+  description: `The catalog, customers, sales and conversations of one travel agency. The [guide](/docs/guide/start) says how to
+use it.
+
+Send the API key as \`Authorization: Bearer <key>\` or as \`x-api-key: <key>\`. A key belongs to one organization;
+everything read or written stays inside it. Lists are live queries: to sync, key on the id and repeat the walk.
+Field names that a request should not have are ignored and named in \`X-Ignored-Parameters\`; with
+\`Prefer: handling=strict\` they are refused.`,
+  tags: Object.entries(PARTS).map(([part, description]) => ({
+    name: part.charAt(0).toUpperCase() + part.slice(1),
+    description,
+  })),
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: 'The API key as a bearer token.' },
+    apiKey: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'x-api-key',
+      description: 'The API key in a header of its own.',
+    },
+  },
+  otherCodes: ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'],
+};

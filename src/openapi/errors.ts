@@ -1,0 +1,135 @@
+import { ApiError, type ErrorCode, type ErrorDetail, errorBody, statusOf } from '../contract/errors.ts';
+import { EXAMPLE_ID as ID, limitRule } from '../contract/fields.ts';
+import { MAX_LIMIT } from '../db/repository/list.ts';
+
+/** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
+
+type Operation = { method: string; url: string };
+
+const isPublic = ({ url }: Operation): boolean => url.startsWith('/v1/');
+
+/** Codes that no route names, because all operations or a whole class of them can answer them. */
+const OF_CLASSES: [among: (operation: Operation) => boolean, ...codes: ErrorCode[]][] = [
+  [() => true, 'VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  [isPublic, 'RATE_LIMIT_EXCEEDED', 'KEY_RESOURCE_NOT_ALLOWED'],
+  [(operation) => isPublic(operation) && operation.method !== 'GET', 'KEY_READ_ONLY'],
+  [({ method }) => method === 'POST', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+  [({ method }) => ['PUT', 'PATCH', 'DELETE'].includes(method), 'PRECONDITION_FAILED'],
+  // A DELETE may have a body, and that is read too.
+  [({ method }) => method !== 'GET', 'PAYLOAD_TOO_LARGE'],
+  [({ url }) => url.includes('/:organizationId'), 'ORGANIZATION_NOT_FOUND'],
+  [({ method, url }) => method !== 'GET' && /:organizationId\/(?!reopen)/.test(url), 'ORGANIZATION_CLOSED'],
+];
+
+/** The contract declares these on every operation of /v1. */
+const OF_THE_CONTRACT = [400, 401, 404, 409, 429] as const;
+
+/**
+ * The codes of an operation by status; none for a status that it only declares because the contract does.
+ * @param own those that its route names
+ */
+export function codesByStatus(operation: Operation, own: readonly ErrorCode[]): Map<number, ErrorCode[]> {
+  const ofClasses = OF_CLASSES.flatMap(([among, ...codes]) => (among(operation) ? codes : []));
+  const found = Map.groupBy(new Set([...ofClasses, ...own]), statusOf);
+  if (isPublic(operation)) for (const status of OF_THE_CONTRACT) found.set(status, found.get(status) ?? []);
+  return found;
+}
+
+const LIMIT_RULE = limitRule(MAX_LIMIT);
+
+/** What a code means, and the message and details of an example. Without a message, the meaning is it. */
+type Documented = [meaning: string, message?: string, details?: ErrorDetail[]];
+
+/** All but those of records that an organization does not have: their names say all. */
+const CODES: Partial<Record<ErrorCode, Documented>> = {
+  VALIDATION_FAILED: [
+    'The request is not valid; nothing was changed. `details` names every fault.',
+    `The request is not valid: query.limit ${LIMIT_RULE}.`,
+    [{ path: 'query.limit', message: LIMIT_RULE }],
+  ],
+  UNAUTHORIZED: [
+    'The key or token is missing or not valid.',
+    'The API key does not work: it is unknown, expired or revoked.',
+  ],
+  KEY_READ_ONLY: ['This key can only read; ask for one with the access "write".'],
+  KEY_RESOURCE_NOT_ALLOWED: [
+    'The key was issued for other parts of the API.',
+    'This key does not reach customers, only catalog; ask for one that does.',
+  ],
+  ORGANIZATION_NOT_FOUND: ['The organization does not exist.', `The organization "${ID}" does not exist.`],
+  ORGANIZATION_CLOSED: ['The organization is closed; open it again before anything is written.'],
+  CUSTOMER_CONTACT_CONFLICT: [
+    'A contact belongs to another customer; `details` names that customer.',
+    `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,
+    [{ path: 'body.contacts[0]', customerId: ID }],
+  ],
+  IDEMPOTENCY_KEY_REUSED: ['This idempotency key came with another body before.'],
+  IDEMPOTENCY_IN_PROGRESS: ['The first request with this idempotency key is still running; retry in 1 s.'],
+  API_KEY_INACTIVE: ['Revoked, expired or rotated already.', 'The key is revoked; issue a new one.'],
+  CATALOG_PRODUCT_NOT_ARCHIVED: ['The catalog product is not archived.'],
+  PIPELINE_STAGE_KEY_TAKEN: ['Another stage has the key.', 'Another stage has the key "negotiation".'],
+  QUOTE_NOT_PUBLISHED: ['The quote is not published: its customer cannot open it.'],
+  PRECONDITION_FAILED: ['The record is no longer the one that If-Match names.'],
+  PAYLOAD_TOO_LARGE: ['The body is larger than this operation takes.'],
+  RATE_LIMIT_EXCEEDED: [
+    'The API key exceeded its request limit; retry after Retry-After seconds.',
+    'This key may make 6000 requests a minute; retry in 12 s.',
+  ],
+  INTERNAL_ERROR: ['Something went wrong here; the request id finds it in the log.'],
+  SERVICE_UNAVAILABLE: ['The service cannot answer right now; retry shortly.'],
+};
+
+/** `API_KEY_NOT_FOUND` speaks of an API key. */
+function ofRecord(code: ErrorCode): Documented {
+  const words = code.replace(/_NOT_FOUND$/, '').toLowerCase();
+  const noun = words.replaceAll('_', ' ').replace(/^api /, 'API ');
+  return [`The ${noun} does not exist in this organization.`, `The ${noun} "${ID}" does not exist.`];
+}
+
+const documented = (code: ErrorCode): Documented => CODES[code] ?? ofRecord(code);
+
+const inPascalCase = (code: ErrorCode): string =>
+  code.toLowerCase().replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+
+export type NamedResponse = { name: string; response: object };
+
+export function errorResponse(status: number, codes: readonly ErrorCode[]): NamedResponse {
+  const examples = codes.map((code) => {
+    const [meaning, message = meaning, details] = documented(code);
+    return [code, { value: errorBody(new ApiError(code, message, details && { details })) }];
+  });
+  const json = {
+    schema: { $ref: '#/components/schemas/ErrorAnswer' },
+    ...(codes.length > 0 && { examples: Object.fromEntries(examples) }),
+  };
+  const meanings = codes.map((code) => `\`${code}\`: ${documented(code)[0]}`);
+  const none = `This operation has no code of its own for ${status} and does not answer it; the status is declared on every operation of /v1.`;
+  return {
+    name: codes.map(inPascalCase).join('Or') || `NoCodeOf${status}`,
+    response: { description: meanings.join('\n\n') || none, content: { 'application/json': json } },
+  };
+}
+
+const text = (description: string) => ({ type: 'string', description });
+
+const object = (description: string, properties: object, ...required: string[]) => {
+  return { type: 'object', description, properties, required };
+};
+
+/** The schemas of every error body. In a generated client, a closed list of codes would break at the next one. */
+export function errorSchemas(codes: readonly ErrorCode[]) {
+  const code = text(`Stable: branch on this. One of these, and others later: ${codes.join(', ')}.`);
+  const items = { $ref: '#/components/schemas/ErrorAnswerDetail' };
+  const details = { type: 'array', description: 'Every fault of the request, at most 20.', items };
+  const error = { code: { ...code, examples: codes }, message: text('For people; may change.'), details };
+  const fault = {
+    path: text('Where it is: `body.contacts[0].identifierValue`, `query.limit`.'),
+    message: text('What is wrong there (VALIDATION_FAILED).'),
+    customerId: text('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
+  };
+  const whole = { error: object('What went wrong.', error, 'code', 'message') };
+  return {
+    ErrorAnswer: object('The body of every answer other than success.', whole, 'error'),
+    ErrorAnswerDetail: object('One fault of the request, or one contact that is taken.', fault, 'path'),
+  };
+}

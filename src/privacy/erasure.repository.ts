@@ -1,0 +1,205 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.repository.ts';
+import { customerColumns } from '../customers/repository.ts';
+import type { CustomerContact, ErasedCounts, ErasedCustomer } from '../customers/schema.ts';
+import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
+import { missing, type RecordKey, rowOf } from '../db/repository/view.ts';
+import { isId } from '../db/sql/ids.ts';
+import { isoTime, type Json, jsonRow, parseJson } from '../db/sql/json.ts';
+import { type Params, unprepared } from '../db/sql/statement.ts';
+import {
+  channelMessages,
+  conversations,
+  customers,
+  erasedFiles,
+  erasures,
+  idempotencyKeys,
+  liveCustomers,
+  opportunities,
+  quoteAttachments,
+  quotes,
+  whatsappMessages,
+} from '../db/tables/index.ts';
+import { opportunitiesOf, quotesOf, threadsOf } from './ties.repository.ts';
+
+/**
+ * Erases a person: every text of it and of what is tied to it. Ids, moments, amounts, states and the number of messages stay, and so
+ * does what reports count. Triggers keep the search rows, the counts and the contacts that are taken.
+ */
+
+const lockStatement = unprepared(
+  'customers.lock_to_erase',
+  ($: Params<RecordKey>): SQL<{ contacts: Json<CustomerContact[]> }> => sql`
+    select ${customers.contacts} as contacts from ${customers} where ${rowOf(liveCustomers, $)} for update`,
+);
+
+const threadsStatement = unprepared(
+  'customers.threads_to_erase',
+  ($: Params<RecordKey & Arrays>): SQL<{ id: string }> => sql`
+    select ${conversations.id} from ${conversations} where ${threadsOf($)} order by ${conversations.id} for update`,
+);
+
+type Ids = { organizationId: string; ids: readonly string[] };
+
+const eraseThreadsStatement = unprepared(
+  'customers.erase_threads',
+  ($: Params<Ids>): SQL<{ id: string }> => sql`
+    update ${conversations} set contact = '', contact_name = null, contact_key = null
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(${$.ids}::uuid[])
+    returning ${conversations.id}`,
+);
+
+const messagesOf = (
+  table: typeof whatsappMessages | typeof channelMessages,
+  $: Params<Ids>,
+  ...nulls: string[]
+): SQL<{ count: number }> => {
+  const names = ['sender_name', ...nulls];
+  const cleared = sql.join(
+    names.map((name) => sql`${sql.identifier(name)} = null`),
+    sql`, `,
+  );
+  const kept = sql.join(
+    names.map((name) => sql`${sql.identifier(name)} is not null`),
+    sql` or `,
+  );
+  return sql`with erased as (
+      update ${table as PgTable} set content = '', ${cleared}
+      where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = any(${$.ids}::uuid[])
+        and (content <> '' or ${kept})
+      returning true)
+    select count(*)::int as count from erased`;
+};
+
+/** What providers report identifies a message, and with it the person, at the provider. */
+const eraseMessagesStatements = [
+  unprepared('customers.erase_whatsapp_messages', ($: Params<Ids>) =>
+    messagesOf(whatsappMessages, $, 'provider_message_id', 'template_name'),
+  ),
+  unprepared('customers.erase_channel_messages', ($: Params<Ids>) =>
+    messagesOf(channelMessages, $, 'external_id', 'subject'),
+  ),
+];
+
+/** A check-in date is text. What is more than a date goes. */
+const eraseOpportunitiesStatement = unprepared(
+  'customers.erase_opportunities',
+  ($: Params<RecordKey>): SQL<{ id: string }> => sql`
+    update ${opportunities} set title = null, short_ref = null, destination = null,
+      check_in_date = substring(check_in_date from '^\\d{4}-\\d\\d-\\d\\d')
+    where ${opportunitiesOf($)}
+    returning ${opportunities.id}`,
+);
+
+/** Locked: no file is attached meanwhile. */
+const quotesStatement = unprepared(
+  'customers.quotes_to_erase',
+  ($: Params<RecordKey>): SQL<{ id: string }> => sql`
+    select ${quotes.id} from ${quotes} where ${quotesOf($)} order by ${quotes.id} for update`,
+);
+
+const eraseQuotesStatement = unprepared(
+  'customers.erase_quotes',
+  ($: Params<Ids>): SQL<{ id: string }> => sql`
+    update ${quotes} set title = '', destination = null
+    where ${quotes.organizationId} = ${$.organizationId} and ${quotes.id} = any(${$.ids}::uuid[])
+    returning ${quotes.id}`,
+);
+
+const eraseAttachmentsStatement = unprepared(
+  'customers.erase_attachments',
+  ($: Params<Ids>): SQL<{ id: string }> => sql`
+    delete from ${quoteAttachments}
+    where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = any(${$.ids}::uuid[])
+    returning ${quoteAttachments.id}`,
+);
+
+const keepFilesStatement = unprepared(
+  'customers.keep_erased_files',
+  ($: Params<RecordKey & Ids>) => sql`
+    insert into ${erasedFiles} (organization_id, id, customer_id)
+    select ${$.organizationId}::uuid, file, ${$.id}::uuid from unnest(${$.ids}::uuid[]) as file`,
+);
+
+/** Answers in which one of the ids stands. Those with a signed link are kept encrypted, and need the same request to be read. */
+const eraseReplaysStatement = unprepared(
+  'customers.erase_replays',
+  ($: Params<Ids>): SQL<{ status: number }> => sql`
+    delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
+      and exists (select from unnest(${$.ids}::text[]) as id
+        where position(convert_to(id, 'UTF8') in ${idempotencyKeys.body}) > 0)
+    returning ${idempotencyKeys.status}`,
+);
+
+/** Whatever clients write of a customer. A column's default is null, or empty. */
+const cleared = Object.values(customerColumns).map(({ name }) => sql`${sql.identifier(name)} = default`);
+
+const eraseCustomerStatement = unprepared(
+  'customers.erase',
+  ($: Params<RecordKey>) => sql`
+    update ${customers} set archived_at = least(${customers.archivedAt}, now()), ${sql.join(cleared, sql`, `)}
+    where ${rowOf(liveCustomers, $)}`,
+);
+
+/** The first erasure says how much there was. */
+const recordStatement = unprepared(
+  'customers.record_erasure',
+  ($: Params<RecordKey & { erased: string }>) => sql`
+    insert into ${erasures} (organization_id, customer_id, erased)
+    values (${$.organizationId}, ${$.id}, ${$.erased}) on conflict do nothing`,
+);
+
+const erasureStatement = unprepared(
+  'customers.erasure',
+  ($: Params<RecordKey>): SQL<{ body: Json<ErasedCustomer> }> => sql`
+    select ${jsonRow<ErasedCustomer>({ id: erasures.customerId, erasedAt: isoTime(erasures.erasedAt), erased: erasures.erased })} as body
+    from ${erasures} where ${erasures.organizationId} = ${$.organizationId} and ${erasures.customerId} = ${$.id}`,
+);
+
+/**
+ * Erases the customer, archived or not, in one transaction. Its files are then the caller's to remove; `erased_files` has them.
+ * @returns what the first erasure of it erased
+ * @throws CUSTOMER_NOT_FOUND
+ */
+export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Json<ErasedCustomer>> =>
+  inTransaction(scope, async ({ db, organizationId }) => {
+    const key = { organizationId, id };
+    const [locked] = isId(id) ? await db.write(lockStatement, key) : [];
+    if (!locked) throw missing(liveCustomers, id);
+    const stored = parseJson(locked.contacts);
+    const contacts = arraysOf(stored.map(keyOfContact));
+    const idsOf = (rows: readonly { id: string }[]): Ids => ({
+      organizationId,
+      ids: rows.map((row) => row.id),
+    });
+
+    const threads = idsOf(await db.write(threadsStatement, { ...key, ...contacts }));
+    const erasedThreads = await db.write(eraseThreadsStatement, threads);
+    let messages = 0;
+    for (const statement of eraseMessagesStatements)
+      messages += (await db.write(statement, threads))[0]?.count ?? 0;
+
+    const erasedOpportunities = await db.write(eraseOpportunitiesStatement, key);
+    const itsQuotes = idsOf(await db.write(quotesStatement, key));
+    const erasedQuotes = await db.write(eraseQuotesStatement, itsQuotes);
+    const files = idsOf(await db.write(eraseAttachmentsStatement, itsQuotes));
+    await db.write(keepFilesStatement, { ...key, ...files });
+    const ids = [id.toLowerCase(), ...itsQuotes.ids, ...files.ids];
+    const replays = await db.write(eraseReplaysStatement, { organizationId, ids });
+
+    await db.write(eraseCustomerStatement, key);
+    const erased: ErasedCounts = {
+      contacts: stored.length,
+      conversations: erasedThreads.length,
+      messages,
+      opportunities: erasedOpportunities.length,
+      quotes: erasedQuotes.length,
+      attachments: files.ids.length,
+      replays: replays.length,
+    };
+    await db.write(recordStatement, { ...key, erased: JSON.stringify(erased) });
+    const [erasure] = await db.read(erasureStatement, key);
+    if (!erasure) throw new Error('An erasure was recorded and is not there.');
+    return erasure.body;
+  });

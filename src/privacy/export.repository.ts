@@ -1,0 +1,210 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
+import { dateTime, shown } from '../contract/fields.ts';
+import { conversationRecordView, type MessageStore, messageFields } from '../conversations/repository.ts';
+import { ConversationMessage, ConversationRecord } from '../conversations/schema.ts';
+import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.repository.ts';
+import { getCustomerRecord } from '../customers/repository.ts';
+import { CustomerRecord } from '../customers/schema.ts';
+import type { OrganizationScope } from '../db/pool/scope.ts';
+import type { RecordKey } from '../db/repository/view.ts';
+import { isoTime, type Json, jsonRow, parseJson, toJson } from '../db/sql/json.ts';
+import { type Params, type Statement, unprepared } from '../db/sql/statement.ts';
+import {
+  channelMessages,
+  conversations,
+  opportunities,
+  quotes,
+  whatsappMessages,
+} from '../db/tables/index.ts';
+import type { FileLinks } from '../files/links.ts';
+import { opportunityRecordView } from '../opportunities/repository.ts';
+import { OpportunityRecord } from '../opportunities/schema.ts';
+import { attachmentsOf } from '../quotes/attachments.repository.ts';
+import { quoteView } from '../quotes/repository.ts';
+import { Quote, QuoteAttachment } from '../quotes/schema.ts';
+import { opportunitiesOf, quotesOf, threadsOf } from './ties.repository.ts';
+
+/** Everything that is known of a person, read page by page while it is sent. */
+
+const archivedAt = () => shown(dateTime().nullable(), 'When it was archived; null while it was not.');
+
+export const CustomerExport = z
+  .object({
+    exportedAt: shown(dateTime(), 'When the export began; what is written after that may be in it.'),
+    customer: CustomerRecord,
+    opportunities: z.array(
+      OpportunityRecord.extend({ archivedAt: archivedAt() }).meta({ id: 'ExportedOpportunity' }),
+    ),
+    quotes: z.array(
+      Quote.extend({ archivedAt: archivedAt(), attachments: z.array(QuoteAttachment) }).meta({
+        id: 'ExportedQuote',
+      }),
+    ),
+    conversations: z
+      .array(
+        ConversationRecord.extend({
+          messages: z.array(ConversationMessage).describe('All messages of the thread, oldest first.'),
+        }).meta({ id: 'ExportedConversation' }),
+      )
+      .describe('One for each thread, also of a chain.'),
+  })
+  .meta({ id: 'CustomerExport' });
+
+/** A page goes on after the id of the last one; null: the first page. */
+type Page = RecordKey & { after: string | null; limit: number };
+type Item = { id: string; body: Json<object> };
+
+const PAGE = 100;
+const MESSAGES = 500;
+
+const behind = (id: PgColumn, $: Params<Page>): SQL =>
+  sql`(${$.after}::uuid is null or ${id} > ${$.after}::uuid)`;
+
+const opportunitiesStatement = unprepared(
+  'customers.export_opportunities',
+  ($: Params<Page>): SQL<Item> => sql`
+    select ${opportunities.id}, ${jsonRow({ ...opportunityRecordView.fields, archivedAt: opportunities.archivedAt })} as body
+    from ${opportunities} where ${opportunitiesOf($)} and ${behind(opportunities.id, $)}
+    order by ${opportunities.id} limit ${$.limit}`,
+);
+
+const quotesStatement = unprepared(
+  'customers.export_quotes',
+  ($: Params<Page>): SQL<Item> => sql`
+    select ${quotes.id}, ${jsonRow({ ...quoteView.fields, archivedAt: quotes.archivedAt })} as body
+    from ${quotes} where ${quotesOf($)} and ${behind(quotes.id, $)}
+    order by ${quotes.id} limit ${$.limit}`,
+);
+
+const threadsStatement = unprepared(
+  'customers.export_threads',
+  ($: Params<Page & Arrays>): SQL<Item> => sql`
+    select ${conversations.id}, ${jsonRow(conversationRecordView.fields)} as body
+    from ${conversations} where ${threadsOf($)} and ${behind(conversations.id, $)}
+    order by ${conversations.id} limit ${$.limit}`,
+);
+
+type MessagePage = {
+  organizationId: string;
+  conversationId: string;
+  createdAt: string;
+  after: string;
+  limit: number;
+};
+
+const messagesAfter = (store: MessageStore, $: Params<MessagePage>): SQL => sql`(
+  select ${store.id}, ${store.conversationId}, ${store.content}, ${store.createdAt}, ${store.direction},
+    ${store.messageType}, ${store.senderName}
+  from ${store}
+  where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = ${$.conversationId}
+    and (${store.createdAt}, ${store.id}) > (${$.createdAt}::timestamptz, ${$.after}::uuid)
+  order by ${store.createdAt}, ${store.id} limit ${$.limit})`;
+
+const messagesStatement = unprepared(
+  'customers.export_messages',
+  ($: Params<MessagePage>): SQL<Item & { createdAt: string }> => sql`
+    select message.id, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageFields)} as body
+    from (${messagesAfter(whatsappMessages, $)} union all ${messagesAfter(channelMessages, $)}) message
+    order by message.created_at, message.id limit ${$.limit}`,
+);
+
+/** Items as they stand in an array: the first of it, or behind others. */
+const listed = (bodies: readonly (string | Json<unknown>)[], isFirst: boolean): string =>
+  `${isFirst ? '' : ','}${bodies.join(',')}`;
+
+async function* pages<Values extends Page>(
+  { db }: OrganizationScope,
+  statement: Statement<Item, Values>,
+  values: Omit<Values, 'after' | 'limit'>,
+): AsyncIterable<Item[]> {
+  let after: string | null = null;
+  for (let more = true; more; ) {
+    const page: Item[] = await db.read(statement, { ...values, after, limit: PAGE } as Values);
+    if (page.length > 0) yield page;
+    after = page.at(-1)?.id ?? after;
+    more = page.length === PAGE;
+  }
+}
+
+async function* messagesOf(
+  { db, organizationId }: OrganizationScope,
+  conversationId: string,
+): AsyncIterable<string> {
+  const thread = { organizationId, conversationId, limit: MESSAGES };
+  let place = { createdAt: '-infinity', after: '00000000-0000-0000-0000-000000000000' };
+  for (let isFirst = true, more = true; more; isFirst = false) {
+    const page = await db.read(messagesStatement, { ...thread, ...place });
+    if (page.length > 0)
+      yield listed(
+        page.map(({ body }) => body),
+        isFirst,
+      );
+    const last = page.at(-1);
+    if (last) place = { createdAt: last.createdAt, after: last.id };
+    more = page.length === MESSAGES;
+  }
+}
+
+/** The body without its last bracket: fields can follow. */
+const open = (body: Json<unknown>): string => body.toString().slice(0, -1);
+
+async function withAttachments(
+  scope: OrganizationScope,
+  { id, body }: Item,
+  links: FileLinks,
+): Promise<string> {
+  const attachments: QuoteAttachment[] = [];
+  for (const attachment of await attachmentsOf(scope, id))
+    attachments.push({ ...attachment, url: await links.sign(scope, attachment) });
+  return `${open(body)},"attachments":${toJson(attachments)}}`;
+}
+
+async function* parts(
+  scope: OrganizationScope,
+  id: string,
+  body: Json<CustomerRecord>,
+  links: FileLinks,
+): AsyncIterable<string> {
+  const key = { organizationId: scope.organizationId, id };
+  yield `{"exportedAt":"${new Date().toISOString()}","customer":${body},"opportunities":[`;
+  let isFirst = true;
+  for await (const page of pages(scope, opportunitiesStatement, key)) {
+    yield listed(
+      page.map((item) => item.body),
+      isFirst,
+    );
+    isFirst = false;
+  }
+  yield '],"quotes":[';
+  isFirst = true;
+  for await (const page of pages(scope, quotesStatement, key))
+    for (const item of page) {
+      yield listed([await withAttachments(scope, item, links)], isFirst);
+      isFirst = false;
+    }
+  yield '],"conversations":[';
+  isFirst = true;
+  const contacts = arraysOf(parseJson(body).contacts.map(keyOfContact));
+  for await (const page of pages(scope, threadsStatement, { ...key, ...contacts }))
+    for (const item of page) {
+      yield `${listed([open(item.body)], isFirst)},"messages":[`;
+      yield* messagesOf(scope, item.id);
+      yield ']}';
+      isFirst = false;
+    }
+  yield ']}';
+}
+
+/**
+ * The text of a `CustomerExport`, in parts.
+ * @throws CUSTOMER_NOT_FOUND, before the first part
+ */
+export async function exportCustomer(
+  scope: OrganizationScope,
+  id: string,
+  links: FileLinks,
+): Promise<AsyncIterable<string>> {
+  return parts(scope, id, await getCustomerRecord(scope, id), links);
+}
