@@ -34,7 +34,11 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         description: 'Issues a key of this organization for /v1. No other response shows the key.',
         params: OrganizationParams,
         body: ApiKeyCreate,
-        response: responses({ status: 201, schema: IssuedApiKey, description: 'The key, shown only in this response.' }),
+        response: responses({
+          status: 201,
+          schema: IssuedApiKey,
+          description: 'The key, shown only in this response.',
+        }),
       },
     },
     async (request, reply) =>

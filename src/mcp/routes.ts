@@ -116,7 +116,7 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
       url,
       headers: { ...carriedOn(request), ...headers },
       remoteAddress: request.ip,
-      signal: callerOf(reply).signal,
+      signal: callerOf(reply).signal(),
       ...(body && { payload: body }),
     });
     if (answer.statusCode >= 400) return errorResult(one.explain(answer.json<ErrorBody>()));
