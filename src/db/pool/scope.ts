@@ -21,8 +21,8 @@ export class LostRace extends Error {}
 
 /** Who waits for an answer: a request. */
 export type Caller = {
-  /** Aborted when the caller has gone. Nobody reads the signal of work that is too short to end. */
-  readonly signal: AbortSignal;
+  /** Aborted when the caller has gone. Nobody asks for the signal of work that is too short to end. */
+  signal: () => AbortSignal;
   /** Told of each piece of work how many milliseconds PostgreSQL had for it. */
   ran: (milliseconds: number) => void;
 };
