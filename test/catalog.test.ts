@@ -9,6 +9,116 @@ const { service, dashboard } = useDashboard(() => ({ now: () => clock.now }));
 
 const PRODUCTS = '/v1/catalog/products';
 
+test('a product from its creation to its archive, as an integration sees it', async () => {
+  const agency = await service.agency();
+  const other = await service.agency();
+
+  const created = await agency.post(PRODUCTS, {
+    title: 'Oaxaca, Día de Muertos',
+    type: 'experience',
+    currency: 'MXN',
+    fromPrice: 14_900,
+    includes: ['hotel'],
+    externalReferenceCode: 'OAX-11',
+    variants: [{ label: 'Habitación doble', fromPrice: 14_900 }],
+  });
+  const empty = {
+    budgetTier: null,
+    capacityMin: null,
+    capacityMax: null,
+    coverImage: null,
+    description: null,
+    shortDescription: null,
+    specialConditions: null,
+    destinations: [],
+    durationDays: null,
+    durationHours: null,
+    excludes: [],
+    gallery: [],
+    priceMax: null,
+    operator: null,
+    priceBasis: null,
+    validFrom: null,
+    validUntil: null,
+  };
+  const variant = {
+    id: expect.any(String),
+    label: 'Habitación doble',
+    position: 0,
+    status: 'active',
+    capacityMin: null,
+    capacityMax: null,
+    currency: null,
+    description: null,
+    shortDescription: null,
+    durationDays: null,
+    durationHours: null,
+    includes: [],
+    excludes: [],
+    fromPrice: 14_900,
+    priceMax: null,
+  };
+  expect(created.status).toBe(201);
+  expect(created.body).toEqual({
+    ...empty,
+    id: expect.any(String),
+    title: 'Oaxaca, Día de Muertos',
+    type: 'experience',
+    status: 'active',
+    pricingMode: 'per_person',
+    currency: 'MXN',
+    fromPrice: 14_900,
+    includes: ['hotel'],
+    externalReferenceCode: 'OAX-11',
+    variants: [variant],
+    createdAt: expect.any(String),
+    updatedAt: expect.any(String),
+  });
+  const url = `${PRODUCTS}/${created.body.id}`;
+  expect(await agency.get(url)).toMatchObject({ status: 200, body: created.body });
+
+  // A PATCH changes one field, and null clears another; the variants stay.
+  const patched = await agency.patch(url, { status: 'paused', fromPrice: null });
+  expect(patched.body).toEqual({
+    ...created.body,
+    status: 'paused',
+    fromPrice: null,
+    updatedAt: expect.any(String),
+  });
+
+  // A body with errors names each of them, and changes nothing.
+  expect(await agency.patch(url, { title: '', status: 'sold' })).toMatchObject({
+    status: 400,
+    body: {
+      error: { code: 'VALIDATION_FAILED', details: [{ path: 'body.title' }, { path: 'body.status' }] },
+    },
+  });
+  expect((await agency.get(url)).body).toEqual(patched.body);
+
+  const { body: lima } = await agency.post(PRODUCTS, { title: 'Lima' });
+  expect((await agency.get(`${PRODUCTS}?limit=1&offset=1`)).body).toEqual({
+    data: [patched.body],
+    pagination: { limit: 1, offset: 1, total: 2 },
+  });
+  expect((await agency.get(`${PRODUCTS}?status=active`)).body).toMatchObject({
+    data: [lima],
+    pagination: { total: 1 },
+  });
+  expect((await agency.get(`${PRODUCTS}?query=dia+de`)).body).toMatchObject({ data: [patched.body] });
+
+  // Another organization sees nothing of it.
+  expect((await other.get(PRODUCTS)).body.pagination.total).toBe(0);
+  for (const reply of [await other.get(url), await other.patch(url, { title: 'x' }), await other.delete(url)])
+    expect(reply).toMatchObject({ status: 404, body: { error: { code: 'CATALOG_PRODUCT_NOT_FOUND' } } });
+
+  expect(await agency.delete(url)).toMatchObject({
+    status: 200,
+    body: { id: created.body.id, archivedAt: expect.any(String) },
+  });
+  expect([(await agency.get(url)).status, (await agency.delete(url)).status]).toEqual([404, 404]);
+  expect((await agency.get(PRODUCTS)).body).toMatchObject({ data: [lima], pagination: { total: 1 } });
+});
+
 /** A product of the agency that was archived so long before the clock's now. */
 async function archived(agency: Agency, ago: number) {
   const made = await product(agency, { variants: [{ label: 'Temporada alta', fromPrice: 10.5 }] });

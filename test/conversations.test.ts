@@ -14,6 +14,87 @@ const text = (content: string, createdAt?: string) => ({
   ...(createdAt !== undefined && { createdAt }),
 });
 
+test('a conversation and its transcript as the dashboard writes them and an integration reads them', async () => {
+  const agency = await service.agency();
+  const other = await service.agency();
+  const { put } = dashboard.of(agency);
+  const id = randomUUID();
+  const write = (thread: string, content: string, createdAt: string) =>
+    put(`/conversations/${thread}/messages/${randomUUID()}`, {
+      ...text(content, createdAt),
+      senderName: 'Ana',
+    });
+
+  const written = await put(`/conversations/${id}`, {
+    channel: 'whatsapp',
+    contact: '+5215512345678',
+    contactName: 'Ana',
+    activityState: 'waiting_for_agency',
+  });
+  expect(written.status).toBe(201);
+  await write(id, '¿Tienen lugar en Oaxaca?', '2026-11-20T10:00:00Z');
+  const conversation = {
+    id,
+    channel: 'whatsapp',
+    contact: '+5215512345678',
+    contactName: 'Ana',
+    customerId: null,
+    customerName: null,
+    activityState: 'waiting_for_agency',
+    controlledBy: null,
+    language: null,
+    lastMessageAt: '2026-11-20T10:00:00.000Z',
+    createdAt: expect.any(String),
+  };
+  expect((await agency.get('/v1/conversations')).body).toEqual({
+    data: [conversation],
+    pagination: { limit: 25, offset: 0, total: 1 },
+  });
+
+  // A thread that continues another one: the list shows the newest, and the transcript joins both.
+  const next = randomUUID();
+  await put(`/conversations/${next}`, { channel: 'whatsapp', contact: '+5215512345678', rotatedFrom: id });
+  await write(next, 'Sí, del 1 al 3', '2026-11-21T09:00:00Z');
+  const { body: page } = await agency.get('/v1/conversations');
+  expect(page).toMatchObject({
+    data: [{ id: next, lastMessageAt: '2026-11-21T09:00:00.000Z' }],
+    pagination: { total: 1 },
+  });
+  const message = { id: expect.any(String), direction: 'inbound', messageType: 'text', senderName: 'Ana' };
+  const transcript = {
+    data: [
+      {
+        ...message,
+        conversationId: id,
+        content: '¿Tienen lugar en Oaxaca?',
+        createdAt: '2026-11-20T10:00:00.000Z',
+      },
+      { ...message, conversationId: next, content: 'Sí, del 1 al 3', createdAt: '2026-11-21T09:00:00.000Z' },
+    ],
+    total: 2,
+  };
+  for (const thread of [id, next])
+    expect((await agency.get(`/v1/conversations/${thread}/messages`)).body).toEqual(transcript);
+  expect((await agency.get(`/v1/conversations/${id}/messages?limit=1`)).body).toEqual({
+    data: [transcript.data[1]],
+    total: 2,
+  });
+
+  await put(`/conversations/${randomUUID()}`, { channel: 'instagram', contact: '@luis' });
+  for (const filter of ['channel=whatsapp', 'query=ana'])
+    expect((await agency.get(`/v1/conversations?${filter}`)).body, filter).toEqual({
+      ...page,
+      pagination: expect.objectContaining({ total: 1 }),
+    });
+
+  // Another organization sees nothing of it.
+  expect((await other.get('/v1/conversations')).body.pagination.total).toBe(0);
+  expect(await other.get(`/v1/conversations/${id}/messages`)).toMatchObject({
+    status: 404,
+    body: { error: { code: 'CONVERSATION_NOT_FOUND' } },
+  });
+});
+
 async function threads(count: number) {
   const agency = await service.agency();
   const ids = Array.from({ length: count }, () => randomUUID()).sort();

@@ -27,6 +27,109 @@ const statuses = (answers: Reply[]): Record<number, number> => {
   return counts;
 };
 
+test('a customer from its creation to its archive, as an integration sees it', async () => {
+  const agency = await service.agency();
+  const other = await service.agency();
+
+  const created = await agency.post(CUSTOMERS, {
+    firstName: 'Ana',
+    lastName: 'Peña',
+    tags: ['vip'],
+    contacts: [
+      { identifierType: 'whatsapp', identifierValue: '+52 55 1234 5678' },
+      { identifierType: 'email', identifierValue: 'ana@example.com' },
+    ],
+  });
+  const ana = {
+    id: expect.any(String),
+    firstName: 'Ana',
+    lastName: 'Peña',
+    displayName: 'Ana Peña',
+    city: null,
+    country: null,
+    preferredLanguage: null,
+    summary: null,
+    tags: ['vip'],
+    contacts: [
+      {
+        id: expect.any(String),
+        identifierType: 'whatsapp',
+        identifierValue: '+525512345678',
+        displayName: null,
+        phoneNumber: '+525512345678',
+      },
+      {
+        id: expect.any(String),
+        identifierType: 'email',
+        identifierValue: 'ana@example.com',
+        displayName: null,
+        phoneNumber: null,
+      },
+    ],
+    createdAt: expect.any(String),
+    updatedAt: expect.any(String),
+  };
+  expect(created).toMatchObject({ status: 201, body: ana });
+  const url = `${CUSTOMERS}/${created.body.id}`;
+  expect(await agency.get(url)).toMatchObject({ status: 200, body: created.body });
+
+  // A PATCH changes one field, and null clears another.
+  const patched = await agency.patch(url, { city: 'Puebla', lastName: null });
+  const changed = {
+    ...created.body,
+    city: 'Puebla',
+    lastName: null,
+    displayName: 'Ana',
+    updatedAt: expect.any(String),
+  };
+  expect(patched).toMatchObject({ status: 200, body: changed });
+  expect(patched.body.updatedAt > created.body.updatedAt).toBe(true);
+
+  // One person is one record: the same address, written otherwise, belongs to her already.
+  const twin = await agency.post(CUSTOMERS, {
+    contacts: [{ identifierType: 'email', identifierValue: 'ANA@example.com' }],
+  });
+  expect(twin).toMatchObject({
+    status: 409,
+    body: {
+      error: {
+        code: 'CUSTOMER_CONTACT_CONFLICT',
+        details: [{ path: 'body.contacts[0]', customerId: created.body.id }],
+      },
+    },
+  });
+
+  const { body: luis } = await agency.post(CUSTOMERS, { firstName: 'Luis', contacts: [web('luis')] });
+  expect((await agency.get(`${CUSTOMERS}?limit=1`)).body).toEqual({
+    data: [luis],
+    pagination: { limit: 1, offset: 0, total: 2 },
+  });
+  expect((await agency.get(`${CUSTOMERS}?tag=vip`)).body).toEqual({
+    data: [patched.body],
+    pagination: { limit: 25, offset: 0, total: 1 },
+  });
+
+  // Another organization sees nothing of her, and may have a customer with the same contact.
+  expect((await other.get(CUSTOMERS)).body.pagination.total).toBe(0);
+  expect((await other.get(url)).status).toBe(404);
+  expect((await other.patch(url, { city: 'Lima' })).status).toBe(404);
+  const same = { contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] };
+  expect((await other.post(CUSTOMERS, same)).status).toBe(201);
+
+  expect(await agency.delete(url)).toMatchObject({
+    status: 200,
+    body: { id: created.body.id, archived: true },
+  });
+  expect(await agency.get(url)).toMatchObject({
+    status: 404,
+    body: { error: { code: 'CUSTOMER_NOT_FOUND' } },
+  });
+  expect((await agency.delete(url)).status).toBe(404);
+  expect((await agency.get(CUSTOMERS)).body).toMatchObject({ data: [luis], pagination: { total: 1 } });
+  // Her contacts are free again.
+  expect((await agency.post(CUSTOMERS, same)).status).toBe(201);
+});
+
 describe('createCustomer', () => {
   test('the same contact twice in one body is a fault of the second, whatever it is written like', async () => {
     const agency = await service.agency();

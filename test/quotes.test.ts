@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { deleteAttachment } from '../src/quotes/attachments.repository.ts';
 import { quoteRecord } from '../src/quotes/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
-import { attachment, quote } from './support/records.ts';
+import { attachment, customer, opportunity, quote } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
 const TTL_MS = 300_000;
@@ -11,6 +12,96 @@ const NOW = Date.parse('2026-11-21T08:25:00Z');
 /** The clock of signed links, set by each test that needs it to move. */
 const clock = { now: NOW };
 const { service, dashboard } = useDashboard(() => ({ now: () => clock.now }), { now: () => clock.now });
+
+test('a quote as the dashboard writes it and an integration reads it, until it is archived', async () => {
+  const agency = await service.agency();
+  const other = await service.agency();
+  const { put, patch, post, delete: archive } = dashboard.of(agency);
+  const ana = await customer(agency, { firstName: 'Ana' });
+  const { id: opportunityId } = await opportunity(agency, { customerId: ana.id });
+  const id = randomUUID();
+
+  const written = await put(`/quotes/${id}`, {
+    opportunityId,
+    title: 'Patagonia en familia',
+    status: 'draft',
+    price: 3_650,
+    currency: 'USD',
+  });
+  const draft = {
+    id,
+    opportunityId,
+    title: 'Patagonia en familia',
+    status: 'draft',
+    destination: null,
+    customerId: ana.id,
+    customerName: 'Ana',
+    price: 3_650,
+    currency: 'USD',
+    token: expect.any(String),
+    openCount: 0,
+    firstOpenedAt: null,
+    lastOpenedAt: null,
+    publishedAt: null,
+    createdAt: expect.any(String),
+    updatedAt: expect.any(String),
+  };
+  expect(written).toMatchObject({ status: 201, body: draft });
+  const shown = async (query = '') => (await agency.get(`/v1/quotes${query}`)).body;
+  expect(await shown()).toEqual({ data: [draft], pagination: { limit: 25, offset: 0, total: 1 } });
+
+  // A draft cannot be opened. Once published, it counts how often the customer opens it.
+  expect(await post(`/quotes/${id}/opens`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'QUOTE_NOT_PUBLISHED' } },
+  });
+  await patch(`/quotes/${id}`, { status: 'published', price: null });
+  await post(`/quotes/${id}/opens`);
+  const opened = {
+    ...written.body,
+    status: 'published',
+    price: null,
+    openCount: 1,
+    firstOpenedAt: expect.any(String),
+    lastOpenedAt: expect.any(String),
+    publishedAt: expect.any(String),
+    updatedAt: expect.any(String),
+  };
+  for (const filter of ['?status=published', `?opportunityId=${opportunityId}`, '?query=FAMILIA'])
+    expect(await shown(filter), filter).toEqual({
+      data: [opened],
+      pagination: { limit: 25, offset: 0, total: 1 },
+    });
+  expect((await shown('?status=draft')).pagination.total).toBe(0);
+
+  const { stored } = await attachment(agency, service.storage, id, { fileName: 'itinerario.pdf' });
+  expect((await agency.get(`/v1/quotes/${id}/attachments`)).body).toEqual({
+    data: [
+      {
+        id: stored.id,
+        fileName: 'itinerario.pdf',
+        kind: 'itinerary',
+        mimeType: 'application/pdf',
+        sizeBytes: 2_000,
+        url: expect.stringMatching(/^http:.*\/files\//),
+      },
+    ],
+  });
+
+  // Another organization sees nothing of it.
+  expect((await other.get('/v1/quotes')).body.pagination.total).toBe(0);
+  expect((await other.get(`/v1/quotes/${id}/attachments`)).status).toBe(404);
+
+  expect(await archive(`/quotes/${id}`)).toMatchObject({
+    status: 200,
+    body: { id, archivedAt: expect.any(String) },
+  });
+  expect((await shown()).pagination.total).toBe(0);
+  expect(await agency.get(`/v1/quotes/${id}/attachments`)).toMatchObject({
+    status: 404,
+    body: { error: { code: 'QUOTE_NOT_FOUND' } },
+  });
+});
 
 const attachmentsOf = (agency: Agency, quoteId: string) => agency.get(`/v1/quotes/${quoteId}/attachments`);
 
