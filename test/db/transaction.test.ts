@@ -17,10 +17,6 @@ const INSERT = prepared(
   'test.insert',
   ($: Params<{ id: number }>) => sql`insert into counters values (${$.id}, 0)`,
 );
-const VALUE = prepared(
-  'test.value',
-  ($: Params<{ id: number }>) => sql<{ value: number }>`select value from counters where id = ${$.id}`,
-);
 const ADD = prepared(
   'test.add',
   ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id}`,
@@ -95,19 +91,6 @@ describe('the statements of a transaction', () => {
         await ask(round, round + 1);
       }
       expect(await values()).toHaveLength(6);
-    },
-  );
-
-  test.each([
-    ['outside', (id: number) => own.writeAndRead(INSERT, VALUE, { id })],
-    ['inside', (id: number) => own.transaction((within) => within.writeAndRead(INSERT, VALUE, { id }))],
-  ])(
-    'a read that is sent with a write sees what it left, and fails with it, %s of one',
-    async (_where, ask) => {
-      expect(await ask(3)).toEqual([{ value: 0 }]);
-      await expect(ask(3)).rejects.toMatchObject({ code: '23505' });
-      expect(await ask(4)).toEqual([{ value: 0 }]);
-      expect(await values()).toHaveLength(4);
     },
   );
 

@@ -6,7 +6,7 @@ import { openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { Caller, Queries, Scopes } from './scope.ts';
-import { send, sendBoth } from './send.ts';
+import { send } from './send.ts';
 
 /**
  * The database. Its own verbs are the service's: for keys, jobs and commands, over a few connections of their own. What is
@@ -40,10 +40,6 @@ function within(client: pg.Client, deadline: Deadline): Queries {
   const queries: Queries = {
     read: ask,
     write: ask,
-    writeAndRead: (write, read, values) => {
-      deadline.statement = write.name;
-      return sendBoth(client, write, read, values);
-    },
     transaction: (work) => work(queries),
   };
   return queries;
@@ -84,8 +80,6 @@ export function openDatabase(options: DatabaseOptions): Database {
           return retryRead(() => turn(reads, once, deadline), deadline);
         }),
       write: (statement, values) => once(statement.name, (client) => send(client, statement, values)),
-      writeAndRead: (write, read, values) =>
-        once(write.name, (client) => sendBoth(client, write, read, values)),
       transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
           const once = () => pool.withTransaction((client) => work(within(client, deadline)), deadline);

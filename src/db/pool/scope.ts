@@ -6,12 +6,6 @@ export type Queries = {
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /** Runs one statement that writes. Outside of a transaction, retried only when the failure proves that nothing was written. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
-  /** The same, and in the same round trip reads what the write has left. */
-  writeAndRead: <Row, Values>(
-    write: Statement<unknown, Values>,
-    read: Statement<Row, Values>,
-    values: Values,
-  ) => Promise<Row[]>;
   /** Runs `work` in one transaction, and again from its start when the server undid it. Inside of one, it joins that one. */
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
 };

@@ -20,20 +20,3 @@ export const send = <Row, Values>(
     Object.assign(query, { name });
     client.query(query);
   });
-
-/**
- * Runs a statement and, sent with it, one that sees what it left.
- * @returns the rows of the second
- */
-export async function sendBoth<Row, Values>(
-  client: pg.Client,
-  first: Statement<unknown, Values>,
-  second: Statement<Row, Values>,
-  values: Values,
-): Promise<Row[]> {
-  // Both have ended when this has: the connection is free then.
-  const [done, rows] = await Promise.allSettled([send(client, first, values), send(client, second, values)]);
-  if (done.status === 'rejected') throw done.reason;
-  if (rows.status === 'rejected') throw rows.reason;
-  return rows.value;
-}
