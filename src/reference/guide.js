@@ -21,11 +21,10 @@ document.querySelector('main').addEventListener('click', async ({ target: button
   }, 2_000);
 });
 
+const MINISEARCH = './minisearch.js';
+
 async function loadIndex() {
-  const [{ default: MiniSearch }, response] = await Promise.all([
-    import('./minisearch.js'),
-    fetch('search.json'),
-  ]);
+  const [{ default: MiniSearch }, response] = await Promise.all([import(MINISEARCH), fetch('search.json')]);
   const searchOptions = { prefix: true, fuzzy: 0.2, boost: { title: 3 }, combineWith: 'AND' };
   const index = new MiniSearch({ fields: ['title', 'text'], storeFields: ['title'], searchOptions });
   index.addAll(await response.json());

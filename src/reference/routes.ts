@@ -38,15 +38,14 @@ const llmsText = (title: string, address: string, hasGuide: boolean): string =>
     '',
   ].join('\n');
 
-const read = (module: string): Promise<string> =>
-  readFile(new URL(import.meta.resolve(module, import.meta.url)), 'utf8');
+const read = (url: string): Promise<string> => readFile(new URL(url, import.meta.url), 'utf8');
 
 async function guideStyles(): Promise<string> {
   const [markdown, light, dark, layout] = await Promise.all([
-    read('github-markdown-css/github-markdown.css'),
-    read('highlight.js/styles/a11y-light.min.css'),
-    read('highlight.js/styles/a11y-dark.min.css'),
-    read('./guide.css'),
+    read(import.meta.resolve('github-markdown-css/github-markdown.css')),
+    read(import.meta.resolve('highlight.js/styles/a11y-light.min.css')),
+    read(import.meta.resolve('highlight.js/styles/a11y-dark.min.css')),
+    read('guide.css'),
   ]);
   return `${markdown}${light}\n@media (prefers-color-scheme: dark) {\n${dark}\n}\n${layout}`;
 }
@@ -93,8 +92,10 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
     serveText(texts, '/docs/guide/search.json', 'application/json', async () =>
       JSON.stringify((await chapters()).flatMap(({ sections }) => sections)),
     );
-    serveText(texts, '/docs/guide/minisearch.js', 'text/javascript', () => read('minisearch'));
-    serveText(texts, '/docs/guide/guide.js', 'text/javascript', () => read('./guide.js'));
+    serveText(texts, '/docs/guide/minisearch.js', 'text/javascript', () =>
+      read(import.meta.resolve('minisearch')),
+    );
+    serveText(texts, '/docs/guide/guide.js', 'text/javascript', () => read('guide.js'));
     serveText(texts, '/docs/guide/guide.css', 'text/css', guideStyles);
     serveText(texts, '/docs/guide.md', 'text/markdown', () => guideText(address));
   });
