@@ -22,12 +22,12 @@ import { RETENTION_DAYS, retainedSince } from './retention.ts';
 import {
   CatalogProduct,
   type CatalogProductCreate,
+  CatalogProductDashboardUpdate,
   CatalogProductListQuery,
-  CatalogProductMediaUpdate,
   CatalogProductUpdate,
-  CatalogProductVariant,
   RestorableCatalogProduct,
 } from './schema.ts';
+import { variantOf } from './variants.ts';
 
 export const productView = {
   ...liveProducts,
@@ -59,22 +59,6 @@ export const getCatalogProduct = defineGet(productView);
 export const lockCatalogProduct = defineLockedGet(productView);
 
 const createProduct = defineCreate(productView, { ...productColumns, variants: products.variants });
-
-const VARIANT_FIELDS = Object.keys(CatalogProductVariant.shape) as (keyof CatalogProductVariant)[];
-
-/** The variant as answers show it: every field, in their order. */
-export function variantOf(
-  input: CatalogProductCreate['variants'][number],
-  position: number,
-): CatalogProductVariant {
-  const { includes, excludes } = input;
-  const given = { ...input, id: newId(), position, includes: includes ?? [], excludes: excludes ?? [] };
-  const entries = VARIANT_FIELDS.map((field) => [
-    field,
-    (given as Partial<CatalogProductVariant>)[field] ?? null,
-  ]);
-  return Object.fromEntries(entries) as CatalogProductVariant;
-}
 
 /** Creates a product with its variants. */
 export const createCatalogProduct = (
@@ -192,13 +176,13 @@ export const listArchivedCatalogProducts = (
   listArchived(scope, { ...query, since: retainedSince(now) });
 
 /**
- * Changes the media fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
+ * Changes the fields of the body that only the dashboard writes. Null clears a field. If nothing differs, nothing changes.
  * @throws CATALOG_PRODUCT_NOT_FOUND
  */
-export const updateCatalogProductMedia = defineUpdate(
+export const updateDashboardFields = defineUpdate(
   productView,
-  columnsOf(CatalogProductMediaUpdate, products),
-  'products.update_media',
+  columnsOf(CatalogProductDashboardUpdate, products),
+  'products.update_dashboard_fields',
 );
 
 const restoreStatement = prepared(
