@@ -1,6 +1,6 @@
 /** What a repository is written with, beside its tables. */
 
-export { inTransaction, LostRace, type OrganizationScope, type Queries } from '../pool/scope.ts';
+export { inTransaction, type OrganizationScope, type Queries } from '../pool/scope.ts';
 export * from '../sql/field-columns.ts';
 export * from '../sql/ids.ts';
 export * from '../sql/json.ts';
