@@ -277,6 +277,6 @@ describe('a start that cannot succeed says why in one line, without a stack, and
   test('a runtime that is too old', async () => {
     const pretend = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
     const line = await failing({}, ['--eval', `${pretend} import(${JSON.stringify(MAIN)})`]);
-    expect(line).toMatch(/^This service needs Node\.js 24/);
+    expect(line).toMatch(/^Node\.js 24 or later is required; this is v\d+\.\S+\. Start it with `npm start`/);
   });
 });

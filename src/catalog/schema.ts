@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
 import {
+  addIssue,
   changeQuery,
   currency,
   dateText,
@@ -195,9 +196,9 @@ export const CatalogProductCreate = z
         .describe('Set here only; a PATCH does not change them.'),
     }),
   )
-  .superRefine((product, context) => {
-    const fault = textFault(product);
-    if (fault) context.addIssue({ code: 'custom', ...fault });
+  .check((payload) => {
+    const issue = textFault(payload.value);
+    if (issue) addIssue(payload, issue.message, issue.path);
   })
   .meta({
     id: 'CatalogProductCreate',

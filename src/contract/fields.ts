@@ -14,24 +14,31 @@ function codePoints(text: string): number {
   return count;
 }
 
+/** Adds a validation error to a value. zod's `superRefine` would keep each value alive until the next full collection. */
+export function addIssue(
+  { issues, value }: z.core.ParsePayload,
+  message: string,
+  path: (string | number)[] = [],
+): void {
+  issues.push({ code: 'custom', message, path, input: value, continue: true });
+}
+
 type Lengths = { min?: number; max: number };
 
 /** Text that can be stored, of a bounded length. Nothing is trimmed: what was sent is what is read back. */
 export function text({ min = 0, max }: Lengths) {
+  const exactly = min === max && `must have exactly ${min} characters`;
+  const tooShort = exactly || `must have at least ${count(min)}`;
+  const tooLong = exactly || `must have at most ${count(max)}`;
   return z
     .string()
-    .superRefine((value, context) => {
-      const fault = (message: string) => context.addIssue({ code: 'custom', message });
-      if (!isStorable(value)) return fault('must not contain U+0000 or a lone surrogate');
+    .check((payload) => {
+      const { value } = payload;
+      if (!isStorable(value)) addIssue(payload, 'must not contain U+0000 or a lone surrogate');
       // No text has more code points than UTF-16 units: most values are settled without counting.
-      if (value.length < min || (value.length <= 2 * min && codePoints(value) < min)) {
-        return fault(
-          min === max ? `must have exactly ${min} characters` : `must have at least ${count(min)}`,
-        );
-      }
-      if (value.length > max && codePoints(value) > max) {
-        return fault(min === max ? `must have exactly ${min} characters` : `must have at most ${count(max)}`);
-      }
+      else if (value.length < min || (value.length <= 2 * min && codePoints(value) < min))
+        addIssue(payload, tooShort);
+      else if (value.length > max && codePoints(value) > max) addIssue(payload, tooLong);
     })
     .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  addIssue,
   changeQuery,
   dateTime,
   id,
@@ -189,17 +190,12 @@ export const ConversationMessagesImport = z
       .array(ConversationMessageImport)
       .min(1)
       .max(500)
-      .superRefine((messages, context) => {
+      .check((payload) => {
         const first = new Map<string, number>();
-        for (const [index, { id }] of messages.entries()) {
+        for (const [index, { id }] of payload.value.entries()) {
           const earlier = first.get(id.toLowerCase());
           if (earlier === undefined) first.set(id.toLowerCase(), index);
-          else
-            context.addIssue({
-              code: 'custom',
-              path: [index, 'id'],
-              message: `is the same message as data[${earlier}]`,
-            });
+          else addIssue(payload, `is the same message as data[${earlier}]`, [index, 'id']);
         }
       }),
   })

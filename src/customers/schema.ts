@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contactKey, IDENTIFIER_TYPES, identifierRule } from '../../rules/contact-key.ts';
 import {
+  addIssue,
   changeQuery,
   dateTime,
   id,
@@ -95,13 +96,10 @@ const ContactInput = z
       identifierValue: text({ min: 1, max: 320 }).describe(IDENTIFIER),
     }),
   )
-  .superRefine(({ identifierType, identifierValue }, context) => {
-    if (contactKey(identifierType, identifierValue) !== null) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['identifierValue'],
-      message: identifierRule(identifierType, identifierValue),
-    });
+  .check((payload) => {
+    const { identifierType, identifierValue } = payload.value;
+    if (contactKey(identifierType, identifierValue) === null)
+      addIssue(payload, identifierRule(identifierType, identifierValue), ['identifierValue']);
   })
   .meta({ id: 'CustomerContactCreate' });
 export type ContactInput = z.infer<typeof ContactInput>;
@@ -111,21 +109,16 @@ const contacts = () =>
     .array(ContactInput)
     .min(1)
     .max(50)
-    .superRefine((list, context) => {
+    .check((payload) => {
       const first = new Map<string, number>();
-      for (const [index, { identifierType, identifierValue }] of list.entries()) {
+      for (const [index, { identifierType, identifierValue }] of payload.value.entries()) {
         const contact = contactKey(identifierType, identifierValue);
         // Refused already, and the same as no other.
         if (contact === null) continue;
         const key = `${identifierType} ${contact}`;
         const earlier = first.get(key);
         if (earlier === undefined) first.set(key, index);
-        else
-          context.addIssue({
-            code: 'custom',
-            path: [index],
-            message: `is the same contact as contacts[${earlier}]`,
-          });
+        else addIssue(payload, `is the same contact as contacts[${earlier}]`, [index]);
       }
     })
     .describe('The first becomes the primary contact.');
@@ -184,9 +177,10 @@ export const CustomerFilters = z.object({
 
 export const CustomerListQuery = CustomerFilters.extend({
   contactType: identifierType().optional().describe('The channel of `contact`; any, unless it is named.'),
-}).superRefine(({ contact, contactType }, context) => {
-  if (contactType === undefined || contact !== undefined) return;
-  context.addIssue({ code: 'custom', path: ['contactType'], message: 'goes with contact, which is missing' });
+}).check((payload) => {
+  const { contact, contactType } = payload.value;
+  if (contactType !== undefined && contact === undefined)
+    addIssue(payload, 'goes with contact, which is missing', ['contactType']);
 });
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 

@@ -14,14 +14,15 @@ function whenGone({ raw: response }: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** The request, as the database sees it. Its signal is made when something asks for it: most requests end before. */
+/** The request, as the database sees it. Its signal is created when something asks for it: most requests end before. */
 export function callerOf(reply: FastifyReply): Caller {
-  let signal: AbortSignal | undefined;
+  let created: AbortSignal | undefined;
+  function signal(): AbortSignal {
+    created ??= whenGone(reply);
+    return created;
+  }
   return {
-    get signal() {
-      signal ??= whenGone(reply);
-      return signal;
-    },
+    signal,
     refusal: (bytes) => (reply.server.hasRoomFor(reply, bytes) ? undefined : REFUSALS.unsent),
     ran: (milliseconds) => {
       reply.request.databaseMilliseconds += milliseconds;

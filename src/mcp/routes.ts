@@ -3,7 +3,7 @@ import type { JSONRPCMessage, Tool as SdkTool, ServerContext, Transport } from '
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { reaches } from '../api-keys/authentication.ts';
+import { accessError, reaches } from '../api-keys/authentication.ts';
 import { ApiError, type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
@@ -100,9 +100,12 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
   }
 
   /** Why the key may not use the tool; undefined where it may. */
-  function refusal({ apiKey }: FastifyRequest, { tool, resource }: OperationTool): string | undefined {
+  function refusal(
+    { apiKey }: FastifyRequest,
+    { tool, method, resource }: OperationTool,
+  ): string | undefined {
     if (!tool.annotations.readOnlyHint && !canWrite) return 'this service lets agents only read';
-    if (!tool.annotations.readOnlyHint && apiKey?.access !== 'write') return 'this key can only read';
+    if (accessError(apiKey, method)) return `this key can only ${apiKey?.access}`;
     return reaches(apiKey, resource) ? undefined : `this key does not reach ${resource}`;
   }
 
@@ -113,7 +116,7 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
       url,
       headers: { ...carriedOn(request), ...headers },
       remoteAddress: request.ip,
-      signal: callerOf(reply).signal,
+      signal: callerOf(reply).signal(),
       ...(body && { payload: body }),
     });
     if (answer.statusCode >= 400) return errorResult(one.explain(answer.json<ErrorBody>()));

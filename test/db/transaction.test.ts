@@ -129,7 +129,7 @@ describe('the statements of a transaction', () => {
     await expect(own.transaction(() => Promise.reject(missing))).rejects.toBe(missing);
     expect(await own.read(CONNECTION, {})).toEqual(before);
     const caller: Caller = {
-      signal: new AbortController().signal,
+      signal: () => new AbortController().signal,
       refusal: (bytes) => (bytes === undefined ? undefined : REFUSALS.unsent),
       ran: () => undefined,
     };

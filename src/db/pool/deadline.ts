@@ -80,7 +80,7 @@ export function withDeadline<Result>(
       () => giveUp(new DatabaseTimeout(milliseconds, spentOf(deadline)), REFUSALS.waited),
       milliseconds,
     );
-    const signal = isShort ? undefined : caller?.signal;
+    const signal = isShort ? undefined : caller?.signal();
     const gone = (): void => {
       if (canEnd || deadline.leave) giveUp(REFUSALS.gone, REFUSALS.gone);
     };

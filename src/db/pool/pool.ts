@@ -46,6 +46,12 @@ function sendCancel(client: pg.Client): Promise<boolean> {
   });
 }
 
+/** Runs a command. Without a callback, pg assigns one to a property, and V8 keeps the request until the next full collection. */
+const run = (client: pg.Client, command: string): Promise<void> =>
+  new Promise((done, fail) => {
+    client.query(command, (error) => (error ? fail(error) : done()));
+  });
+
 /** What the server says of a statement leaves its connection as good as it was, and so does an answer of ours. */
 const isBroken = (error: unknown): boolean =>
   !(error instanceof LostRace || error instanceof ApiError) &&
@@ -81,7 +87,7 @@ export function openPool(options: PoolOptions) {
     client.on('error', onError);
     // One request has one process of PostgreSQL. With parallel workers a search would take several, and the places that
     // the scheduler gives would say nothing. A startup parameter would be refused by poolers that do not expect it.
-    client.query('set max_parallel_workers_per_gather = 0').catch(() => undefined);
+    run(client, 'set max_parallel_workers_per_gather = 0').catch(() => undefined);
   });
 
   /** Runs work on one connection. pg-pool's own query() drops the connection after every error, a unique violation included. */
@@ -96,11 +102,12 @@ export function openPool(options: PoolOptions) {
     let isSpoilt = false;
     let answered: Promise<boolean> | undefined;
     let silence: NodeJS.Timeout | undefined;
-    deadline.cancel = () => {
+    const cancel = (): void => {
       deadline.cancel = undefined;
       answered = sendCancel(client);
       silence = setTimeout(() => client.connection.stream.destroy(), CONNECT_MS);
     };
+    deadline.cancel = cancel;
     try {
       if (deadline.over) throw deadline.over;
       return await work(client);
@@ -128,11 +135,12 @@ export function openPool(options: PoolOptions) {
     try {
       const client = await lane.client;
       enter(deadline, 'running');
-      deadline.cancel = () => {
+      const cancel = (): void => {
         lane.isSpoilt = true;
         sendCancel(client);
         client.connection.stream.destroy();
       };
+      deadline.cancel = cancel;
       if (deadline.over) throw deadline.over;
       return await work(client);
     } catch (error) {
@@ -157,13 +165,13 @@ export function openPool(options: PoolOptions) {
     let isBroken = false;
     const transaction = async (client: pg.Client): Promise<Result> => {
       try {
-        await client.query('begin');
+        await run(client, 'begin');
         const result = await work(client);
         if (deadline.over) throw deadline.over;
-        await client.query('commit');
+        await run(client, 'commit');
         return result;
       } catch (error) {
-        await client.query('rollback').catch(() => {
+        await run(client, 'rollback').catch(() => {
           isBroken = true;
         });
         throw error;

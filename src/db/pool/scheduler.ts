@@ -69,9 +69,13 @@ export function createScheduler({
     if (running === 0 && line.length === 0) flows.delete(name);
   }
 
-  async function begin<Result>(flow: Flow, work: () => Promise<Result>): Promise<Result> {
+  function takeTurn(flow: Flow): void {
     flow.running += 1;
     running += 1;
+  }
+
+  /** Runs work that has its turn. Waiting work is only woken up here: begun inside of this call, it would keep this work alive. */
+  async function runInTurn<Result>(flow: Flow, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } finally {
@@ -118,6 +122,7 @@ export function createScheduler({
       const task = isFlood(flow) ? flow.line.pop() : flow.line.shift();
       if (flow.line.length > 0) turns.push(flow);
       waiting -= 1;
+      takeTurn(flow);
       task?.start();
     }
   }
@@ -127,20 +132,21 @@ export function createScheduler({
     timer = waiting > 0 ? setTimeout(look, LOOK_MS).unref() : undefined;
   }
 
-  function wait<Result>(flow: Flow, work: () => Promise<Result>, deadline: InLine): Promise<Result> {
+  /** Ends when the flow has given the work its turn. */
+  function waitForTurn(flow: Flow, deadline: InLine): Promise<void> {
     return new Promise((done, fail) => {
-      const task: Waiting = {
-        since: now(),
-        start: () => {
-          deadline.leave = undefined;
-          begin(flow, work).then(done, fail);
-        },
-        refuse: (error) => {
-          deadline.leave = undefined;
-          fail(error);
-        },
+      const start = (): void => {
+        deadline.leave = undefined;
+        done();
       };
-      deadline.leave = (error) => refuse(flow, flow.line.indexOf(task), error);
+      const refuseTask = (error: Error): void => {
+        deadline.leave = undefined;
+        fail(error);
+      };
+      const task: Waiting = { since: now(), start, refuse: refuseTask };
+      // Named first: V8 makes a function literal that is assigned to a property in the old space.
+      const leave = (error: Error): void => refuse(flow, flow.line.indexOf(task), error);
+      deadline.leave = leave;
       if (flow.line.push(task) === 1) turns.push(flow);
       if (flow.line.length > CALM_LINE) flood(flow);
       waiting += 1;
@@ -149,16 +155,19 @@ export function createScheduler({
   }
 
   return {
-    run(name, work, deadline = {}) {
+    async run(name, work, deadline = {}) {
       let flow = flows.get(name);
       if (!flow) {
         flow = { name, running: 0, line: [], floodUntil: 0 };
         flows.set(name, flow);
       }
-      if (flow.line.length === 0 && mayTake(flow.running, capacity - running)) return begin(flow, work);
-      if (!isFull(flow)) return wait(flow, work, deadline);
-      forgetIdle(flow);
-      return Promise.reject(REFUSALS.full);
+      if (flow.line.length === 0 && mayTake(flow.running, capacity - running)) takeTurn(flow);
+      else if (!isFull(flow)) await waitForTurn(flow, deadline);
+      else {
+        forgetIdle(flow);
+        throw REFUSALS.full;
+      }
+      return runInTurn(flow, work);
     },
     refusal(name) {
       const flow = flows.get(name);

@@ -22,8 +22,8 @@ export class LostRace extends Error {}
 
 /** Who waits for an answer: a request. */
 export type Caller = {
-  /** Aborted when the caller has gone. Nobody reads the signal of work that is too short to end. */
-  readonly signal: AbortSignal;
+  /** Aborted when the caller has gone. Nobody asks for the signal of work that is too short to end. */
+  signal: () => AbortSignal;
   /**
    * The refusal for this caller, or undefined. Called when the work has its turn, and again with the size of a large answer
    * before memory is taken for it.
