@@ -579,7 +579,7 @@ create table channel_messages (
   message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
-  arrival bigint generated always as identity (start with 1000000000000000000) not null,
+  arrival bigint generated always as identity (start with 1000000000000000) not null,
   provider_name text,
   external_id text,
   subject text,

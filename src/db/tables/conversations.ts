@@ -168,7 +168,7 @@ export const channelMessages = pgTable(
   {
     ...messageColumns(),
     /** No arrival is one of a whatsapp message: a chain can have both. */
-    arrival: arrival().generatedAlwaysAsIdentity({ startWith: '1000000000000000000' }),
+    arrival: arrival().generatedAlwaysAsIdentity({ startWith: '1000000000000000' }),
     providerName: text('provider_name'),
     externalId: text('external_id'),
     subject: text('subject'),
