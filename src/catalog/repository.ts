@@ -11,7 +11,7 @@ import {
   newestFirst,
   type Page,
 } from '../db/repository/list.ts';
-import { bodyOf, missing, type RecordKey, rowOf } from '../db/repository/view.ts';
+import { missing, type RecordKey, rowOf } from '../db/repository/view.ts';
 import { type Body, defineArchive, defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId, newId } from '../db/sql/ids.ts';
@@ -206,7 +206,7 @@ const restoreStatement = prepared(
   ($: Params<RecordKey & { since: string }>): SQL<{ body: Json<CatalogProduct> }> => sql`
     update ${products} set archived_at = null
     where ${rowOf(liveProducts, $)} and ${products.archivedAt} >= ${$.since}::timestamptz
-    returning ${bodyOf(productView)} as body`,
+    returning ${jsonRow(productView.fields)} as body`,
 );
 
 /**

@@ -2,10 +2,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import { validationFailed } from '../contract/errors.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Put } from '../db/repository/put.ts';
-import { bodyOf, missing, type RecordKey, rowOf, tableName } from '../db/repository/view.ts';
+import { missing, type RecordKey, rowOf, tableName } from '../db/repository/view.ts';
 import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Json, selectList } from '../db/sql/json.ts';
+import { type Json, jsonRow, selectList } from '../db/sql/json.ts';
 import { columnList, sentRows } from '../db/sql/row.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
@@ -71,7 +71,7 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
     get: prepared(
       `${name}.get`,
       ($: Params<RecordKey & { conversationId: string }>): SQL<{ body: Json<ConversationMessage> }> => sql`
-        select ${bodyOf({ fields: fieldsOf(ConversationMessage, table) })} as body from ${table}
+        select ${jsonRow(fieldsOf(ConversationMessage, table))} as body from ${table}
         where ${ofConversation($)} and ${table.id} = ${$.id}`,
     ),
   };

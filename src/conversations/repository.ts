@@ -8,7 +8,7 @@ import { defineList, equals, newestFirst, recordFilters, since } from '../db/rep
 import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/repository/view.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonOf, jsonRow } from '../db/sql/json.ts';
+import { type Fields, isoTime, type Json, jsonOf, jsonText } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   channelMessages,
@@ -128,7 +128,7 @@ const transcript = ($: Params<TranscriptValues>, place?: Params<Place>) =>
       limit ${$.limit})
     select concat(
       '{"data":[',
-      (select string_agg(${jsonRow(messageFields)}::text, ',' order by message.created_at, message.arrival) from newest message),
+      (select string_agg(${jsonText(messageFields)}, ',' order by message.created_at, message.arrival) from newest message),
       '],"total":', sum(threads.message_count), '}') as text
     from threads having count(*) > 0`;
 
