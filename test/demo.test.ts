@@ -47,9 +47,9 @@ const tables = [
 /** Their rows are of the load. */
 const NOW = ['organizations', 'pipeline_stages', 'quote_attachments'];
 
-/** The same without what the database makes: clock readings, secrets, and the ids of contacts and variants. */
+/** The same without what the database generates: clock readings, secrets, the order of arrival, and the ids of contacts and variants. */
 async function told({ query }: Service): Promise<Record<string, Row[]>> {
-  const made = "array['updated_at', 'token']";
+  const made = "array['updated_at', 'token', 'arrival']";
   const entries = tables.map(async (table) => {
     const parts = { customers: 'contacts', products: 'variants' }[table];
     const left = `to_jsonb(t) - ${made} ${NOW.includes(table) ? "- 'created_at'" : ''}`;
