@@ -1,12 +1,10 @@
-import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
 import type { OrganizationScope } from '../pool/scope.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
-import { type Fields, type Json, jsonRow } from '../sql/json.ts';
+import { type Json, jsonRow } from '../sql/json.ts';
 import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
 import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
-import type { Resource, TenantTable } from '../tables/resource.ts';
 import { defineGet } from './get.ts';
 import { missing, type RecordKey, recordOf, tableName, type View } from './view.ts';
 
@@ -92,29 +90,5 @@ export function defineUpdate<T, Name extends string>(
     const [row] = await db.write(statementFor(fields), { ...rowValues(columns, input), organizationId, id });
     // No row: nothing differs, or there is no such record.
     return row?.body ?? get(scope, id);
-  };
-}
-
-export type Archived = { id: string; archivedAt: string };
-
-/**
- * Makes the function that archives a record: it leaves lists and lookups. It throws the resource's not-found, also for a record
- * that is archived already.
- * @param fields of the answer
- */
-export function defineArchive<T = Archived>(
-  resource: Resource<TenantTable & { archivedAt: PgColumn }>,
-  fields = { id: resource.table.id, archivedAt: resource.table.archivedAt } as unknown as Fields<T>,
-) {
-  const { table } = resource;
-  const statement = prepared(
-    `${tableName(resource)}.archive`,
-    ($: Params<RecordKey>): SQL<Body<T>> => sql`
-      update ${table} set archived_at = now() where ${recordOf(resource, $)} returning ${jsonRow(fields)} as body`,
-  );
-  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
-    const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
-    if (!row) throw missing(resource, id);
-    return row.body;
   };
 }
