@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import type { OrganizationScope } from '../pool/scope.ts';
+import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
 import { type Fields, type Json, jsonRow } from '../sql/json.ts';
@@ -19,7 +19,7 @@ export type Body<T> = { body: Json<T> };
 
 /**
  * Makes the function that creates a record of these columns, under an id that the caller makes. Not by what the insert returns: a
- * cluster refuses subselects there.
+ * cluster refuses subselects there. It throws LostRace where a trigger drops the record.
  */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
@@ -41,7 +41,7 @@ export function defineCreate<T, Name extends string>(
   ): Promise<Json<T>> => {
     const values = { ...rowValues(columns, input), organizationId, id };
     const [row] = await db.writeAndRead(insert, get, values);
-    if (!row) throw missing(view, id);
+    if (!row) throw new LostRace('A trigger dropped the record.');
     return row.body;
   };
 }
