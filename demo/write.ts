@@ -1,11 +1,12 @@
 import { keyOnChannel } from '../rules/contact-key.ts';
 import { randomBase62 } from '../src/api-keys/api-key.ts';
-import { productView, variantOf } from '../src/catalog/repository.ts';
+import { productView } from '../src/catalog/repository.ts';
 import {
   type CatalogProductCreate,
-  CatalogProductMediaUpdate,
+  CatalogProductDashboardUpdate,
   CatalogProductUpdate,
 } from '../src/catalog/schema.ts';
+import { variantOf } from '../src/catalog/variants.ts';
 import { putConversation, threadView } from '../src/conversations/chains.repository.ts';
 import { putMessages } from '../src/conversations/messages.repository.ts';
 import { contactColumns } from '../src/customers/contacts.repository.ts';
@@ -56,8 +57,7 @@ const insertProduct = defineCreate(
   productView,
   {
     ...columnsOf(CatalogProductUpdate, products),
-    ...columnsOf(CatalogProductMediaUpdate, products),
-    variants: products.variants,
+    ...columnsOf(CatalogProductDashboardUpdate, products),
     createdAt: products.createdAt,
     updatedAt: products.updatedAt,
   },
@@ -67,7 +67,7 @@ const insertProduct = defineCreate(
 export const writeProduct = (
   scope: OrganizationScope,
   id: string,
-  { variants, ...product }: CatalogProductCreate & CatalogProductMediaUpdate & Past,
+  { variants, ...product }: CatalogProductCreate & Omit<CatalogProductDashboardUpdate, 'variants'> & Past,
 ) => insertProduct(scope, id, { ...product, variants: variants.map(variantOf) });
 
 const insertCustomer = defineCreate(

@@ -657,7 +657,8 @@ create trigger conversations_search_update after update of contact_name, contact
 create trigger conversations_search_delete after delete on conversations
   for each row execute function public.keep_searchable_conversation();
 --> statement-breakpoint
--- Messages of whatsapp conversations, with what that provider reports of their delivery.
+-- Messages of whatsapp conversations, with what that provider reports of their delivery. Messages with one timestamp are in the
+-- order of arrival.
 create table whatsapp_messages (
   organization_id uuid not null,
   conversation_id uuid not null,
@@ -667,6 +668,7 @@ create table whatsapp_messages (
   message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
+  arrival bigint generated always as identity not null,
   provider_message_id text,
   delivery_status text,
   delivery_status_at timestamptz(3),
@@ -675,9 +677,9 @@ create table whatsapp_messages (
   constraint whatsapp_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
 );
 --> statement-breakpoint
-create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, id desc nulls last);
+create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 --> statement-breakpoint
--- Messages of conversations on every other channel.
+-- Messages of conversations on every other channel. No arrival is one of a whatsapp message: a chain can have both.
 create table channel_messages (
   organization_id uuid not null,
   conversation_id uuid not null,
@@ -687,6 +689,7 @@ create table channel_messages (
   message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
+  arrival bigint generated always as identity (start with 1000000000000000) not null,
   provider_name text,
   external_id text,
   subject text,
@@ -694,7 +697,7 @@ create table channel_messages (
   constraint channel_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
 );
 --> statement-breakpoint
-create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, id desc nulls last);
+create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 --> statement-breakpoint
 -- Quotes; the token is part of the public link.
 create table quotes (

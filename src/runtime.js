@@ -1,10 +1,11 @@
 // Comes before everything else, in the service and in every command: `node --import ./src/runtime.js …`.
 // Plain JavaScript: a runtime too old to read TypeScript must still be able to say so.
-const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 18)) {
-  console.error(
-    `This service needs Node.js 24; this is ${process.version}. \`npm ci\` installs one beside it.`,
-  );
+if (Number(process.versions.node.split('.')[0]) < 24) {
+  const { existsSync } = await import('node:fs');
+  const remedy = existsSync(new URL('../node_modules/.bin/node', import.meta.url))
+    ? 'Start it with `npm start` (commands with `npm run`): npm uses the Node.js 24 in node_modules/.bin.'
+    : 'Run `npm ci --include=optional`, which installs one on Linux and on Intel Macs, or install it from https://nodejs.org.';
+  console.error(`Node.js 24 or later is required; this is ${process.version}. ${remedy}`);
   process.exit(1);
 }
 

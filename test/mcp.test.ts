@@ -137,6 +137,12 @@ test.each([
     'There is no tool createCustomer: this key can only read.',
   ],
   [
+    'only creates',
+    { access: 'create' },
+    ['createCatalogProduct', 'createCustomer'],
+    'There is no tool listCustomers: this key can only create.',
+  ],
+  [
     'was issued for some resources',
     { access: 'read', resources: ['quotes', 'catalog'] },
     ['listCatalogProducts', 'getCatalogProduct', 'listQuotes', 'listQuoteAttachments'],
@@ -151,7 +157,9 @@ test.each([
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
     const [tool = ''] = /(?<=no tool )\w+/.exec(says) ?? [];
     await expect(client.callTool({ name: tool, arguments: {} })).rejects.toThrow(says);
-    expect(await call(client, 'listQuotes')).toMatchObject({ isError: false });
+    const [first = ''] = names;
+    const given = first === 'createCatalogProduct' ? { title: 'Oaxaca' } : {};
+    expect(await call(client, first, given)).toMatchObject({ isError: false });
   },
 );
 

@@ -10,6 +10,7 @@ export type ServiceErrorCode =
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'INTERNAL_ERROR'
+  | 'KEY_CREATE_ONLY'
   | 'KEY_READ_ONLY'
   | 'KEY_RESOURCE_NOT_ALLOWED'
   | 'OPPORTUNITY_NOT_FOUND'
@@ -144,7 +145,7 @@ export type CatalogProductCreate = {
   validFrom?: string | null;
   /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validUntil?: string | null;
-  /** Set here only; a PATCH does not change them. Default: `[]`. At most 100 entries. */
+  /** Set on creation; later only the dashboard changes them. Default: `[]`. At most 100 entries. */
   variants?: CatalogProductVariantCreate[];
 };
 

@@ -3,8 +3,7 @@ import { crc32 } from 'node:zlib';
 
 /**
  * The form of an API key: `tcrm_`, 32 random bytes as 43 base62 characters, `_`, and a CRC-32 of all that as 6 base62
- * characters. The checksum refuses typing errors and invented keys without a query. Secret scanners are certain by
- * it.
+ * characters. The checksum rejects typing errors and invented keys without a query, and lets a secret scanner be certain.
  */
 
 /** Secret scanners look for this prefix. It never changes. */
@@ -46,7 +45,10 @@ export function isWellFormedKey(text: string): boolean {
   return checksum(text.slice(0, end - 1)) === text.slice(end);
 }
 
-/** What is kept of a key, in hexadecimal digits. A key is so random that nobody finds it from a plain SHA-256. */
+/** Whether the text has a key in it, as far as its beginning shows. */
+export const holdsKey = (text: string): boolean => text.includes(PREFIX);
+
+/** What is stored of a key, in hexadecimal digits. A key is random enough for a SHA-256 without a salt. */
 export const hashKey = (key: string): string => hash('sha256', key);
 
 /** The characters by which a person recognises a key. */

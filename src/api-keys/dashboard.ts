@@ -31,10 +31,14 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       schema: {
         operationId: 'issueApiKey',
         summary: 'Issue a key',
-        description: 'A key of this organization for /v1. The answer is the only place that ever shows it.',
+        description: 'Issues a key of this organization for /v1. No other response shows the key.',
         params: OrganizationParams,
         body: ApiKeyCreate,
-        response: responses({ status: 201, schema: IssuedApiKey, description: 'The key, shown this once.' }),
+        response: responses({
+          status: 201,
+          schema: IssuedApiKey,
+          description: 'The key, shown only in this response.',
+        }),
       },
     },
     async (request, reply) =>
@@ -47,7 +51,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       schema: {
         operationId: 'listApiKeys',
         summary: 'List keys',
-        description: 'The keys of the organization, newest first, those revoked and expired too.',
+        description: 'The keys of the organization, newest first, including revoked and expired keys.',
         params: OrganizationParams,
         querystring: ApiKeyListQuery,
         response: responses({ status: 200, schema: ApiKeyList, description: 'A page of keys.' }),
@@ -64,11 +68,11 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         operationId: 'rotateApiKey',
         summary: 'Rotate a key',
         description:
-          'Issues a key with the settings of the old one, which stays good for the overlap. A revoked or expired key cannot be rotated: 409 API_KEY_INACTIVE.',
+          'Issues a key with the settings of the old one, which stays active for the overlap. A revoked, expired or already rotated key: 409 API_KEY_INACTIVE.',
         params: ApiKeyParams,
         body: ApiKeyRotate,
         response: responses(
-          { status: 201, schema: IssuedApiKey, description: 'The new key, shown this once.' },
+          { status: 201, schema: IssuedApiKey, description: 'The new key, shown only in this response.' },
           'API_KEY_NOT_FOUND',
           'API_KEY_INACTIVE',
         ),
@@ -76,9 +80,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     },
     async (request, reply) => {
       const { apiKeyId } = request.params;
-      return idempotently(request, reply, 201, (scope) =>
-        rotateApiKey(scope, apiKeyId, request.body.overlapSeconds),
-      );
+      return idempotently(request, reply, 201, (scope) => rotateApiKey(scope, apiKeyId, request.body, now()));
     },
   );
 
@@ -89,18 +91,19 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         operationId: 'updateApiKey',
         summary: 'Change the settings of a key',
         description:
-          'Changes only the settings in the body; the key itself stays. They hold on every instance within a second.',
+          'Changes only the settings in the body; the key itself stays. They hold on every instance within a second. `expiresAt` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.',
         params: ApiKeyParams,
         body: ApiKeyUpdate,
         response: responses(
           { status: 200, schema: ApiKey, description: 'The key as it is now.' },
           'API_KEY_NOT_FOUND',
+          'API_KEY_INACTIVE',
         ),
       },
     },
     async (request, reply) =>
       answerIfMatch(request, reply, lockApiKey, request.params.apiKeyId, (scope, id) =>
-        updateApiKey(scope, id, request.body),
+        updateApiKey(scope, id, request.body, now()),
       ),
   );
 
@@ -111,7 +114,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         operationId: 'revokeApiKey',
         summary: 'Revoke a key',
         description:
-          'Ends the key on every instance within a second. Of a revoked key: the same answer again.',
+          'Revokes the key on every instance within a second. For a revoked key the response is the same again.',
         params: ApiKeyParams,
         response: responses(
           { status: 200, schema: ApiKey, description: 'The revoked key.' },

@@ -6,17 +6,28 @@ import {
   type OrganizationScope,
   type Queries,
 } from '../db/pool/scope.ts';
-import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import { defineList, newestFirst } from '../db/repository/list.ts';
-import { type RecordKey, rowOf } from '../db/repository/view.ts';
-import { defineCreate, defineUpdate } from '../db/repository/write.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { newId } from '../db/sql/ids.ts';
-import { type Json, parseJson, selectList, toJson } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+import {
+  columnsOf,
+  defineCreate,
+  defineGet,
+  defineList,
+  defineLockedGet,
+  defineUpdate,
+  fieldsOf,
+  type Json,
+  newestFirst,
+  newId,
+  type Params,
+  parseJson,
+  prepared,
+  type RecordKey,
+  rowOf,
+  selectList,
+  toJson,
+} from '../db/repository/index.ts';
 import { apiKeys, issuedKeys, organizations } from '../db/tables/index.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
-import { ApiKey, ApiKeyCreate, ApiKeyListQuery, ApiKeyUpdate } from './schema.ts';
+import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate } from './schema.ts';
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
 
@@ -49,7 +60,10 @@ const findStatement = prepared(
     where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive} and ${organizations.closedAt} is null`,
 );
 
-/** The live keys with these hashes, of open organizations, by hash, each with the milliseconds that it has left by the clock of the database. */
+/** A value that this release does not know gives the least. */
+const Access = ApiKey.shape.access.catch('read');
+
+/** The active keys with these hashes, of open organizations, by hash, each with its remaining milliseconds by the clock of the database. */
 export async function findKeys(
   db: Queries,
   hashes: readonly string[],
@@ -62,7 +76,7 @@ export async function findKeys(
         key: {
           ...key,
           organizationId: organizationId as OrganizationId,
-          access: access === 'write' ? 'write' : 'read',
+          access: Access.parse(access),
         },
         lifetime: lifetime ?? Number.POSITIVE_INFINITY,
       },
@@ -89,7 +103,7 @@ function newKey(): NewKey {
   return { id: newId(), key, hash: `\\x${hashKey(key)}`, ...recognisable(key) };
 }
 
-/** The answer to issuing a key: the stored record and the key itself. It is shown only this once. */
+/** The stored record and the key itself. */
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
   toJson({ ...parseJson(body), key });
 
@@ -113,10 +127,15 @@ const insertKey = async (
   return withSecret(await createKey(scope, id, { ...settings, ...stored }), key);
 };
 
+function rejectPast(expiresAt: string | null, now: number): void {
+  if (expiresAt !== null && Date.parse(expiresAt) <= now)
+    throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
+}
+
 /**
- * Issues a key. Only this answer ever shows it.
+ * Issues a key. No other response shows it.
  * @param now milliseconds since 1970
- * @throws VALIDATION_FAILED when it would have expired already
+ * @throws VALIDATION_FAILED when the key would be expired from the start
  */
 export async function issueApiKey(
   scope: OrganizationScope,
@@ -124,17 +143,34 @@ export async function issueApiKey(
   now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> {
   const { name, access = 'write', resources = null, requestsPerMinute = null, expiresAt = null } = input;
-  if (expiresAt !== null && Date.parse(expiresAt) <= now) {
-    throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
-  }
+  rejectPast(expiresAt, now);
   return insertKey(scope, { name, access, resources, requestsPerMinute, expiresAt }, newKey());
 }
 
+const changeSettings = defineUpdate(keyView, columnsOf(ApiKeyUpdate, apiKeys));
+
 /**
  * Changes the settings that the body has, on every instance within a second.
- * @throws API_KEY_NOT_FOUND
+ * @param now milliseconds since 1970
+ * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE for another expiry of a rotated key, VALIDATION_FAILED for one in the past
  */
-export const updateApiKey = defineUpdate(keyView, columnsOf(ApiKeyUpdate, apiKeys));
+export async function updateApiKey(
+  scope: OrganizationScope,
+  id: string,
+  input: ApiKeyUpdate,
+  now = Date.now(),
+): Promise<Json<ApiKey>> {
+  const { expiresAt } = input;
+  if (expiresAt === undefined) return changeSettings(scope, id, input);
+  return inTransaction(scope, async (within) => {
+    const stored = parseJson(await lockApiKey(within, id));
+    if (expiresAt !== stored.expiresAt) {
+      rejectPast(expiresAt, now);
+      if (stored.replacedBy !== null) throw new ApiError('API_KEY_INACTIVE', rotated(stored.replacedBy));
+    }
+    return changeSettings(within, id, input);
+  });
+}
 
 const revokeStatement = prepared(
   'api_keys.revoke',
@@ -143,7 +179,7 @@ const revokeStatement = prepared(
 );
 
 /**
- * Ends a key: within a second on every instance. For a key that is revoked already, the answer is the same as before.
+ * Revokes a key, on every instance within a second. For a revoked key the response is the same as before.
  * @throws API_KEY_NOT_FOUND
  */
 export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json<ApiKey>> =>
@@ -163,32 +199,46 @@ const replaceStatement = prepared(
     returning ${apiKeys.id}`,
 );
 
-/** Why a key that is not alive, or replaced, cannot be rotated. */
+const rotated = (replacedBy: string): string => `The key was already rotated. Key ${replacedBy} replaces it.`;
+
+/** Why a key that is not active, or replaced, cannot be rotated. */
 function inactivity({ revokedAt, replacedBy, expiresAt }: ApiKey): string {
-  if (revokedAt !== null) return 'The key is revoked; issue a new one.';
+  if (revokedAt !== null) return 'The key is revoked. Issue a new one.';
   if (replacedBy === null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now()))
-    return 'The key has expired; issue a new one.';
-  return `The key was rotated already: key ${replacedBy} stands in its place.`;
+    return 'The key has expired. Issue a new one.';
+  return rotated(replacedBy);
 }
+
+/** The expiry of a key that lives from now on as long as this one was given. */
+const renewedExpiry = ({ createdAt, expiresAt }: ApiKey, now: number): string | null =>
+  expiresAt && new Date(now + Date.parse(expiresAt) - Date.parse(createdAt)).toISOString();
 
 /**
  * Issues a key with the settings of another one. The old key lives for the overlap, but never longer than before. Of
  * simultaneous rotations one wins, and the others find the key replaced.
+ * @param expiresAt of the new key; absent: it lives as long as the old key was given; null: it never expires
+ * @param now milliseconds since 1970
  * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE when the old key is revoked, expired or already replaced
  */
 export const rotateApiKey = (
   scope: OrganizationScope,
   id: string,
-  overlapSeconds: number,
+  { overlapSeconds, expiresAt }: ApiKeyRotate,
+  now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> =>
   inTransaction(scope, async (within) => {
+    if (expiresAt !== undefined) rejectPast(expiresAt, now);
     const old = parseJson(await lockApiKey(within, id));
     const { db, organizationId } = within;
     const key = newKey();
     const values = { organizationId, id, replacedBy: key.id, overlapSeconds };
     const [replaced] = await db.write(replaceStatement, values);
     if (!replaced) throw new ApiError('API_KEY_INACTIVE', inactivity(old));
-    return insertKey(within, old, key);
+    return insertKey(
+      within,
+      { ...old, expiresAt: expiresAt === undefined ? renewedExpiry(old, now) : expiresAt },
+      key,
+    );
   });
 
 const usageStatement = prepared(
@@ -202,10 +252,7 @@ const usageStatement = prepared(
 const MINUTE_MS = 60_000;
 const isoAt = (moment: number): string => new Date(moment).toISOString();
 
-/**
- * Saves when keys were last used, many at once. Per key and minute only the first use is written, from whichever
- * instance it comes.
- */
+/** Saves when keys were last used. Of each key and minute only the first use is written, of all instances together. */
 export async function saveKeyUsage(
   db: Queries,
   usage: Iterable<{ key: KnownKey; at: number }>,

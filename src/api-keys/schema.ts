@@ -3,7 +3,8 @@ import { dateTime, id, integer, moment, page, pageQuery, text } from '../contrac
 import { knownParams, optionalBody } from '../dashboard/params.ts';
 import { PARTS } from '../openapi/description.ts';
 
-const access = () => z.enum(['write', 'read']);
+const access = () => z.enum(['write', 'read', 'create']);
+const ACCESS = '`read`: only GET, else 403 KEY_READ_ONLY; `create`: only POST, else 403 KEY_CREATE_ONLY.';
 
 export const RESOURCES = Object.keys(PARTS) as (keyof typeof PARTS)[];
 
@@ -22,16 +23,18 @@ export const ApiKey = z
     name: z.string(),
     start: z.string().describe('The first characters of the key, to recognise it by.'),
     last4: z.string().describe('The last four characters of the key.'),
-    access: access().describe('`read`: every write of /v1 is refused with 403 KEY_READ_ONLY.'),
+    access: access().describe(`What the key may do in /v1. \`write\`: everything; ${ACCESS}`),
     resources: resources()
       .nullable()
-      .describe('The parts of /v1 that it reaches; null: all. Any other is 403 KEY_RESOURCE_NOT_ALLOWED.'),
+      .describe(
+        'The parts of /v1 that the key reaches; null: all. Any other part: 403 KEY_RESOURCE_NOT_ALLOWED.',
+      ),
     requestsPerMinute: z.int32().nullable().describe('null: the default of the service; 0: unlimited.'),
     createdAt: dateTime(),
     lastUsedAt: dateTime().nullable().describe('To the minute.'),
     expiresAt: dateTime().nullable(),
     revokedAt: dateTime().nullable(),
-    replacedBy: z.string().nullable().describe('The key that a rotation issued in its place.'),
+    replacedBy: z.string().nullable().describe('Id of the key that a rotation issued in its place.'),
   })
   .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
@@ -39,11 +42,13 @@ export type ApiKey = z.infer<typeof ApiKey>;
 export const ApiKeyCreate = z
   .object({
     name: text({ min: 1, max: 255 }),
-    access: access().optional().describe('Absent: `write`. A key with `read` can only read.'),
+    access: access().optional().describe(`Absent: \`write\`. ${ACCESS}`),
     resources: resourcesSent()
       .nullish()
-      .describe('The parts of /v1 that it reaches; null or absent: all. Attachments belong to quotes.'),
-    expiresAt: moment().nullish().describe('A moment in the future; null or absent: never.'),
+      .describe('The parts of /v1 that the key reaches; null or absent: all. Attachments belong to quotes.'),
+    expiresAt: moment()
+      .nullish()
+      .describe('A timestamp in the future; null or absent: the key never expires.'),
     requestsPerMinute: requestsPerMinute().describe('null: the default; 0: unlimited.'),
   })
   .meta({
@@ -57,9 +62,14 @@ export const ApiKeyUpdate = z
     name: text({ min: 1, max: 255 }).optional(),
     access: access().optional(),
     resources: resourcesSent().nullish().describe('null: all.'),
+    expiresAt: moment()
+      .nullish()
+      .describe(
+        'A timestamp in the future; null: the key never expires. Cannot be changed after a rotation.',
+      ),
     requestsPerMinute: requestsPerMinute().describe('null: the default; 0: unlimited.'),
   })
-  .meta({ id: 'ApiKeyUpdate', examples: [{ resources: ['catalog', 'quotes'] }] });
+  .meta({ id: 'ApiKeyUpdate', examples: [{ resources: ['catalog', 'quotes'], expiresAt: null }] });
 export type ApiKeyUpdate = z.infer<typeof ApiKeyUpdate>;
 
 export const ApiKeyListQuery = z.object(pageQuery());
@@ -67,21 +77,26 @@ export const ApiKeyListQuery = z.object(pageQuery());
 const DAY_SECONDS = 86_400;
 
 export const IssuedApiKey = ApiKey.extend({
-  key: z.string().describe('The key itself. It is shown this once; only its hash is kept.'),
+  key: z.string().describe('The key itself. Shown only in this response; the service stores only its hash.'),
 }).meta({ id: 'IssuedApiKey' });
 
 export const ApiKeyList = page(ApiKey).meta({ id: 'ApiKeyList' });
 
 export const ApiKeyParams = knownParams('apiKeyId', 'Id of the key.');
 
-export const ApiKeyRotate = optionalBody(
-  z
-    .object({
-      overlapSeconds: integer()
-        .min(0, 'must be at least 0')
-        .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
-        .default(DAY_SECONDS)
-        .describe('How long the old key stays good; 0 ends it now. It never outlives its own expiry.'),
-    })
-    .meta({ id: 'ApiKeyRotate', examples: [{ overlapSeconds: 3_600 }] }),
-);
+const Rotation = z
+  .object({
+    overlapSeconds: integer()
+      .min(0, 'must be at least 0')
+      .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
+      .default(DAY_SECONDS)
+      .describe('How long the old key stays active; 0 ends it now. It never outlives its own expiry.'),
+    expiresAt: moment()
+      .nullish()
+      .describe(
+        'When the new key expires, a timestamp in the future; null: never. Absent: the new key lives as long as the old one was given.',
+      ),
+  })
+  .meta({ id: 'ApiKeyRotate', examples: [{ overlapSeconds: 3_600 }] });
+export type ApiKeyRotate = z.infer<typeof Rotation>;
+export const ApiKeyRotate = optionalBody(Rotation);

@@ -8,9 +8,9 @@ import {
   updateApiKey,
 } from '../api-keys/repository.ts';
 import { type ApiKey, ApiKeyCreate, ApiKeyUpdate } from '../api-keys/schema.ts';
+import { MAX_LIMIT } from '../contract/fields.ts';
 import type { Database } from '../db/pool/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/pool/scope.ts';
-import { MAX_LIMIT } from '../db/repository/list.ts';
 import { type Json, parseJson } from '../db/sql/json.ts';
 import { validate } from '../http/validation.ts';
 import {
@@ -30,16 +30,18 @@ const USAGE = `Usage: npm run keys -- <command>
   close-organization --organization NAME           refuse its keys now, and purge all of it after 30 days
   reopen-organization --organization NAME          open it again, until then
   list --organization NAME                         list its keys
-  issue --organization NAME --name KEYNAME         issue a key; it is shown this once
-        [--access read] [--expires 90d]            read: it cannot write; expiry in d, h or m
-        [--resources catalog,quotes]               the parts of /v1 that it reaches; all unless named
+  issue --organization NAME --name KEYNAME         issue a key; it is shown only now
+        [--access read|create]                     read: only GET; create: only POST; else everything
+        [--expires 90d]                            in d, h or m; never unless given
+        [--resources catalog,quotes]               the parts of /v1 that it reaches; all unless given
         [--per-minute N]                           requests a minute, 0 for no limit
-  change --organization NAME --id ID               change settings of a key, which stays as it is:
-        [--name KEYNAME] [--access read|write]
+  change --organization NAME --id ID               change settings of a key; the key itself stays
+        [--name KEYNAME] [--access write|read|create] [--expires 90d|never]
         [--resources LIST|all] [--per-minute N|default]
   rotate --organization NAME --id ID               issue a key in the place of another,
-        [--overlap 24h]                            which then lives for the overlap
-  revoke --organization NAME --id ID               end a key now
+        [--overlap 24h] [--expires 90d|never]      which stays active for the overlap; the new key
+                                                   lives as long as the old one was given
+  revoke --organization NAME --id ID               revoke a key now
 
 An organization may be named by its id as well.`;
 
@@ -97,7 +99,7 @@ async function openScopeOf(db: Database, options: Options): Promise<Organization
 
 function printNewKey(issued: Json<ApiKey & { key: string }>): void {
   const { key, id, expiresAt } = parseJson(issued);
-  console.log(`Key (shown this once): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
+  console.log(`Key (shown only now): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
 }
 
 function lineOf({
@@ -108,10 +110,12 @@ function lineOf({
   access,
   resources,
   revokedAt,
+  replacedBy,
   expiresAt,
   lastUsedAt,
 }: ApiKey): string {
-  const state = revokedAt ? `revoked ${revokedAt}` : `expires ${expiresAt ?? 'never'}`;
+  const end = `expires ${expiresAt ?? 'never'}`;
+  const state = revokedAt ? `revoked ${revokedAt}` : replacedBy ? `replaced by ${replacedBy}, ${end}` : end;
   const reach = resources?.join() ?? 'all';
   return `${id}  ${start}…${last4}  ${name}  ${access}  ${reach}  ${state}  last used ${lastUsedAt ?? 'never'}`;
 }
@@ -125,11 +129,15 @@ const OPTION_OF: Record<string, keyof Options> = {
   requestsPerMinute: 'per-minute',
 };
 
-/** The settings that the options name. Text that is no number goes to validation, which refuses it in the words of the API. */
-function settingsOf({ name, access, resources, 'per-minute': perMinute }: Options) {
+const expiryIn = (expires: string): string | null =>
+  expires === 'never' ? null : new Date(Date.now() + seconds('expires', expires) * 1_000).toISOString();
+
+/** The settings that the options name. Text that is no number goes to validation, which rejects it in the words of the API. */
+function settingsOf({ name, access, expires, resources, 'per-minute': perMinute }: Options) {
   return {
     ...(name !== undefined && { name }),
     ...(access !== undefined && { access }),
+    ...(expires !== undefined && { expiresAt: expiryIn(expires) }),
     ...(resources !== undefined && { resources: resources === 'all' ? null : resources.split(',') }),
     ...(perMinute !== undefined && {
       requestsPerMinute:
@@ -143,13 +151,6 @@ function validated<Schema extends z.ZodType>(schema: Schema, input: object): z.o
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `--${OPTION_OF[String(path[0])]} ${message}`);
   throw new UsageError(`${faults.join('; ')}.`);
-}
-
-function newKeyInput(options: Options): ApiKeyCreate {
-  required(options, 'name');
-  const { expires } = options;
-  const expiresAt = expires && new Date(Date.now() + seconds('expires', expires) * 1_000).toISOString();
-  return validated(ApiKeyCreate, { ...settingsOf(options), expiresAt: expiresAt ?? null });
 }
 
 const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>> = {
@@ -178,7 +179,8 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
     }
   },
   issue: async (db, options) => {
-    const input = newKeyInput(options);
+    required(options, 'name');
+    const input = validated(ApiKeyCreate, settingsOf(options));
     printNewKey(await issueApiKey(await openScopeOf(db, options), input));
   },
   change: async (db, options) => {
@@ -188,8 +190,10 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
     console.log(lineOf(parseJson(await updateApiKey(scope, required(options, 'id'), changes))));
   },
   rotate: async (db, options) => {
-    const overlap = seconds('overlap', options.overlap ?? '24h');
-    printNewKey(await rotateApiKey(await openScopeOf(db, options), required(options, 'id'), overlap));
+    const overlapSeconds = seconds('overlap', options.overlap ?? '24h');
+    const { expiresAt } = settingsOf(options);
+    const id = required(options, 'id');
+    printNewKey(await rotateApiKey(await openScopeOf(db, options), id, { overlapSeconds, expiresAt }));
   },
   revoke: async (db, options) => {
     const revoked = await revokeApiKey(await openScopeOf(db, options), required(options, 'id'));

@@ -3,6 +3,7 @@ const STATUS = {
   VALIDATION_FAILED: 400,
   UNAUTHORIZED: 401,
   KEY_READ_ONLY: 403,
+  KEY_CREATE_ONLY: 403,
   KEY_RESOURCE_NOT_ALLOWED: 403,
   FILE_LINK_INVALID: 403,
   ROUTE_NOT_FOUND: 404,
@@ -100,7 +101,7 @@ export const serviceUnavailable = (cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON, cause });
 
 /** Why a request got no answer from the database. */
-export type RefusalReason = 'full' | 'waited' | 'gone' | 'process' | 'unsent';
+export type RefusalReason = 'full' | 'waited' | 'gone' | 'process';
 
 /** 503 for a request that was not begun, or whose client has gone: counted, and never logged one by one. */
 export class Refusal extends ApiError {
@@ -117,7 +118,6 @@ export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
   full: new Refusal('full'),
   waited: new Refusal('waited'),
   gone: new Refusal('gone'),
-  unsent: new Refusal('unsent'),
   process: new Refusal('process'),
 };
 

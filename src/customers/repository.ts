@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { possibleKeys } from '../../rules/contact-key.ts';
 import { notFound } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
+import { defineArchive } from '../db/repository/archive.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
 import { type KnownValue, type KnownValues, MAX_VALUES } from '../db/repository/known-values.ts';
 import {
@@ -13,7 +14,7 @@ import {
   type Page,
 } from '../db/repository/list.ts';
 import { organizationParam, type RecordKey, recordOf } from '../db/repository/view.ts';
-import { defineArchive, defineCreate, defineUpdate } from '../db/repository/write.ts';
+import { defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { newId } from '../db/sql/ids.ts';
 import { isoTime, type Json, parseJson } from '../db/sql/json.ts';

@@ -18,9 +18,13 @@ export function authenticateDashboard(app: FastifyInstance, token: string | unde
     const presented = presentedToken(request.raw.rawHeaders);
     if (presented && timingSafeEqual(digest(presented), expected)) return done();
     done(
-      new ApiError('UNAUTHORIZED', 'The dashboard token is missing or not valid.', {
-        headers: { 'www-authenticate': 'Bearer' },
-      }),
+      new ApiError(
+        'UNAUTHORIZED',
+        'No valid token was found. Send `Authorization: Bearer <DASHBOARD_TOKEN>`.',
+        {
+          headers: { 'www-authenticate': 'Bearer' },
+        },
+      ),
     );
   });
 }

@@ -1,5 +1,5 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RefusalReason } from '../contract/errors.ts';
 import type { Database } from '../db/pool/client.ts';
 import type { Phase } from '../db/pool/faults.ts';

@@ -3,12 +3,12 @@ import type { JSONRPCMessage, Tool as SdkTool, ServerContext, Transport } from '
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { reaches } from '../api-keys/authentication.ts';
+import { accessError, reaches } from '../api-keys/authentication.ts';
 import { ApiError, type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
-import { INNER } from '../http/load/inner.ts';
+import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { knownValuesSaid, withKnownValues } from './known-values.ts';
 import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts';
 
@@ -60,7 +60,7 @@ const METHOD_NOT_ALLOWED = refusedRequest('This server has no sessions and no st
 
 /** The headers of the calls that a request makes. */
 const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
-  ...INNER,
+  ...COUNTED_ALREADY,
   authorization: `Bearer ${presentedKey(raw.rawHeaders)}`,
   'x-request-id': id,
   prefer: 'handling=strict',
@@ -100,9 +100,12 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
   }
 
   /** Why the key may not use the tool; undefined where it may. */
-  function refusal({ apiKey }: FastifyRequest, { tool, resource }: OperationTool): string | undefined {
+  function refusal(
+    { apiKey }: FastifyRequest,
+    { tool, method, resource }: OperationTool,
+  ): string | undefined {
     if (!tool.annotations.readOnlyHint && !canWrite) return 'this service lets agents only read';
-    if (!tool.annotations.readOnlyHint && apiKey?.access !== 'write') return 'this key can only read';
+    if (accessError(apiKey, method)) return `this key can only ${apiKey?.access}`;
     return reaches(apiKey, resource) ? undefined : `this key does not reach ${resource}`;
   }
 

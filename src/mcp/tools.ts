@@ -56,6 +56,8 @@ type CallRequest = {
 /** A tool, and what a call of it means. */
 export type OperationTool = {
   tool: Tool;
+  /** `POST` and so on, which a key must be allowed. */
+  method: string;
   /** The part of /v1 that a key must reach. */
   resource: string;
   /** @throws VALIDATION_FAILED naming the arguments that no request can be made of */
@@ -294,6 +296,7 @@ function toolOf(
         openWorldHint: false,
       },
     },
+    method: method.toUpperCase(),
     resource: resourceOf(path),
     toRequest(given) {
       const sent = meant(inputSchema, given);

@@ -1,6 +1,5 @@
 import { ApiError, type ErrorCode, type ErrorDetail, errorBody, statusOf } from '../contract/errors.ts';
-import { EXAMPLE_ID as ID, limitRule } from '../contract/fields.ts';
-import { MAX_LIMIT } from '../db/repository/list.ts';
+import { EXAMPLE_ID as ID, limitRule, MAX_LIMIT } from '../contract/fields.ts';
 
 /** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
 
@@ -13,6 +12,7 @@ const OF_CLASSES: [among: (operation: Operation) => boolean, ...codes: ErrorCode
   [() => true, 'VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
   [isPublic, 'RATE_LIMIT_EXCEEDED', 'KEY_RESOURCE_NOT_ALLOWED'],
   [(operation) => isPublic(operation) && operation.method !== 'GET', 'KEY_READ_ONLY'],
+  [(operation) => isPublic(operation) && operation.method !== 'POST', 'KEY_CREATE_ONLY'],
   [({ method }) => method === 'POST', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
   [({ method }) => ['PUT', 'PATCH', 'DELETE'].includes(method), 'PRECONDITION_FAILED'],
   // A DELETE may have a body, and that is read too.
@@ -48,13 +48,14 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
     [{ path: 'query.limit', message: LIMIT_RULE }],
   ],
   UNAUTHORIZED: [
-    'The key or token is missing or not valid.',
-    'The API key does not work: it is unknown, expired or revoked.',
+    'No key or token was found, or it is not valid.',
+    'The API key is not valid: it is unknown, expired or revoked.',
   ],
-  KEY_READ_ONLY: ['This key can only read; ask for one with the access "write".'],
+  KEY_READ_ONLY: ['This key can only read. Use a key with the access "write".'],
+  KEY_CREATE_ONLY: ['This key can only create. Use a key with the access "write" or "read".'],
   KEY_RESOURCE_NOT_ALLOWED: [
     'The key was issued for other parts of the API.',
-    'This key does not reach customers, only catalog; ask for one that does.',
+    'This key does not reach customers, only catalog. Use a key that does.',
   ],
   ORGANIZATION_NOT_FOUND: ['The organization does not exist.', `The organization "${ID}" does not exist.`],
   ORGANIZATION_CLOSED: ['The organization is closed; open it again before anything is written.'],
@@ -65,7 +66,10 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
   ],
   IDEMPOTENCY_KEY_REUSED: ['This idempotency key came with another body before.'],
   IDEMPOTENCY_IN_PROGRESS: ['The first request with this idempotency key is still running; retry in 1 s.'],
-  API_KEY_INACTIVE: ['Revoked, expired or rotated already.', 'The key is revoked; issue a new one.'],
+  API_KEY_INACTIVE: [
+    'The key is revoked, expired or already rotated.',
+    `The key was already rotated. Key ${ID} replaces it.`,
+  ],
   CATALOG_PRODUCT_NOT_ARCHIVED: ['The catalog product is not archived.'],
   PIPELINE_STAGE_KEY_TAKEN: ['Another stage has the key.', 'Another stage has the key "negotiation".'],
   QUOTE_NOT_PUBLISHED: ['The quote is not published: its customer cannot open it.'],

@@ -96,18 +96,18 @@ type MessagePage = {
 
 const messagesAfter = (store: MessageStore, $: Params<MessagePage>): SQL => sql`(
   select ${store.id}, ${store.conversationId}, ${store.content}, ${store.createdAt}, ${store.direction},
-    ${store.messageType}, ${store.senderName}
+    ${store.messageType}, ${store.senderName}, ${store.arrival}
   from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = ${$.conversationId}
-    and (${store.createdAt}, ${store.id}) > (${$.createdAt}::timestamptz, ${$.after}::uuid)
-  order by ${store.createdAt}, ${store.id} limit ${$.limit})`;
+    and (${store.createdAt}, ${store.arrival}) > (${$.createdAt}::timestamptz, ${$.after}::bigint)
+  order by ${store.createdAt}, ${store.arrival} limit ${$.limit})`;
 
 const messagesStatement = unprepared(
   'customers.export_messages',
-  ($: Params<MessagePage>): SQL<Item & { createdAt: string }> => sql`
-    select message.id, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageFields)} as body
+  ($: Params<MessagePage>): SQL<Pick<Item, 'body'> & { createdAt: string; arrival: string }> => sql`
+    select message.arrival, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageFields)} as body
     from (${messagesAfter(whatsappMessages, $)} union all ${messagesAfter(channelMessages, $)}) message
-    order by message.created_at, message.id limit ${$.limit}`,
+    order by message.created_at, message.arrival limit ${$.limit}`,
 );
 
 /** Items as they stand in an array: the first of it, or behind others. */
@@ -133,7 +133,7 @@ async function* messagesOf(
   conversationId: string,
 ): AsyncIterable<string> {
   const thread = { organizationId, conversationId, limit: MESSAGES };
-  let place = { createdAt: '-infinity', after: '00000000-0000-0000-0000-000000000000' };
+  let place = { createdAt: '-infinity', after: '0' };
   for (let isFirst = true, more = true; more; isFirst = false) {
     const page = await db.read(messagesStatement, { ...thread, ...place });
     if (page.length > 0)
@@ -142,7 +142,7 @@ async function* messagesOf(
         isFirst,
       );
     const last = page.at(-1);
-    if (last) place = { createdAt: last.createdAt, after: last.id };
+    if (last) place = { createdAt: last.createdAt, after: last.arrival };
     more = page.length === MESSAGES;
   }
 }

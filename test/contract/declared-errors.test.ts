@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { issueApiKey, revokeApiKey } from '../../src/api-keys/repository.ts';
+import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/contract/errors.ts';
 import type { Database } from '../../src/db/pool/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
@@ -71,6 +71,8 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   },
   KEY_READ_ONLY: async (send, { scope }) =>
     send({ key: parseJson(await issueApiKey(scope, { name: 'reader', access: 'read' })).key }),
+  KEY_CREATE_ONLY: async (send, { scope }) =>
+    send({ key: parseJson(await issueApiKey(scope, { name: 'creator', access: 'create' })).key }),
   KEY_RESOURCE_NOT_ALLOWED: async (send, { scope }) => {
     const issue = async (resource: 'team' | 'catalog') =>
       parseJson(await issueApiKey(scope, { name: 'other', resources: [resource] })).key;
@@ -101,9 +103,9 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   CUSTOMER_CONTACT_NOT_FOUND: async (send, agency) =>
     send({ ids: { customerId: (await customer(agency)).id } }),
   API_KEY_INACTIVE: async (send, { scope }) => {
-    const { id } = parseJson(await issueApiKey(scope, { name: 'revoked' }));
-    await revokeApiKey(scope, id);
-    return send({ ids: { apiKeyId: id } });
+    const { id } = parseJson(await issueApiKey(scope, { name: 'rotated' }));
+    await rotateApiKey(scope, id, { overlapSeconds: 60 });
+    return send({ ids: { apiKeyId: id }, body: { expiresAt: null } });
   },
   IDEMPOTENCY_KEY_REUSED: (send) =>
     send({
@@ -221,7 +223,7 @@ const template = (message: string): string =>
   message
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
     .replace(/\d+/g, 'N')
-    .replace(/reach \w+, only [\w, ]+;/, 'reach this, only that;');
+    .replace(/reach \w+, only [\w, ]+\./, 'reach this, only that.');
 
 /** Their messages say what is wrong with the request, or whose credential is. */
 const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];

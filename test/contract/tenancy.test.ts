@@ -55,8 +55,8 @@ afterEach(async () => {
 
 test.each([
   ['no key', null, UNAUTHORIZED.noKey],
-  ['a malformed key', 'nonsense', UNAUTHORIZED.notWhole],
-  ['an unknown key', makeKey(), UNAUTHORIZED.notLive],
+  ['a malformed key', 'nonsense', UNAUTHORIZED.incomplete],
+  ['an unknown key', makeKey(), UNAUTHORIZED.notActive],
 ])('with %s every operation gives the same answer, and does nothing', async (_name, key, expected) => {
   for (const { name } of operationsOf(PUBLIC)) {
     const sent = await requestOf(name, ids.theirs);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { MAX_LOG_BYTES, startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
+import { linkLibraries, MAX_LOG_BYTES, startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
 import { administer } from '../support/databases.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -34,6 +34,21 @@ function start(path = data, settings: Record<string, string> = QUICK) {
 
 const rows = (url: string, text: string) =>
   administer(url, async (client) => (await client.query(text)).rows);
+
+test('an install without scripts gets the links to its shared libraries at the first start', async () => {
+  const links = [
+    { source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' },
+    { source: 'native/lib/libpq.so.5.18', target: 'native/libpq.so' },
+  ];
+  const root = join(folder, 'package');
+  await mkdir(join(root, 'native/lib'), { recursive: true });
+  await writeFile(join(root, 'native/lib/libpq.so.5.18'), 'library');
+  await writeFile(join(root, 'native/pg-symlinks.json'), JSON.stringify(links));
+  for (const start of ['first', 'second']) {
+    await linkLibraries(root);
+    for (const { target } of links) expect(await readFile(join(root, target), 'utf8'), start).toBe('library');
+  }
+});
 
 describe('the embedded server', () => {
   test('lets in nobody but its own user and root, as the kernel names them, whatever was written before', async () => {

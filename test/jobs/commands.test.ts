@@ -78,6 +78,16 @@ test('npm run keys issues a key for some resources, changes it and shows it', as
   expect(await limit()).toBe(7);
   await change('--per-minute', 'default');
   expect(await limit()).toBeNull();
+  expect(await change('--access', 'create', '--expires', '90d')).toMatch(
+    / {2}sync {2}create {2}all {2}expires 2\d{3}-/,
+  );
+  expect(await change('--expires', 'never')).toContain('  expires never  ');
+  const rotated = await keys('rotate', '--id', id, '--expires', '30d');
+  const [, successor = ''] =
+    /^Key \(shown only now\): tcrm_\w+\nId: (\S+)\nExpires: 2\d{3}-/.exec(rotated) ?? [];
+  expect(await keys('list')).toMatch(
+    new RegExp(`^${successor}  .*\n${id}  .*  sync  create  all  replaced by ${successor}, expires 2`),
+  );
 });
 
 test('npm run keys closes an organization, issues nothing for it, and opens it again', async () => {

@@ -18,13 +18,19 @@ const issue = async ({ scope }: Agency, settings: Settings = {}) =>
 
 const isOf = (resource: string, path: string) => path.startsWith(`/v1/${resource}`);
 
-const LIMITED: Settings[] = [{ access: 'read' }, ...RESOURCES.map((resource) => ({ resources: [resource] }))];
+const LIMITED: Settings[] = [
+  { access: 'read' },
+  { access: 'create' },
+  ...RESOURCES.map((resource) => ({ resources: [resource] })),
+];
+const CODES = { read: 'KEY_READ_ONLY', create: 'KEY_CREATE_ONLY', write: 'KEY_RESOURCE_NOT_ALLOWED' };
 
 test.each(LIMITED)(
   'a key with %j does what it may like any other; the rest is 403, whatever is sent, and nothing is written',
   async (settings) => {
-    const [resource] = settings.resources ?? [];
-    const may = (method: string, path: string) => (resource ? isOf(resource, path) : method === 'GET');
+    const { access = 'write', resources: [resource] = [] } = settings as { resources?: string[] } & Settings;
+    const may = (method: string, path: string) =>
+      resource ? isOf(resource, path) : method === (access === 'read' ? 'GET' : 'POST');
     const agency = await service.agency();
     const ids: Record<string, string> = {
       customerId: (await customer(agency)).id,
@@ -47,8 +53,9 @@ test.each(LIMITED)(
           expect(head.statusCode).toBe(ours.status);
           continue;
         }
-        const { status, headers } = await agency.request(method, url, { key, body });
-        expect([status, headers['x-ratelimit-limit']]).toEqual([403, '1000']);
+        const { status, headers, body: answer } = await agency.request(method, url, { key, body });
+        expect([status, answer.error.code]).toEqual([403, CODES[access]]);
+        expect(headers['x-ratelimit-limit']).toBe('1000');
         refused += 1;
       }
     }
@@ -56,6 +63,35 @@ test.each(LIMITED)(
     expect(await dashboard.stored(agency)).toEqual(before);
   },
 );
+
+test('a key that only creates creates a customer, gets the response again with its Idempotency-Key, and reads nothing', async () => {
+  const agency = await service.agency();
+  const { key } = await issue(agency, { access: 'create', resources: ['customers'] });
+  const body = { contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] };
+  const send = () =>
+    agency.post('/v1/customers', body, { key, headers: { 'idempotency-key': 'lead form 1' } });
+  const [first, again] = [await send(), await send()];
+  expect([first.status, again.status, again.headers['idempotency-replayed']]).toEqual([201, 201, 'true']);
+  expect(again.body).toEqual(first.body);
+  const path = `/v1/customers/${first.body.id}`;
+  const beyond = {
+    code: 'KEY_CREATE_ONLY',
+    message: 'This key can only create. Use a key with the access "write" or "read".',
+  };
+  for (const answer of [
+    await agency.get(path, { key }),
+    await agency.get('/v1/customers?limit=1', { key }),
+    await agency.patch(path, { city: 'Salta' }, { key }),
+    await agency.delete(path, { key }),
+  ])
+    expect([answer.status, answer.body.error]).toEqual([403, beyond]);
+  const head = await service.app.inject({ method: 'HEAD', url: path, headers: { 'x-api-key': key } });
+  expect(head.statusCode).toBe(403);
+  expect((await agency.post('/v1/catalog/products', { title: 'x' }, { key })).body.error.code).toBe(
+    'KEY_RESOURCE_NOT_ALLOWED',
+  );
+  expect((await agency.get(path)).body).toEqual(first.body);
+});
 
 test('every operation belongs to a resource that a key can be for', () => {
   const left = operations.filter(({ path }) => !RESOURCES.some((resource) => isOf(resource, path)));

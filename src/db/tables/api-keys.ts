@@ -14,7 +14,7 @@ export const apiKeys = pgTable(
     hash: bytea('hash').notNull(),
     start: text('start').notNull(),
     last4: text('last4').notNull(),
-    /** `write` or `read`. */
+    /** `write`, `read` or `create`. */
     access: text('access').notNull(),
     /** The parts of /v1 that it reaches; null: all. */
     resources: text('resources').array(),
