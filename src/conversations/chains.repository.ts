@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
-import { nameFromConversation } from '../customers/contacts.repository.ts';
 import { isUniqueViolation } from '../db/pool/faults.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
@@ -216,18 +215,6 @@ const refusingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
     throw isUniqueViolation(error) ? isContinuedAlready() : error;
   });
 
-/** The customer who has this contact is told of its name, where the write has changed it. */
-async function passNameOn(
-  scope: OrganizationScope,
-  before: Thread | undefined,
-  { id, channel, contactKey, contactName }: Thread,
-): Promise<void> {
-  if (contactKey === null || contactName === null) return;
-  const isTold =
-    before?.channel === channel && before.contactKey === contactKey && before.contactName === contactName;
-  if (!isTold) await nameFromConversation(scope, id, { type: channel, key: contactKey });
-}
-
 type Input = Omit<ConversationUpdate, 'rotatedFrom'> & { contactKey: string | null };
 
 /**
@@ -264,8 +251,6 @@ const writeThread = (
       if (stored) await change(within, written, stored);
       else await create?.(within, written);
       if (isMoved) await link(within, id, rotatedFrom);
-      const after = await findThread(within, id);
-      if (after) await passNameOn(within, before, after);
       return { created: !stored, body: await getConversation(within, id) };
     }),
   );

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { dateTime, shown } from '../contract/fields.ts';
 import { conversationRecordView, type MessageStore, messageFields } from '../conversations/repository.ts';
 import { ConversationMessage, ConversationRecord } from '../conversations/schema.ts';
-import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.repository.ts';
+import { type ContactKeys, keyOfContact } from '../customers/contacts.repository.ts';
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
@@ -80,7 +80,7 @@ const quotesStatement = unprepared(
 
 const threadsStatement = unprepared(
   'customers.export_threads',
-  ($: Params<Page & Arrays>): SQL<Item> => sql`
+  ($: Params<Page & ContactKeys>): SQL<Item> => sql`
     select ${conversations.id}, ${jsonRow(conversationRecordView.fields)} as body
     from ${conversations} where ${threadsOf($)} and ${behind(conversations.id, $)}
     order by ${conversations.id} limit ${$.limit}`,
@@ -186,8 +186,8 @@ async function* parts(
     }
   yield '],"conversations":[';
   isFirst = true;
-  const contacts = arraysOf(parseJson(body).contacts.map(keyOfContact));
-  for await (const page of pages(scope, threadsStatement, { ...key, ...contacts }))
+  const contactKeys = parseJson(body).contacts.map(keyOfContact);
+  for await (const page of pages(scope, threadsStatement, { ...key, contactKeys }))
     for (const item of page) {
       yield `${listed([open(item.body)], isFirst)},"messages":[`;
       yield* messagesOf(scope, item.id);

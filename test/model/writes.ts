@@ -371,8 +371,8 @@ function link(organization: Organization, id: string, rotatedFrom: string | null
   return datedChain(datedChain(linked, thread.chainId), chainId);
 }
 
-/** The customer who has this contact is told of its name, where the write has changed it. */
-function toldOfName(organization: Organization, thread: Row, old: Row | undefined): Organization {
+/** The customer who has this contact gets its name, where the write has changed it. */
+export function toldOfName(organization: Organization, thread: Row, old: Row | undefined): Organization {
   const { channel, contactKey: key, contactName } = thread;
   const isTold = isDeepStrictEqual(
     [old?.channel, old?.contactKey, old?.contactName],

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
-import type { OrganizationScope } from '../pool/scope.ts';
+import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, jsonRow } from '../sql/json.ts';
 import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
 import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
 import { defineGet } from './get.ts';
-import { missing, type RecordKey, recordOf, tableName, type View } from './view.ts';
+import { type RecordKey, recordOf, tableName, type View } from './view.ts';
 
 /**
  * Writes of one record, one statement each. Triggers move `updated_at`, drop what changes nothing, and keep counts and search
@@ -17,7 +17,7 @@ export type Body<T> = { body: Json<T> };
 
 /**
  * Builds the function that creates a record of these columns, under an id that the caller generates. The view reads no other
- * table: a cluster takes no subselect in the `returning` of an insert.
+ * table: a cluster takes no subselect in the `returning` of an insert. It throws LostRace where a trigger drops the record.
  */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
@@ -36,7 +36,7 @@ export function defineCreate<T, Name extends string>(
     input: Storable<Input, Name>,
   ): Promise<Json<T>> => {
     const [row] = await db.write(statement, { ...rowValues(columns, input), organizationId, id });
-    if (!row) throw missing(view, id);
+    if (!row) throw new LostRace('A trigger dropped the record.');
     return row.body;
   };
 }
