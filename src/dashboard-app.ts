@@ -9,7 +9,6 @@ import type { FileLinks } from './files/links.ts';
 import type { FileStorage } from './files/storage.ts';
 import { setCacheControl } from './http/headers.ts';
 import { type HealthOptions, healthRoutes } from './http/health.ts';
-import { PATIENCE, type Patience } from './http/load/connections.ts';
 import type { Metrics } from './http/metrics.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { describeApi } from './openapi/document.ts';
@@ -22,7 +21,7 @@ import { type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { teamDashboardRoutes } from './team/dashboard.ts';
 
-export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'patience'> & {
+export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeout'> & {
   db: Database;
   /** The bearer token of the dashboard's backend. Without it, every request is answered with 503. */
   token: string | undefined;
@@ -34,17 +33,19 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'patience'> &
   now?: () => number;
   /** For liveness, readiness and metrics, which need no token. */
   health?: { ready: HealthOptions['ready']; metrics: Metrics };
+  /** Aborted when the service is about to end. */
+  leaving?: AbortSignal | undefined;
   /** Whom users of the service ask, for the document. */
   publisher?: Pick<Publisher, 'contact'>;
 };
 
 /** An upload of 25 MiB over a slow line is no attack. */
-const UPLOAD_PATIENCE: Patience = { ...PATIENCE, request: 60_000 };
+const UPLOAD_TIMEOUT_MS = 60_000;
 
 /** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
 export async function buildDashboardApp(options: DashboardOptions) {
   const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
-  const app = createHttpServer({ ...options, metrics: health?.metrics, patience: UPLOAD_PATIENCE });
+  const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
   const document = published(describeApi(app, DASHBOARD_API), publisher);
   app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
 

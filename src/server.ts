@@ -16,10 +16,10 @@ import { checkDatabase } from './db/server/readiness.ts';
 import { checkSchema } from './db/server/schema-check.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
-import { listen } from './http/load/connections.ts';
-import { pressureLimits } from './http/load/pressure.ts';
+import { listen } from './http/connections.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
+import { pressureLimits } from './http/pressure.ts';
 import { type Limiter, memoryLimiter } from './http/rate-limit.ts';
 import { keepPendingListsShort } from './jobs/pending-lists.ts';
 import { startJobs } from './jobs/schedule.ts';
@@ -108,7 +108,6 @@ async function start(config: Config): Promise<void> {
     logger,
     trustProxy: config.TRUST_PROXY,
     metrics,
-    leaving: leaving.signal,
     pressure: pressureLimits(),
     mcp: config.MCP,
     publisher: { publicUrl: config.PUBLIC_URL, contact: config.SUPPORT_CONTACT },

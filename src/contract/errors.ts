@@ -101,7 +101,7 @@ export const serviceUnavailable = (cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON, cause });
 
 /** Why a request got no answer from the database. */
-export type RefusalReason = 'full' | 'waited' | 'gone' | 'process' | 'unsent';
+export type RefusalReason = 'full' | 'waited' | 'gone' | 'process';
 
 /** 503 for a request that was not begun, or whose client has gone: counted, and never logged one by one. */
 export class Refusal extends ApiError {
@@ -118,7 +118,6 @@ export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
   full: new Refusal('full'),
   waited: new Refusal('waited'),
   gone: new Refusal('gone'),
-  unsent: new Refusal('unsent'),
   process: new Refusal('process'),
 };
 

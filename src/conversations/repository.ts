@@ -8,7 +8,7 @@ import { defineList, equals, newestFirst, recordFilters, since } from '../db/rep
 import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/repository/view.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonOf, jsonRow } from '../db/sql/json.ts';
+import { type Fields, isoTime, type Json, jsonOf, jsonText } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   channelMessages,
@@ -83,7 +83,7 @@ export const listConversationRecords = defineList(conversationRecordView, {
 export type MessageStore = typeof whatsappMessages | typeof channelMessages;
 
 /** Where a message stands in its transcript: before all that are newer. */
-type Place = { createdAt: string; messageId: string };
+type Place = { createdAt: string; arrival: string };
 
 type TranscriptValues = RecordKey & { limit: number };
 
@@ -94,11 +94,11 @@ const newestMessages = (
   place: Params<Place> | undefined,
 ): SQL => sql`(
   select ${store.id}, ${store.conversationId}, ${store.content}, ${store.createdAt}, ${store.direction},
-    ${store.messageType}, ${store.senderName}
+    ${store.messageType}, ${store.senderName}, ${store.arrival}
   from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = threads.id
-    ${place ? sql`and (${store.createdAt}, ${store.id}) < (${place.createdAt}::timestamptz, ${place.messageId}::uuid)` : sql``}
-  order by ${store.createdAt} desc nulls last, ${store.id} desc nulls last
+    ${place ? sql`and (${store.createdAt}, ${store.arrival}) < (${place.createdAt}::timestamptz, ${place.arrival}::bigint)` : sql``}
+  order by ${store.createdAt} desc nulls last, ${store.arrival} desc nulls last
   limit ${$.limit})`;
 
 /** For rows named `message`, whichever store they come from. */
@@ -124,11 +124,11 @@ const transcript = ($: Params<TranscriptValues>, place?: Params<Place>) =>
     newest as (
       select message.* from threads cross join lateral (
         ${newestMessages(whatsappMessages, $, place)} union all ${newestMessages(channelMessages, $, place)}) message
-      order by message.created_at desc, message.id desc
+      order by message.created_at desc, message.arrival desc
       limit ${$.limit})
     select concat(
       '{"data":[',
-      (select string_agg(${jsonRow(messageFields)}::text, ',' order by message.created_at, message.id) from newest message),
+      (select string_agg(${jsonText(messageFields)}, ',' order by message.created_at, message.arrival) from newest message),
       '],"total":', sum(threads.message_count), '}') as text
     from threads having count(*) > 0`;
 
@@ -140,25 +140,25 @@ const earlierStatement = prepared('conversations.transcript before', ($: Params<
   transcript($, $),
 );
 
-const momentOf = (store: MessageStore, $: Params<RecordKey & { messageId: string }>): SQL => sql`
-  select ${store.createdAt} from ${store}
+type MessageKey = RecordKey & { messageId: string };
+
+const placesIn = (store: MessageStore, $: Params<MessageKey>): SQL => sql`
+  select ${store.createdAt}, ${store.arrival} from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.id} = ${$.messageId}
     and ${store.conversationId} in (select threads.id from threads)`;
 
-/** No row: there is no such conversation. Null: the message is none of its transcript. Two threads can have messages of one id. */
+/** No row: there is no such conversation. Null: the message is not in its transcript. Two threads can have messages with one id. */
 const placeStatement = prepared(
   'conversations.place_of_message',
-  ($: Params<RecordKey & { messageId: string }>): SQL<{ createdAt: string | null }> => sql`
-    with threads as materialized (${chainOf($)}),
-      message as (${momentOf(whatsappMessages, $)} union all ${momentOf(channelMessages, $)})
-    select (select ${isoTime(sql`max(message.created_at)`)} from message) as "createdAt" from threads limit 1`,
+  ($: Params<MessageKey>): SQL<Place | { createdAt: null }> => sql`
+    with threads as materialized (${chainOf($)})
+    select ${isoTime(sql`place.created_at`)} as "createdAt", place.arrival
+    from threads left join (${placesIn(whatsappMessages, $)} union all ${placesIn(channelMessages, $)}) place on true
+    order by place.created_at desc nulls last, place.arrival desc limit 1`,
 );
 
-/** Before every message of the moment. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
 /**
- * The place that messages are to be before: that of a message, or a moment.
+ * The place that messages are to be before: that of a message, or a timestamp.
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript
  */
 async function placeOf(
@@ -166,19 +166,20 @@ async function placeOf(
   id: string,
   before: string,
 ): Promise<Place> {
-  if (!isId(before)) return { createdAt: before, messageId: FIRST_ID };
+  if (!isId(before)) return { createdAt: before, arrival: '0' };
   const [place] = await db.read(placeStatement, { organizationId, id, messageId: before });
   if (!place) throw missing(threads, id);
-  const { createdAt } = place;
-  if (createdAt === null)
-    throw validationFailed([{ path: 'query.before', message: 'is the id of no message of this transcript' }]);
-  return { createdAt, messageId: before };
+  if (place.createdAt === null)
+    throw validationFailed([
+      { path: 'query.before', message: 'is not the id of a message in this transcript' },
+    ]);
+  return place;
 }
 
 /**
  * The newest messages of a conversation, oldest first, from all threads of its chain and from both stores. The id of
  * any thread of the chain gives the same transcript.
- * @param before the id of a message, or a moment
+ * @param before the id of a message, or a timestamp
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED
  */
 export async function getTranscript(

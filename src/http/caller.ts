@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify';
-import { REFUSALS } from '../contract/errors.ts';
 import type { Caller } from '../db/pool/scope.ts';
 
 /** Fastify's own signal takes the end of a body for the end of its client. */
@@ -23,7 +22,6 @@ export function callerOf(reply: FastifyReply): Caller {
   }
   return {
     signal,
-    refusal: (bytes) => (reply.server.hasRoomFor(reply, bytes) ? undefined : REFUSALS.unsent),
     ran: (milliseconds) => {
       reply.request.databaseMilliseconds += milliseconds;
     },

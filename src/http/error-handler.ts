@@ -146,10 +146,6 @@ export function answerClientError(
   writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
 }
 
-/** For CONNECT: there is only a socket. */
-export const answerTunnel = (socket: Socket, requestId: string): void =>
-  writeError(socket, new ApiError('ROUTE_NOT_FOUND', 'There is no such operation; see /docs.'), requestId);
-
 function writeError(socket: Socket, answer: ApiError, requestId: string): void {
   const body = JSON.stringify(errorBody(answer));
   socket.end(

@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { LruMap } from 'toad-cache';
 import { ApiError } from '../contract/errors.ts';
 import { idAmongAll } from '../db/sql/ids.ts';
 import { provesCopy } from './conditional.ts';
-import { isInner } from './load/inner.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,6 +15,14 @@ declare module 'fastify' {
 
 /** Length of a window in seconds. Limits are per minute. */
 export const WINDOW_SECONDS = 60;
+
+const COUNTED = 'x-counted-request';
+
+/**
+ * The header of a request that another one makes inside of this process, as a call over /mcp does: it is counted already.
+ * Nobody outside of the process can know the value.
+ */
+export const COUNTED_ALREADY = { [COUNTED]: randomUUID() };
 
 type Key = NonNullable<FastifyRequest['apiKey']>;
 
@@ -115,7 +123,8 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
   app.addHook('onRequest', (request, reply, done) => {
     const key = request.apiKey;
     const limit = key ? limitOf(key) : 0;
-    if (!key || limit === 0 || isInner(request)) return done();
+    if (!key || limit === 0) return done();
+    if (request.headers[COUNTED] === COUNTED_ALREADY[COUNTED]) return done();
     const counted = (count: Counted): void => {
       request.countedUntil = Date.now() + count.msBeforeNext;
       const reset = tell(reply, limit, count);

@@ -8,7 +8,7 @@ import { ApiError, type ErrorBody, errorBody, validationFailed } from '../contra
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
-import { INNER } from '../http/load/inner.ts';
+import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { knownValuesSaid, withKnownValues } from './known-values.ts';
 import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts';
 
@@ -60,7 +60,7 @@ const METHOD_NOT_ALLOWED = refusedRequest('This server has no sessions and no st
 
 /** The headers of the calls that a request makes. */
 const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
-  ...INNER,
+  ...COUNTED_ALREADY,
   authorization: `Bearer ${presentedKey(raw.rawHeaders)}`,
   'x-request-id': id,
   prefer: 'handling=strict',

@@ -1,4 +1,4 @@
-import { MAX_HEADER_BYTES } from '../http/server.ts';
+import { MAX_HEADER_BYTES } from '../http/connections.ts';
 import { referTo } from './tidy.ts';
 
 /** The headers in the documents: which ones requests to an operation may have, and which ones its answers carry. */

@@ -3,11 +3,22 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ApiError, notFound } from '../contract/errors.ts';
 import type { Database } from '../db/pool/client.ts';
 import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/pool/scope.ts';
-import type { Page } from '../db/repository/list.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
-import { isId, newId } from '../db/sql/ids.ts';
-import { isoTime, type Json, jsonOf, jsonRow, parseJson, selectList } from '../db/sql/json.ts';
-import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
+import {
+  fieldsOf,
+  isId,
+  isoTime,
+  type Json,
+  jsonOf,
+  jsonRow,
+  jsonText,
+  newId,
+  type Page,
+  type Params,
+  parseJson,
+  prepared,
+  selectList,
+  unprepared,
+} from '../db/repository/index.ts';
 import { apiKeys, idempotencyKeys, liveCounts, organizations } from '../db/tables/index.ts';
 import { inOrder, owned } from '../db/tables/owned.ts';
 import { ClosedOrganization, Organization } from './schema.ts';
@@ -33,8 +44,8 @@ const closedFields = fieldsOf(ClosedOrganization, organizations, {
 
 const createStatement = prepared(
   'organizations.create',
-  ($: Params<{ id: string; name: string }>) => sql`
-    insert into ${organizations} (id, name) values (${$.id}, ${$.name})`,
+  ($: Params<{ id: string; name: string }>): SQL<{ body: Json<Organization> }> => sql`
+    insert into ${organizations} (id, name) values (${$.id}, ${$.name}) returning ${jsonRow(fields)} as body`,
 );
 
 const getStatement = prepared(
@@ -45,11 +56,11 @@ const getStatement = prepared(
 
 const missing = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
 
-export const createOrganization = (db: Queries, name: string, id = newId()): Promise<Organization> =>
-  db.transaction(async (within) => {
-    await within.write(createStatement, { id, name });
-    return parseJson(await getOrganization(within, id));
-  });
+export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
+  const [row] = await db.write(createStatement, { id, name });
+  if (!row) throw missing(id);
+  return parseJson(row.body);
+}
 
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
@@ -182,7 +193,7 @@ const listStatement = prepared(
   ($: Params<{ limit: number; offset: number }>): SQL<{ text: string }> => sql`select concat(
     '{"data":[',
     (select string_agg(page.body, ',') from (
-      select ${jsonRow(fields)}::text as body from ${organizations} where ${isThere}
+      select ${jsonText(fields)} as body from ${organizations} where ${isThere}
       order by ${organizations.createdAt}, ${organizations.id}
       limit ${$.limit} offset ${$.offset}) page),
     '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,

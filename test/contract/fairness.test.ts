@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { Readable } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -15,7 +14,7 @@ import { type Asked, ownInstance } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer } from '../support/records.ts';
 import { type Agency, type Reply, useService } from '../support/service.ts';
-import { exchange, listen, requestBytes } from '../support/socket.ts';
+import { listen, requestBytes } from '../support/socket.ts';
 
 /** One organization's trouble is nobody else's; what is refused is counted and not logged one by one. */
 
@@ -124,57 +123,6 @@ test.each([
     expect(sum([...metric].map(([, count]) => Number(count)))).toBe(refused);
   },
 );
-
-describe('memory that requests over /mcp hold, with the requests that they make inside', () => {
-  test('has room for 33 bodies of a megabyte of one organization at once, each counted once', async () => {
-    const agency = await service.agency();
-    const { app, ask } = await instance();
-    // It says that it is of a megabyte, and sends nothing of it.
-    const begin = () => {
-      const headers = {
-        'x-api-key': agency.key,
-        'content-type': 'application/json',
-        'content-length': '1000000',
-      };
-      const payload = new Readable({ read: () => undefined });
-      onTestFinished(() => void payload.destroy());
-      return app.inject({ method: 'POST', url: '/mcp', headers, payload }).catch(() => undefined);
-    };
-    for (let begun = 0; begun < 32; begun += 1) begin();
-    // Longer than a description may be.
-    const create = toolCall('createCatalogProduct', { title: 'x', description: 'x'.repeat(1_000_000) });
-    expect(codeOf((await ask(agency, create)).body)).toBe('VALIDATION_FAILED');
-    begin();
-    expect(codeOf((await ask(agency, create)).body)).toBe('SERVICE_UNAVAILABLE');
-  });
-
-  test('has room for two answers of 15 MB that one organization does not take', async () => {
-    const large = await service.agency();
-    const includes = Array.from({ length: 200 }, () => 'x'.repeat(1_000));
-    const { body } = await large.post('/v1/catalog/products', { title: 'x', includes });
-    await service.query(
-      `insert into products select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid()))).*
-        from products p, generate_series(2, 75) where id = $1`,
-      [body.id],
-    );
-    const { port } = await instance();
-    const list = bytesOf(large, toolCall('listCatalogProducts', { limit: 75 }));
-    const lengths: number[] = [];
-    for (let count = 0; count < 4; count += 1) {
-      const socket = connect(port, '127.0.0.1');
-      onTestFinished(() => {
-        socket.destroy();
-      });
-      socket.write(list);
-      const [head] = (await once(socket, 'data')) as [Buffer];
-      socket.pause();
-      lengths.push(Number(/content-length: (\d+)/i.exec(head.toString('latin1'))?.[1]));
-    }
-    expect(lengths.map((length) => length > 15_000_000)).toEqual([true, true, false, false]);
-    const other = bytesOf(await service.agency(), toolCall('listTeamMembers'));
-    expect((await exchange(port, other))?.status).toBe(200);
-  });
-});
 
 describe('a client that goes', () => {
   /** Sends the request and hangs up as soon as it is at work. */

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import pg, { type QueryConfig } from 'pg';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { BytesClient, messagesIn } from '../../src/db/pool/bytes.ts';
-import { type Refuse, send } from '../../src/db/pool/send.ts';
+import { send } from '../../src/db/pool/send.ts';
 import type { Statement } from '../../src/db/sql/statement.ts';
 
 /** Statements over one connection. */
@@ -14,9 +14,9 @@ const connected = (): pg.Client => {
   if (!holder.client) throw new Error('The client is connected before the first test.');
   return holder.client;
 };
-const ask = ({ name, text, values = [] }: QueryConfig, client = connected(), refuse?: Refuse) => {
+const ask = ({ name, text, values = [] }: QueryConfig, client = connected()) => {
   const statement = { name: name ?? '', text, params: values, isPrepared: name !== undefined };
-  return send(client, statement as Statement<object, object>, {}, refuse);
+  return send(client, statement as Statement<object, object>, {});
 };
 
 beforeAll(async () => {
@@ -122,24 +122,6 @@ test('a statement with a name is prepared once on a connection, which knows it a
   }
   const prepared = "select count(*)::int as n from pg_prepared_statements where name = 'divide'";
   expect(await ask({ text: prepared })).toEqual([{ n: 1 }]);
-});
-
-test('are refused rows that nobody has room for, while they come; few bytes are not asked about', async () => {
-  const asked: number[] = [];
-  const refuse = (bytes: number) => {
-    asked.push(bytes);
-    return bytes > 1_000_000 ? new Error('no room') : undefined;
-  };
-  const text = "select repeat('x', 100000) as body from generate_series(1, $1::int)";
-  const rows = (n: number) => ask({ text, values: [n] }, connected(), refuse);
-  expect(await rows(2)).toHaveLength(2);
-  expect(asked).toEqual([]);
-  expect(await rows(9)).toHaveLength(9);
-  expect(asked.length).toBeGreaterThan(1);
-  await expect(rows(100)).rejects.toThrow('no room');
-  // The rest is read, and asked about no more.
-  expect(Math.max(...asked)).toBeLessThan(2_000_000);
-  expect(await rows(1)).toHaveLength(1);
 });
 
 test('are told of a connection that ends while they wait', async () => {

@@ -90,6 +90,41 @@ test('what does not fit does not compile', () => {
   expect(wrong({ id: '1' })).toBeUndefined();
 });
 
+test('a create is one statement that reads no other table: no failed read can hide what was written', () => {
+  const creates = allStatements().filter(({ name }) => name.endsWith('.create'));
+  expect(creates.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['customers.create', 'products.create']),
+  );
+  for (const { name, text } of creates) {
+    expect(text, name).toMatch(/^\s*insert into [^;]+ returning concat\(.*\)::json as body$/s);
+    expect(text, name).not.toMatch(/\(\s*select/i);
+  }
+});
+
+test('a write renders every value byte for byte as a read does', async () => {
+  const agency = await service.agency();
+  const odd = {
+    title: '"quoted" \\ \u0001\t\n é 𝄞 \u2028 </script>',
+    includes: ['', '"', ',', '{}', '\\', 'null'],
+    excludes: [],
+    durationHours: 1e-7,
+    fromPrice: 1e21,
+    priceMax: 0.1,
+    capacityMin: 2_147_483_647,
+    description: '',
+    operator: null,
+  };
+  const sent = [{ title: 'plain' }, odd, { ...odd, variants: [{ label: odd.title, fromPrice: 0 }] }];
+  for (const body of sent) {
+    const created = await agency.post('/v1/catalog/products', body);
+    const path = `/v1/catalog/products/${created.body.id}`;
+    const read = await agency.get(path);
+    expect(created.text).toBe(read.text);
+    const changed = await agency.patch(path, { specialConditions: odd.title });
+    expect(changed.text).toBe((await agency.get(path)).text);
+  }
+});
+
 const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 test('each set of fields of a PATCH has a statement that names no other column, and a connection prepares so many', async () => {

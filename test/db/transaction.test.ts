@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { notFound, REFUSALS } from '../../src/contract/errors.ts';
+import { notFound } from '../../src/contract/errors.ts';
 import type { Database } from '../../src/db/pool/client.ts';
-import type { Caller, Queries } from '../../src/db/pool/scope.ts';
+import type { Queries } from '../../src/db/pool/scope.ts';
 import { checkPooler } from '../../src/db/server/pooler.ts';
 import { type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
 import { pooled } from '../support/databases.ts';
@@ -17,10 +17,6 @@ const INSERT = prepared(
   'test.insert',
   ($: Params<{ id: number }>) => sql`insert into counters values (${$.id}, 0)`,
 );
-const VALUE = prepared(
-  'test.value',
-  ($: Params<{ id: number }>) => sql<{ value: number }>`select value from counters where id = ${$.id}`,
-);
 const ADD = prepared(
   'test.add',
   ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id}`,
@@ -31,7 +27,6 @@ const FAILING_WRITE = prepared(
   () => sql<{ value: number }>`update counters set value = value + 1 where id = 1 returning fail() as value`,
 );
 const CONNECTION = prepared('test.connection', () => sql<{ pid: number }>`select pg_backend_pid() as pid`);
-const LARGE = prepared('test.large', () => sql`select repeat('x', 100000) from generate_series(1, 5)`);
 const SETTINGS = unprepared(
   'test.settings',
   () => sql<Record<string, string>>`
@@ -99,19 +94,6 @@ describe('the statements of a transaction', () => {
     },
   );
 
-  test.each([
-    ['outside', (id: number) => own.writeAndRead(INSERT, VALUE, { id })],
-    ['inside', (id: number) => own.transaction((within) => within.writeAndRead(INSERT, VALUE, { id }))],
-  ])(
-    'a read that is sent with a write sees what it left, and fails with it, %s of one',
-    async (_where, ask) => {
-      expect(await ask(3)).toEqual([{ value: 0 }]);
-      await expect(ask(3)).rejects.toMatchObject({ code: '23505' });
-      expect(await ask(4)).toEqual([{ value: 0 }]);
-      expect(await values()).toHaveLength(4);
-    },
-  );
-
   test('are undone when the work throws, also inside of another transaction', async () => {
     const failed = own.transaction((outer) =>
       outer.transaction(async ({ write }) => {
@@ -127,13 +109,6 @@ describe('the statements of a transaction', () => {
     const before = await own.read(CONNECTION, {});
     const missing = notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated');
     await expect(own.transaction(() => Promise.reject(missing))).rejects.toBe(missing);
-    expect(await own.read(CONNECTION, {})).toEqual(before);
-    const caller: Caller = {
-      signal: () => new AbortController().signal,
-      refusal: (bytes) => (bytes === undefined ? undefined : REFUSALS.unsent),
-      ran: () => undefined,
-    };
-    await expect(db.for('other', caller).read(LARGE, {})).rejects.toBe(REFUSALS.unsent);
     expect(await own.read(CONNECTION, {})).toEqual(before);
   });
 });

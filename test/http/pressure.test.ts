@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { type PressureLimits, pressureLimits } from '../../src/http/load/pressure.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
+import { type PressureLimits, pressureLimits } from '../../src/http/pressure.ts';
 import { buildDashboard } from '../support/dashboard.ts';
 import { ownApp } from '../support/instance.ts';
 import { useService } from '../support/service.ts';

@@ -12,7 +12,7 @@ import { administer } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import type { Agency, Reply } from '../support/service.ts';
 import { furniture, look, seldom } from './fixed.ts';
-import { OPERATIONS, type Operation, outcomeOf, type Request, refusedByClosed } from './operations.ts';
+import { BELOW, OPERATIONS, type Operation, outcomeOf, type Request, refusedByClosed } from './operations.ts';
 import {
   EMPTY,
   type Fields,
@@ -26,6 +26,7 @@ import {
   withRow,
 } from './organization.ts';
 import { type RequestStep, resolve, type SqlStep, type Step, steps } from './steps.ts';
+import { toldOfName } from './writes.ts';
 
 /**
  * Whatever is done to two organizations, over both APIs, by jobs and by SQL, and whatever connections are ended meanwhile: every
@@ -146,6 +147,8 @@ type Asked = {
   request: Request;
   path: string;
   tag: string;
+  /** The record that the tag names. */
+  record: Fields | undefined;
   reply: Reply;
   isAgain: boolean;
 };
@@ -187,13 +190,14 @@ async function ask(world: World, step: RequestStep): Promise<Asked> {
     reply = await send();
     isAgain = true;
   }
-  return { step, request: { ...request, made: madeOf(reply.body) }, path, tag, reply, isAgain };
+  return { step, request: { ...request, made: madeOf(reply.body) }, path, tag, record, reply, isAgain };
 }
 
 /** What the request makes of the organizations, and what its answer is held to when their moments are known. */
 type Judged = { organizations: Pair; check?: (settled: Pair) => Pair };
 
-function judge(organizations: Pair, { step, request, path, tag, reply, isAgain }: Asked): Judged {
+function judge(organizations: Pair, asked: Asked): Judged {
+  const { step, request, path, tag, record, reply, isAgain } = asked;
   const { agency: index, name, key, precondition } = step;
   const [operation, before] = [operationOf(step), organizations[index]];
   const [method = ''] = name.split(' ');
@@ -213,11 +217,13 @@ function judge(organizations: Pair, { step, request, path, tag, reply, isAgain }
     return { organizations };
   }
 
+  const isStale =
+    precondition === 'current' && !isDeepStrictEqual(operation.current?.(before, request), record);
   const { organization, status, refusal } = outcomeOf(
     operation,
     before,
     request,
-    PRECONDITIONS[precondition],
+    method !== 'GET' && isStale ? 'differs' : PRECONDITIONS[precondition],
   );
   const after = withSide(organizations, index, organization);
   if (method === 'GET' && reply.headers.etag && ['current', 'weak', 'any'].includes(precondition)) {
@@ -265,6 +271,68 @@ async function takeRequests(world: World, requests: readonly RequestStep[]): Pro
   return checks.reduce((settled, check) => check?.(settled) ?? settled, known);
 }
 
+const ordersOf = <T>(list: readonly T[]): T[][] =>
+  list.length === 0
+    ? [[]]
+    : list.flatMap((one) => ordersOf(list.filter((other) => other !== one)).map((rest) => [one, ...rest]));
+
+/** The rows that differ were written now: also one that the next write makes what it was before. */
+function written(before: Organization, after: Organization): Organization {
+  const changed = KINDS.flatMap((kind) =>
+    Object.values(after[kind])
+      .filter((row) => !isDeepStrictEqual(before[kind][row.id], row))
+      .map((row) => [kind, { ...row, updatedAt: NOW }] as const),
+  );
+  return changed.reduce((organization, [kind, row]) => withRow(organization, kind, row), after);
+}
+
+/** What the requests make of the organizations in this order. Timestamps that only the database knows are not compared. */
+const inOrder = (organizations: Pair, order: readonly Asked[]): Pair =>
+  order.reduce((before, asked) => {
+    const { agency: index, name, key } = asked.step;
+    const { organizations: after, check } = judge(before, asked);
+    if (!check) return after;
+    const own = written(before[index], after[index]);
+    const expected = operationOf(asked.step).answer(own, asked.request, before[index]);
+    const known = Object.entries(expected).filter(([, value]) => value !== NOW);
+    // A PATCH that changes nothing returns what is read after it, which a later request may have changed.
+    const isRead = name.startsWith('PATCH') && isDeepStrictEqual(before[index], after[index]);
+    if (!isRead) expect(asked.reply.body).toMatchObject(Object.fromEntries(known));
+    const { text, status } = asked.reply;
+    const replay = key !== null && {
+      [`${name} ${asked.path} ${key}`]: { body: asked.request.body, status, text },
+    };
+    return withSide(after, index, { ...own, replays: { ...own.replays, ...replay } });
+  }, organizations);
+
+/** The reads of what the request wrote. */
+function readAfter({ step, request, reply }: Asked): RequestStep[] {
+  const [, path = ''] = step.name.split(' ');
+  const [name, id] =
+    path === '/v1/customers' ? [`${path}/{customerId}`, reply.body.id] : [path, request.ids[0]];
+  const read = [name, name.replace(BELOW, '/v1')].map((one) => `GET ${one}`).find((one) => OPERATIONS[one]);
+  const ids = [id] as unknown as RequestStep['ids'];
+  return read && id ? [{ ...step, name: read, ids, query: {}, precondition: 'none', key: null }] : [];
+}
+
+/** Sends them at once. Some order of them explains all of their responses, and what is stored then. */
+async function takeMeeting(world: World, requests: readonly RequestStep[]): Promise<Pair> {
+  const asked = await Promise.all(requests.map((step) => ask(world, step)));
+  const failures: string[] = [];
+  for (const order of ordersOf(asked)) {
+    try {
+      const organizations = await settled(world, inOrder(world.organizations, order));
+      const reads = asked.flatMap(readAfter);
+      return await takeRequests({ ...world, organizations }, reads);
+    } catch (error) {
+      failures.push(
+        `${order.map(({ step }) => asked.findIndex((one) => one.step === step))}: ${(error as Error).message}`,
+      );
+    }
+  }
+  throw new Error(`No order of the requests explains what they returned.\n${failures.join('\n')}`);
+}
+
 /** The ids first: what is chosen below depends on them. */
 function resolved(
   [ids, query, body]: [RequestStep['ids'], Fields, Fields],
@@ -304,8 +372,13 @@ function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep): Work | 
     after: withSide(world.organizations, index, withRow(own, kind, { ...row, [field]: value })),
   });
   switch (sql) {
-    case 'change':
-      return update(...TEXTS[kind], text);
+    case 'change': {
+      const work = update(...TEXTS[kind], text);
+      if (kind !== 'conversations') return work;
+      const changed = work.after[index];
+      const told = toldOfName(changed, changed.conversations[id] as Row, row);
+      return { ...work, after: withSide(work.after, index, told) };
+    }
     case 'archive':
       return update('archivedAt', 'archived_at', NOW);
     case 'bringBack':
@@ -329,7 +402,7 @@ function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep): Work | 
           organizationId,
           id,
           world.agencies[to].id,
-          bare.contacts ? { ...bare, contact_search: '' } : {},
+          bare.contacts ? { ...bare, contact_keys: [], contact_search: '' } : {},
         ],
         after: withSide(world.organizations, to, withRow(other, kind, { ...row, ...bare })),
       };
@@ -356,6 +429,7 @@ async function take(world: World, step: Step): Promise<Pair> {
     const [organizations] = await Promise.all([takeRequests(world, step.together), compare(world)]);
     return organizations;
   }
+  if ('meeting' in step) return takeMeeting(world, step.meeting);
   if ('sql' in step) {
     const work = sqlOf(world, step);
     if (!work) return world.organizations;

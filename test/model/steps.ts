@@ -15,7 +15,7 @@ import {
 
 /** A record, a moment or a message that stands in a request, chosen when the step is taken. */
 export type Chosen = {
-  choose: Kind | 'contact' | 'attachment' | 'message' | 'moment' | 'ids';
+  choose: Kind | 'contact' | 'attachment' | 'message' | 'moment' | 'ids' | 'variant';
   n: number;
   isArchived?: true;
 };
@@ -32,6 +32,7 @@ export type Step = { agency: 0 | 1 } & (
     }
   | { sql: 'change' | 'archive' | 'bringBack' | 'copy' | 'age' | 'delete'; of: Chosen; text: string }
   | { together: RequestStep[] }
+  | { meeting: RequestStep[] }
   | { account: 'close' | 'reopen' }
   | { job: 'purge' | 'kill' | 'compare' }
 );
@@ -149,6 +150,15 @@ const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc
 const COMPLETED: Record<string, (body: Fields) => Fields> = {
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: ({ data }) => ({
     data: data.map((message: Fields) => ({ createdAt: MOMENTS[0], ...message })),
+  }),
+  [`PATCH ${BELOW}/catalog/products/{productId}`]: ({ variants, ...body }) => ({
+    ...body,
+    ...(variants && {
+      variants: variants.map(({ id, ...variant }: Fields) => ({
+        ...variant,
+        ...(id && { id: { ...id, choose: 'variant' } }),
+      })),
+    }),
   }),
   [`POST ${BELOW}/quotes/{quoteId}/opens`]: (body) => ({ openedAt: MOMENTS[1], ...body }),
   // A form, of which the document has no JSON.
@@ -273,6 +283,47 @@ const together = fc
     };
   });
 
+/** Operations that can be about one record. */
+const ABOUT_ONE = [
+  ['POST /v1/customers'],
+  [
+    'PATCH /v1/customers/{customerId}',
+    'PATCH /v1/customers/{customerId}',
+    'DELETE /v1/customers/{customerId}',
+  ],
+  ...[['/v1/catalog/products/{productId}', `${BELOW}/catalog/products/{productId}`]].map(
+    ([path, dashboardPath]) => [`PATCH ${path}`, `DELETE ${path}`, `PATCH ${dashboardPath}`],
+  ),
+  ...OF_THEIR_OWN.map((path) => ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`)),
+  ['PUT', 'PATCH', 'POST'].map(
+    (method) => `${method} ${BELOW}/conversations/{conversationId}${method === 'POST' ? '/messages' : ''}`,
+  ),
+];
+
+/** Two or three requests about one record at the same time, none of which is ended. */
+const meeting = fc
+  .record({
+    names: fc.constantFrom(...ABOUT_ONE),
+    agency: fc.constantFrom(0 as const, 1 as const),
+    n: fc.nat({ max: 999 }),
+    // Those who have read the same version.
+    isConditional: fc.boolean(),
+  })
+  .chain(({ names, agency, n, isConditional }) =>
+    fc.array(fc.oneof(...names.map(requestOf)), { minLength: 2, maxLength: 3 }).map(
+      (requests): Step => ({
+        agency,
+        meeting: requests.map((request) => ({
+          ...request,
+          agency,
+          ids: request.ids.map((id, index) => (index === 0 ? { ...id, n } : id)),
+          isKilled: false,
+          precondition: isConditional && OPERATIONS[request.name]?.current ? 'current' : request.precondition,
+        })),
+      }),
+    ),
+  );
+
 /** Some, while one of both is closed. */
 const closed = fc
   .tuple(fc.constantFrom(0 as const, 1 as const), fc.array(step, { minLength: 2, maxLength: 8 }))
@@ -286,8 +337,9 @@ export const steps = (length: number): fc.Arbitrary<Step[]> =>
   fc
     .array(
       fc.oneof(
-        { weight: 97, arbitrary: step.map((one) => [one]) },
+        { weight: 91, arbitrary: step.map((one) => [one]) },
         { weight: 2, arbitrary: together.map((one) => [one]) },
+        { weight: 6, arbitrary: meeting.map((one) => [one]) },
         { weight: 1, arbitrary: closed },
       ),
       {
@@ -331,6 +383,10 @@ function poolOf(
   if (choose === 'contact') {
     const contacts = (own.customers[path[0] ?? '']?.contacts ?? []).map(({ id }: Fields) => id);
     return [...contacts, ...contacts, ...contacts, UNKNOWN];
+  }
+  if (choose === 'variant') {
+    const variants = (own.products[path[0] ?? '']?.variants ?? []).map(({ id }: Fields) => id);
+    return [...variants, ...variants, ...variants, UNKNOWN];
   }
   if (choose === 'attachment')
     return [...Object.keys(own.attachments), ...Object.keys(other.attachments), UNKNOWN];

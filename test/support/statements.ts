@@ -25,10 +25,6 @@ export async function statementOf(
   const recorder: Queries = {
     read: ask,
     write: ask,
-    writeAndRead: async (write, read, values) => {
-      await ask(write, values);
-      return ask(read, values);
-    },
     transaction: (work) => {
       isTransaction = true;
       return work(recorder);

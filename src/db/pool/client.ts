@@ -6,7 +6,7 @@ import { openPool, type PoolOptions } from './pool.ts';
 import { retryRead, retryWrite } from './retry.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { Caller, Queries, Scopes } from './scope.ts';
-import { send, sendBoth } from './send.ts';
+import { send } from './send.ts';
 
 /**
  * The database. Its own verbs are the service's: for keys, jobs and commands, over a few connections of their own. What is
@@ -40,10 +40,6 @@ function within(client: pg.Client, deadline: Deadline): Queries {
   const queries: Queries = {
     read: ask,
     write: ask,
-    writeAndRead: (write, read, values) => {
-      deadline.statement = write.name;
-      return sendBoth(client, write, read, values);
-    },
     transaction: (work) => work(queries),
   };
   return queries;
@@ -67,40 +63,27 @@ export function openDatabase(options: DatabaseOptions): Database {
     // An organization whose writes wait for a lock goes on reading: they are two flows.
     const [reads, writes] = [`${name} reads`, `${name} writes`];
 
-    const inTurn: Turn = (flow, work, deadline) =>
-      turn(
-        flow,
-        async () => {
-          const refusal = caller?.refusal();
-          if (refusal) throw refusal;
-          return work();
-        },
-        deadline,
-      );
-
     const once = <Result>(name: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
       withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
         deadline.statement = name;
         const attempt = () => pool.withClient(work, deadline);
-        return retryWrite(() => inTurn(writes, attempt, deadline), deadline);
+        return retryWrite(() => turn(writes, attempt, deadline), deadline);
       }).finally(count);
 
     return {
       read: (statement, values) =>
         withDeadline(statementTimeout, { caller, isShort: statement.isShort, canEnd: true }, (deadline) => {
           deadline.statement = statement.name;
-          const ask = (client: pg.Client) => send(client, statement, values, caller?.refusal);
+          const ask = (client: pg.Client) => send(client, statement, values);
           const run = statement.isShort ? pool.withLane : pool.withClient;
           const once = () => run(ask, deadline);
-          return retryRead(() => inTurn(reads, once, deadline), deadline);
+          return retryRead(() => turn(reads, once, deadline), deadline);
         }),
       write: (statement, values) => once(statement.name, (client) => send(client, statement, values)),
-      writeAndRead: (write, read, values) =>
-        once(write.name, (client) => sendBoth(client, write, read, values)),
       transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
           const once = () => pool.withTransaction((client) => work(within(client, deadline)), deadline);
-          return retryWrite(() => inTurn(writes, once, deadline), deadline);
+          return retryWrite(() => turn(writes, once, deadline), deadline);
         }).finally(count),
     };
   }

@@ -1,4 +1,3 @@
-import type { Refusal } from '../../contract/errors.ts';
 import type { Statement } from '../sql/statement.ts';
 
 /** The verbs that repositories speak, on the pool and inside a transaction alike. */
@@ -7,12 +6,6 @@ export type Queries = {
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /** Runs one statement that writes. Outside of a transaction, retried only when the failure proves that nothing was written. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
-  /** The same, and in the same round trip reads what the write has left. */
-  writeAndRead: <Row, Values>(
-    write: Statement<unknown, Values>,
-    read: Statement<Row, Values>,
-    values: Values,
-  ) => Promise<Row[]>;
   /** Runs `work` in one transaction, and again from its start when the server undid it. Inside of one, it joins that one. */
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
 };
@@ -24,11 +17,6 @@ export class LostRace extends Error {}
 export type Caller = {
   /** Aborted when the caller has gone. Nobody asks for the signal of work that is too short to end. */
   signal: () => AbortSignal;
-  /**
-   * The refusal for this caller, or undefined. Called when the work has its turn, and again with the size of a large answer
-   * before memory is taken for it.
-   */
-  refusal: (bytes?: number) => Refusal | undefined;
   /** Told of each piece of work how many milliseconds PostgreSQL had for it. */
   ran: (milliseconds: number) => void;
 };

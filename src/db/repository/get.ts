@@ -8,7 +8,7 @@ import { missing, type RecordKey, recordOf, rowOf, selectBodies, tableName, type
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
-export const getStatement = <T>(
+const getStatement = <T>(
   view: View<T>,
   name = `${tableName(view)}.get`,
 ): Statement<{ body: Json<T> }, RecordKey> =>

@@ -1,8 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type ApiError, REFUSALS, validationFailed } from '../../contract/errors.ts';
-import { createRefusals } from './admission.ts';
-import { isInner } from './inner.ts';
-import { createRoom } from './room.ts';
+import type { FastifyInstance } from 'fastify';
+import { type ApiError, validationFailed } from '../contract/errors.ts';
 
 /** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */
 
@@ -17,9 +14,6 @@ declare module 'fastify' {
 const MAX_DEPTH = 32;
 /** Names, objects and lists. The largest body that a schema takes, 500 messages, has 8,000 of them. */
 const MAX_PARTS = 12_000;
-
-/** From here on a body is worth waiting for: it takes a millisecond or more to read, parse and check. */
-const LARGE = 16 * 1024;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -73,7 +67,6 @@ function parse(body: Buffer): { fault?: ApiError; value?: unknown } {
 
 /** Takes JSON in UTF-8 alone. Bytes that are no UTF-8 are refused, and not replaced by U+FFFD. */
 export function readJsonBodies(app: FastifyInstance): void {
-  const inTurn = createTurns();
   app.removeAllContentTypeParsers();
   app.decorateRequest('sentBody');
   app.addContentTypeParser([JSON_TYPE, MERGE_PATCH], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
@@ -85,63 +78,8 @@ export function readJsonBodies(app: FastifyInstance): void {
     }
     // A DELETE with a content type and no body is a DELETE without a body.
     if (body.length === 0) return done(null, undefined);
-    const read = (): void => {
-      const { fault, value } = parse(body);
-      request.sentBody = value;
-      done(fault ?? null, value);
-    };
-    if (body.length > LARGE) inTurn(read);
-    else read();
-  });
-  boundBodies(app);
-}
-
-/**
- * One piece of work after another, each followed by a rest as long as it took: whatever arrives, half of the event loop's
- * time is left to everything else.
- * Measured before refusals waited, beside fifty clients with the two worst bodies: another one's get took 9 to 17 ms more
- * with turns, 31 to 45 ms more without.
- */
-function createTurns(): (work: () => void) => void {
-  const due: (() => void)[] = [];
-  let isResting = false;
-  function next(): void {
-    const work = due.shift();
-    isResting = work !== undefined;
-    if (!work) return;
-    const start = performance.now();
-    try {
-      work();
-    } finally {
-      setTimeout(next, Math.ceil(performance.now() - start));
-    }
-  }
-  return (work) => {
-    due.push(work);
-    if (!isResting) next();
-  };
-}
-
-const isLarge = ({ headers }: FastifyRequest): boolean =>
-  (Number(headers['content-length'] ?? 0) > LARGE || headers['transfer-encoding'] !== undefined) &&
-  /^application\/(merge-patch\+)?json/i.test(headers['content-type'] ?? '');
-
-/** Bytes of large bodies at once: each is in memory until it is answered. One organization alone has half. */
-const BODIES = 64 * 1024 * 1024;
-
-/**
- * Refuses (503) a large body before it is read while its organization has too many. Without a length it counts as the largest.
- * The refusal waits, as that of a flood does: sent at once, it brings the next body. With the wait that get takes 0.2 ms more.
- */
-function boundBodies(app: FastifyInstance): void {
-  const room = createRoom(BODIES);
-  const refuseLate = createRefusals();
-  app.addHook('preParsing', (request, reply, payload, done) => {
-    if (!isLarge(request) || isInner(request)) return done(null, payload);
-    const { bodyLimit } = request.routeOptions;
-    const bytes = Math.min(Number(request.headers['content-length'] ?? bodyLimit), bodyLimit);
-    if (!room.has(reply, bytes)) return refuseLate(() => done(REFUSALS.full));
-    room.keep(reply, bytes);
-    done(null, payload);
+    const { fault, value } = parse(body);
+    request.sentBody = value;
+    done(fault ?? null, value);
   });
 }

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
-import { REFUSALS } from '../../contract/errors.ts';
+import { REFUSALS } from '../contract/errors.ts';
 
 /** The mean over a second: the process does nothing but one long thing after another. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;

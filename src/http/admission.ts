@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Database } from '../../db/pool/client.ts';
+import type { Database } from '../db/pool/client.ts';
 
 /** A request that changes nothing. */
-export const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
+const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
 
 /**
  * A refusal waits for so long at most, in milliseconds. Sent at once, it invites the next request: 200 clients that asked
@@ -13,7 +13,7 @@ const REFUSE_EVERY_MS = 80;
 const REFUSED_TOGETHER = 32;
 
 /** Makes the function that refuses after a wait, a few at a time. */
-export function createRefusals(): (refuse: () => void) => void {
+function createRefusals(): (refuse: () => void) => void {
   const waiting: (() => void)[] = [];
 
   function next(): void {

@@ -1,0 +1,80 @@
+import type { FastifyInstance } from 'fastify';
+import { everySecond } from './logging.ts';
+
+/** The limits of connections that Node itself keeps, in one place. What they leave open is the proxy's: docs/operating.md. */
+
+/** New connections that may wait until they are accepted. Node's 511 resets bursts; the kernel caps it at its own limit. */
+const BACKLOG = 4_096;
+/** Connections at a time. One with unfinished headers takes up to 76 KiB of V8's heap. */
+const MAX_CONNECTIONS = 2_048;
+/** Of the request line and the headers together. */
+export const MAX_HEADER_BYTES = 8 * 1024;
+export const MAX_HEADERS = 64;
+/** Longest time for a request's headers, and for the whole request with its body. */
+const REQUEST_TIMEOUT_MS = 20_000;
+/** Node looks for slow clients in this interval, so they end up to so much later. */
+const CHECK_INTERVAL_MS = 500;
+/** A connection that neither takes nor sends anything for so long is ended. */
+const IDLE_TIMEOUT_MS = 30_000;
+/** Longer than a proxy keeps an idle connection (60 s in nginx), so that the proxy ends it and sends nothing into its end. */
+const KEEP_ALIVE_MS = 75_000;
+
+/** Fastify's options for them. */
+export const connectionLimits = (requestTimeout = REQUEST_TIMEOUT_MS) => ({
+  requestTimeout,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  connectionTimeout: IDLE_TIMEOUT_MS,
+  http: {
+    // Its response would be empty; ours is in the error shape.
+    requireHostHeader: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: Math.min(REQUEST_TIMEOUT_MS, requestTimeout),
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+  },
+});
+
+/** Sets the limits that are properties of the server. */
+export function limitConnections({ server, log }: FastifyInstance): void {
+  server.maxConnections = MAX_CONNECTIONS;
+  const closed = everySecond<'closed'>((counts) =>
+    log.warn(counts, 'too many connections: the newest were closed'),
+  );
+  server.on('drop', () => closed.count('closed'));
+  // Node leaves out the headers beyond this: one more than a request may have shows that there are too many.
+  server.maxHeadersCount = MAX_HEADERS + 1;
+}
+
+/** Opens the application to clients. */
+export const listen = (
+  app: FastifyInstance,
+  { host, port }: { host: string; port: number },
+): Promise<string> => app.listen({ host, port, backlog: BACKLOG });
+
+/** A connection without a request gets so long to send the one that may be on its way. */
+const LAST_REQUEST_MS = 500;
+const LOOK_INTERVAL_MS = 50;
+
+/**
+ * Ends the connections of a server that closes as soon as no request runs. Node itself ends idle ones alone: one that sent
+ * nothing, or a part of a request, would stay open, because Node looks for slow clients no longer.
+ */
+export function endConnections(app: FastifyInstance): void {
+  let running = 0;
+  const ended = (): void => {
+    running -= 1;
+  };
+  app.server.on('request', (_request, response) => {
+    running += 1;
+    response.once('close', ended);
+  });
+  app.addHook('preClose', (done) => {
+    const began = performance.now();
+    const timer = setInterval(() => {
+      const age = performance.now() - began;
+      if ((running === 0 && age > LAST_REQUEST_MS) || age > REQUEST_TIMEOUT_MS)
+        app.server.closeAllConnections();
+    }, LOOK_INTERVAL_MS);
+    app.server.once('close', () => clearInterval(timer));
+    done();
+  });
+}
