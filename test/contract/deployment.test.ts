@@ -61,8 +61,18 @@ describe('what is deployed', () => {
       Array.from(api.matchAll(/^ {6}([A-Z_\d]+): (.+)$/gm), ([, name = '', value = '']) => [name, value]),
     );
     expect(Object.keys(Environment.shape).filter((name) => !handed.has(name))).toEqual([]);
-    const fixed = ['DASHBOARD_HOST', 'DASHBOARD_PORT', 'DATABASE_DIRECT_URL', 'DATABASE_URL', 'DATA_DIR', 'HOST', 'PORT'];
-    const open = [...handed].filter(([name, value]) => value.startsWith(`\${${name}:-`)).map(([name]) => name);
+    const fixed = [
+      'DASHBOARD_HOST',
+      'DASHBOARD_PORT',
+      'DATABASE_DIRECT_URL',
+      'DATABASE_URL',
+      'DATA_DIR',
+      'HOST',
+      'PORT',
+    ];
+    const open = [...handed]
+      .filter(([name, value]) => value.startsWith(`\${${name}:-`))
+      .map(([name]) => name);
     expect([...handed.keys()].filter((name) => !open.includes(name)).sort()).toEqual(fixed);
     expect(read('Dockerfile')).toMatch(/^HEALTHCHECK .*\\\n.*\/livez`/m);
   });

@@ -76,7 +76,11 @@ export async function startFront(instances: readonly Instance[]): Promise<Front>
   await writeFile(file, await shippedFor(instances, front));
   const settings = `daemon off; pid ${folder}/pid; error_log stderr notice;`;
   const start = (): Promise<Program> =>
-    startProgram('nginx', ['-c', file, '-g', settings], /start worker process \d+\n[\s\S]*start worker process/);
+    startProgram(
+      'nginx',
+      ['-c', file, '-g', settings],
+      /start worker process \d+\n[\s\S]*start worker process/,
+    );
   let program = await start();
   onTestFinished(() => program.end('SIGQUIT'));
 

@@ -1,8 +1,8 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createTestDatabase } from '../support/databases.ts';
-import { startFront } from './nginx.ts';
 import { clientOf, openAgency, openInstance, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
+import { startFront } from './nginx.ts';
 import { startTraffic } from './traffic.ts';
 
 const RESTARTS = 10;
