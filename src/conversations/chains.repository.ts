@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
-import { nameFromConversation } from '../customers/contacts.repository.ts';
 import { isUniqueViolation } from '../db/pool/faults.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
@@ -246,19 +245,13 @@ const writeThread = (
       if (isElsewhere(stored) && !isLocked) throw new LostRace('The thread was moved by somebody else.');
       await steps.check(within, sent, stored);
       const record: ConversationUpdate = whole ? await whole(within) : { ...stored, ...sent };
-      const { channel = '', contact = '', contactName = null } = record;
+      const { channel = '', contact = '' } = record;
       rejectStoreChange(stored, channel);
       const contactKey = keyOnChannel(channel, contact);
       if (stored) await steps.replace(within, id, { ...record, contactKey });
       else await steps.insert(within, id, { ...record, contactKey, chainId: id, messageCount: 0 });
       if (rotatedFrom !== undefined && isElsewhere(stored))
         await move(within, stored ?? { id, chainId: id, rotatedFrom: null }, rotatedFrom);
-      const isTold =
-        stored?.channel === channel &&
-        stored.contactKey === contactKey &&
-        stored.contactName === contactName;
-      if (contactKey !== null && contactName !== null && !isTold)
-        await nameFromConversation(within, id, { type: channel, key: contactKey });
       return { created: !stored, body: await getConversation(within, id) };
     }),
   );

@@ -1,18 +1,24 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import type { OrganizationScope } from '../db/pool/scope.ts';
-import { defineGet } from '../db/repository/get.ts';
 import {
+  changeFilters,
+  columnsOf,
+  contains,
+  defineGet,
   defineKnownValues,
+  defineList,
+  defineRecord,
+  equals,
+  fieldsOf,
   type KnownValue,
   type KnownValues,
   MAX_VALUES,
-} from '../db/repository/known-values.ts';
-import { changeFilters, contains, defineList, equals, newestFirst } from '../db/repository/list.ts';
-import { defineRecord } from '../db/repository/put.ts';
-import { named } from '../db/repository/view.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+  named,
+  newestFirst,
+  type OrganizationScope,
+  type Params,
+  prepared,
+} from '../db/repository/index.ts';
 import {
   activeMembers,
   activeStages,

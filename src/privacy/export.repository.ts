@@ -5,7 +5,7 @@ import { dateTime, shown } from '../contract/fields.ts';
 import { fromStores, messageRecordFields } from '../conversations/messages.repository.ts';
 import { conversationRecordView } from '../conversations/repository.ts';
 import { ConversationMessageRecord, ConversationRecord } from '../conversations/schema.ts';
-import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.repository.ts';
+import { type ContactKeys, keyOfContact } from '../customers/contacts.repository.ts';
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
@@ -75,7 +75,7 @@ const quotesStatement = unprepared(
 
 const threadsStatement = unprepared(
   'customers.export_threads',
-  ($: Params<Page & Arrays>): SQL<Item> => sql`
+  ($: Params<Page & ContactKeys>): SQL<Item> => sql`
     select ${conversations.id}, ${jsonRow(conversationRecordView.fields)} as body
     from ${conversations} where ${threadsOf($)} and ${behind(conversations.id, $)}
     order by ${conversations.id} limit ${$.limit}`,
@@ -178,8 +178,8 @@ async function* parts(
     }
   yield '],"conversations":[';
   isFirst = true;
-  const contacts = arraysOf(parseJson(body).contacts.map(keyOfContact));
-  for await (const page of pages(scope, threadsStatement, { ...key, ...contacts }))
+  const contactKeys = parseJson(body).contacts.map(keyOfContact);
+  for await (const page of pages(scope, threadsStatement, { ...key, contactKeys }))
     for (const item of page) {
       yield `${listed([open(item.body)], isFirst)},"messages":[`;
       yield* messagesOf(scope, item.id);

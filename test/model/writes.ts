@@ -68,6 +68,32 @@ export const createProduct = (organization: Organization, body: Fields, made: Fi
 export const patch = (organization: Organization, kind: Kind, schema: string, id: string, body: Fields) =>
   withRow(organization, kind, { ...(organization[kind][id] as Row), ...sent(schema, body) });
 
+/** The PATCH of the dashboard: its variants are the whole list, by the ids of the stored ones. */
+export function patchProduct(organization: Organization, id: string, body: Fields, made: Fields): Written {
+  const { variants: stored } = organization.products[id] as Row;
+  const known = (variant: Fields) => stored.find((one: Fields) => one.id === variant.id);
+  const faults = (body.variants ?? []).flatMap((variant: Fields, index: number) => {
+    const at = `variants[${index}]`;
+    if (variant.id === undefined) return variant.label === undefined ? [`${at}.label`] : [];
+    const isRepeated = body.variants.slice(0, index).some((other: Fields) => other.id === variant.id);
+    return !known(variant) || isRepeated ? [`${at}.id`] : [];
+  });
+  if (faults.length > 0) return invalid(faults);
+  const variants = body.variants?.map((variant: Fields, position: number) => ({
+    ...(known(variant) ?? {
+      ...blank('CatalogProductVariant'),
+      status: 'active',
+      id: made.variants[position]?.id,
+    }),
+    ...sent('CatalogProductVariantUpdate', { ...variant, id: undefined }),
+    position,
+  }));
+  return patch(organization, 'products', 'CatalogProductDashboardUpdate', id, {
+    ...body,
+    ...(variants && { variants }),
+  });
+}
+
 /** @param since of the archived products that can still be restored */
 export function restore(organization: Organization, id: string, since: string): Written {
   const product = organization.products[id];
@@ -345,8 +371,8 @@ function link(organization: Organization, id: string, rotatedFrom: string | null
   return datedChain(datedChain(linked, thread.chainId), chainId);
 }
 
-/** The customer who has this contact is told of its name, where the write has changed it. */
-function toldOfName(organization: Organization, thread: Row, old: Row | undefined): Organization {
+/** The customer who has this contact gets its name, where the write has changed it. */
+export function toldOfName(organization: Organization, thread: Row, old: Row | undefined): Organization {
   const { channel, contactKey: key, contactName } = thread;
   const isTold = isDeepStrictEqual(
     [old?.channel, old?.contactKey, old?.contactName],
