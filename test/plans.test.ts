@@ -62,7 +62,8 @@ const OTHERS: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
   getOpportunity: (scope) => getOpportunity(scope, recordId('opportunity', AGENCY, 5)),
   getConversationTranscript: (scope) =>
     getTranscript(scope, recordId('conversation', AGENCY, rotatedConversation(0)), { limit: 50 }),
-  listQuoteAttachments: (scope) => listAttachments(scope, recordId('quote', AGENCY, 6)),
+  listQuoteAttachments: (scope) =>
+    listAttachments(scope, recordId('quote', AGENCY, 6), { sign: ({ organizationId }) => organizationId }),
 };
 
 /** Over all organizations, as nothing else is. */

@@ -202,7 +202,9 @@ async function completed(
   { db, organizationId }: OrganizationScope,
   { rotatedFrom, ...input }: ConversationPut,
 ): Promise<ConversationUpdate> {
-  const [previous] = rotatedFrom ? await db.read(inheritedStatement, { organizationId, id: rotatedFrom }) : [];
+  const [previous] = rotatedFrom
+    ? await db.read(inheritedStatement, { organizationId, id: rotatedFrom })
+    : [];
   const record = { ...previous, ...input };
   if (input.customerId !== undefined || record.customerId) return record;
   const { channel, contact } = input;

@@ -38,7 +38,10 @@ const qualified = (columns: Columns, scope: string): SQL =>
 
 /** One message store, and its statements. `delivery` are the columns for what the provider reports. */
 function defineStore(table: MessageTable, delivery: Columns) {
-  const sent: Columns = { ...columnsOf(ConversationMessageImport.omit({ delivery: true }), table), ...delivery };
+  const sent: Columns = {
+    ...columnsOf(ConversationMessageImport.omit({ delivery: true }), table),
+    ...delivery,
+  };
   const { id: _id, createdAt: _createdAt, ...others } = sent;
   const replaced: Columns = { ...others, createdAt: table.createdAt };
   const name = tableName({ table });
@@ -46,7 +49,9 @@ function defineStore(table: MessageTable, delivery: Columns) {
     sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
   const fieldNames = Object.keys(ConversationMessageRecord.shape.delivery.shape);
   const fields = fieldsOf(ConversationMessageRecord, table, {
-    delivery: jsonRow(Object.fromEntries(fieldNames.map((field) => [field, delivery[field] ?? sql`null::text`]))),
+    delivery: jsonRow(
+      Object.fromEntries(fieldNames.map((field) => [field, delivery[field] ?? sql`null::text`])),
+    ),
   });
 
   return {

@@ -1,12 +1,29 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
+import { byContactKeys } from '../customers/contacts.repository.ts';
 import { customerName } from '../customers/repository.ts';
-import { defineKnownValues, type KnownValues } from '../db/repository/known-values.ts';
-import { defineList, equals, newestFirst, recordFilters, since } from '../db/repository/list.ts';
-import { named, organizationParam } from '../db/repository/view.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
+import {
+  defineKnownValues,
+  defineList,
+  equals,
+  fieldsOf,
+  type Json,
+  type KnownValues,
+  named,
+  newestFirst,
+  type OrganizationScope,
+  organizationParam,
+  type Page,
+  recordFilters,
+  since,
+} from '../db/repository/index.ts';
 import { conversations, customers, newestThreads, searchableConversations } from '../db/tables/index.ts';
-import { Conversation, ConversationListQuery, ConversationRecord } from './schema.ts';
+import {
+  Conversation,
+  ConversationFilters,
+  type ConversationListQuery,
+  ConversationRecord,
+} from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
 const derived = { customerName: named(customerName, customers, conversations.customerId) };
@@ -24,12 +41,21 @@ export const conversationRecordView = {
 
 /** The rows of a list are newest threads. What finds a chain is in any of its threads. */
 const conversationLists = {
-  query: ConversationListQuery,
+  query: ConversationFilters,
   order: newestFirst('lastMessageAt'),
   filters: {
     ...recordFilters,
     activityState: equals('activityState'),
     channel: equals('channel'),
+    contact: {
+      field: 'chainId',
+      where: (chainId: PgColumn, keys: Placeholder) => sql`${chainId} = any(array(
+        select found.chain_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
+          select thread.chain_id from ${conversations} as thread
+          where thread.organization_id = ${organizationParam} and thread.contact_key = sent.key
+            and thread.channel = sent.type offset 0) found))`,
+      by: 'keys' as const,
+    },
     updatedSince: since('updatedAt', 'value'),
     customerId: {
       field: 'chainId',
@@ -48,7 +74,12 @@ const conversationLists = {
   },
 };
 
-export const listConversations = defineList(conversationView, conversationLists);
+const list = defineList(conversationView, conversationLists);
+
+export const listConversations = (
+  scope: OrganizationScope,
+  query: ConversationListQuery,
+): Promise<Json<Page<Conversation>>> => list(scope, byContactKeys(query));
 
 /** The agency's own values of the filters of the list. */
 export const conversationValues: KnownValues = {
@@ -56,7 +87,12 @@ export const conversationValues: KnownValues = {
   channel: defineKnownValues(newestThreads, conversations.channel),
 };
 
-export const listConversationRecords = defineList(conversationRecordView, {
+const listRecords = defineList(conversationRecordView, {
   ...conversationLists,
   name: 'conversations.list_records',
 });
+
+export const listConversationRecords = (
+  scope: OrganizationScope,
+  query: ConversationListQuery,
+): Promise<Json<Page<ConversationRecord>>> => listRecords(scope, byContactKeys(query));

@@ -17,6 +17,7 @@ import {
   uuid,
   withPlus,
 } from '../contract/fields.ts';
+import { contactFilter, withContactType } from '../customers/schema.ts';
 import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const Conversation = z
@@ -53,13 +54,18 @@ export type Conversation = z.infer<typeof Conversation>;
 
 export const ConversationList = page(Conversation).meta({ id: 'ConversationList' });
 
-export const ConversationListQuery = z.object({
+/** What the list itself is filtered by. */
+export const ConversationFilters = z.object({
   ...changeQuery(),
   activityState: textFilter('Conversations in exactly this state.'),
   channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
+  contact: contactFilter('Conversations with exactly this contact'),
   customerId: textFilter('Conversations of this customer.'),
   query: textFilter('Text in the contact name or the channel identifier, whatever its case and accents.'),
 });
+
+export const ConversationListQuery = withContactType(ConversationFilters);
+export type ConversationListQuery = z.infer<typeof ConversationListQuery>;
 
 export const ConversationMessage = z
   .object({
@@ -85,7 +91,9 @@ const transcriptOf = <Message extends z.ZodType>(message: Message) =>
       .meta({ examples: [12] }),
   });
 
-export const ConversationTranscript = transcriptOf(ConversationMessage).meta({ id: 'ConversationTranscript' });
+export const ConversationTranscript = transcriptOf(ConversationMessage).meta({
+  id: 'ConversationTranscript',
+});
 
 const Place = z.union([uuid(), moment()]);
 

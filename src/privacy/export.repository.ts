@@ -16,7 +16,7 @@ import { conversations, opportunities, quotes } from '../db/tables/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { opportunityRecordView } from '../opportunities/repository.ts';
 import { OpportunityRecord } from '../opportunities/schema.ts';
-import { attachmentsOf } from '../quotes/attachments.repository.ts';
+import { attachmentsOf, signAttachments } from '../quotes/attachments.repository.ts';
 import { quoteView } from '../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../quotes/schema.ts';
 import { opportunitiesOf, quotesOf, threadsOf } from './ties.repository.ts';
@@ -147,9 +147,7 @@ async function withAttachments(
   { id, body }: Item,
   links: FileLinks,
 ): Promise<string> {
-  const attachments: QuoteAttachment[] = [];
-  for (const attachment of await attachmentsOf(scope, id))
-    attachments.push({ ...attachment, url: await links.sign(scope, attachment) });
+  const attachments = await signAttachments(scope, await attachmentsOf(scope, id), links);
   return `${open(body)},"attachments":${toJson(attachments)}}`;
 }
 

@@ -111,7 +111,9 @@ export const QuotePut = z
       .describe('Default: what it has; the first time that it is published sets it.'),
     token: text({ min: 1, max: 255 })
       .optional()
-      .describe('Default: generated. Unique among the quotes. Written once: another value later is rejected.'),
+      .describe(
+        'Default: generated. Unique among the quotes. Written once: another value later is rejected.',
+      ),
     openCount: integer().min(0, 'must be at least 0').optional().describe(onCreation),
     firstOpenedAt: pastMoment().nullish().describe(onCreation),
     lastOpenedAt: pastMoment().nullish().describe(onCreation),

@@ -55,7 +55,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const replaced = pick((field) => !once.includes(field));
   const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
   const name = tableName(view);
-  const locked = { ...columns, isVisible: sql`${view.visible}` };
+  const locked = { id: table.id, ...columns, isVisible: sql`${view.visible}` };
 
   const lockStatement = prepared(
     `${name}.lock_to_write`,
@@ -115,9 +115,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       input: Input,
       stored: Stored | undefined,
     ): Promise<void> {
-      const changed = fixed.filter(
-        (field) => stored && (input[field] ?? stored[field]) !== stored[field],
-      );
+      const changed = fixed.filter((field) => stored && (input[field] ?? stored[field]) !== stored[field]);
       if (changed.length > 0)
         throw validationFailed(
           changed.map((field) => ({
