@@ -29,7 +29,8 @@ test('has all that is known of the person, archived records and threads that nam
   const mail = await conversation(agency, { channel: 'email', contact: 'ANA@example.com' });
   await message(agency, older.id, { content: '¿Tienen "salidas"?', senderName: 'Ana' });
   await message(agency, mail.id, { content: 'Adjunto\nmi pasaporte' });
-  const saidIn = async ({ id }: { id: string }) => (await call.get(`/conversations/${id}/messages`)).body.data;
+  const saidIn = async ({ id }: { id: string }) =>
+    (await call.get(`/conversations/${id}/messages`)).body.data;
 
   const eva = await customer(agency, { firstName: 'Eva' });
   const hers = await opportunity(agency, { customerId: eva.id, title: 'Vecina' });

@@ -3,12 +3,10 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { byContactKeys } from '../customers/contacts.repository.ts';
 import { customerName } from '../customers/repository.ts';
 import {
-  defineKnownValues,
   defineList,
   equals,
   fieldsOf,
   type Json,
-  type KnownValues,
   named,
   newestFirst,
   type OrganizationScope,
@@ -80,12 +78,6 @@ export const listConversations = (
   scope: OrganizationScope,
   query: ConversationListQuery,
 ): Promise<Json<Page<Conversation>>> => list(scope, byContactKeys(query));
-
-/** The agency's own values of the filters of the list. */
-export const conversationValues: KnownValues = {
-  activityState: defineKnownValues(newestThreads, conversations.activityState),
-  channel: defineKnownValues(newestThreads, conversations.channel),
-};
 
 const listRecords = defineList(conversationRecordView, {
   ...conversationLists,
