@@ -1,6 +1,6 @@
+import { MAX_LIMIT } from '../src/contract/fields.ts';
 import type { Database } from '../src/db/pool/client.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/pool/scope.ts';
-import { MAX_LIMIT } from '../src/db/repository/list.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { clearOrganization, hasRecords } from '../src/organizations/repository.ts';

@@ -1,17 +1,18 @@
 import { keyOnChannel } from '../rules/contact-key.ts';
 import { randomBase62 } from '../src/api-keys/api-key.ts';
-import { productView, variantOf } from '../src/catalog/repository.ts';
+import { productView } from '../src/catalog/repository.ts';
 import {
   type CatalogProductCreate,
-  CatalogProductMediaUpdate,
+  CatalogProductDashboardUpdate,
   CatalogProductUpdate,
 } from '../src/catalog/schema.ts';
+import { variantOf } from '../src/catalog/variants.ts';
 import { putConversation, threadView } from '../src/conversations/chains.repository.ts';
 import { putMessages } from '../src/conversations/messages.repository.ts';
-import { claimContacts, contactColumns, type Named } from '../src/customers/contacts.repository.ts';
+import { contactColumns } from '../src/customers/contacts.repository.ts';
 import { customerView } from '../src/customers/repository.ts';
 import { type CustomerCreate, CustomerUpdate } from '../src/customers/schema.ts';
-import { inTransaction, type OrganizationScope } from '../src/db/pool/scope.ts';
+import type { OrganizationScope } from '../src/db/pool/scope.ts';
 import { defineCreate } from '../src/db/repository/write.ts';
 import { columnsOf } from '../src/db/sql/field-columns.ts';
 import {
@@ -56,8 +57,7 @@ const insertProduct = defineCreate(
   productView,
   {
     ...columnsOf(CatalogProductUpdate, products),
-    ...columnsOf(CatalogProductMediaUpdate, products),
-    variants: products.variants,
+    ...columnsOf(CatalogProductDashboardUpdate, products),
     createdAt: products.createdAt,
     updatedAt: products.updatedAt,
   },
@@ -67,7 +67,7 @@ const insertProduct = defineCreate(
 export const writeProduct = (
   scope: OrganizationScope,
   id: string,
-  { variants, ...product }: CatalogProductCreate & CatalogProductMediaUpdate & Past,
+  { variants, ...product }: CatalogProductCreate & Omit<CatalogProductDashboardUpdate, 'variants'> & Past,
 ) => insertProduct(scope, id, { ...product, variants: variants.map(variantOf) });
 
 const insertCustomer = defineCreate(
@@ -75,6 +75,7 @@ const insertCustomer = defineCreate(
   {
     ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
     contacts: customers.contacts,
+    contactKeys: customers.contactKeys,
     contactSearch: customers.contactSearch,
     createdAt: customers.createdAt,
     updatedAt: customers.updatedAt,
@@ -82,17 +83,20 @@ const insertCustomer = defineCreate(
   'demo.customers',
 );
 
-export const writeCustomer = (
+export function writeCustomer(
   scope: OrganizationScope,
   id: string,
-  { contacts, ...customer }: CustomerCreate,
-  names: readonly Named[],
+  { contacts: inputs, ...customer }: CustomerCreate,
+  names: ReadonlyMap<string, string>,
   moments: Past,
-) =>
-  inTransaction(scope, async (within) => {
-    await insertCustomer(within, id, { ...customer, ...contactColumns(contacts, names), ...moments });
-    await claimContacts(within, id, contacts);
-  });
+) {
+  const { contacts, contactKeys, contactSearch } = contactColumns(inputs);
+  const named = contacts.map((contact, index) => ({
+    ...contact,
+    displayName: names.get(contactKeys[index] ?? '') ?? null,
+  }));
+  return insertCustomer(scope, id, { ...customer, contacts: named, contactKeys, contactSearch, ...moments });
+}
 
 export const writeOpportunity = defineCreate(
   opportunityView,
@@ -158,14 +162,14 @@ export async function writeConversations(
   }
 }
 
-/** The names of contacts that the conversations say, and when each customer's were last written in. */
+/** The names that the conversations give contacts, by contact key, and when each customer's were last written in. */
 export function toldBy(talks: readonly DemoConversation[]) {
-  const names: Named[] = [];
+  const names = new Map<string, string>();
   const spoken = new Map<string, Date[]>();
   for (const { input, messages } of talks) {
     const { channel, contact, contactName, customerId } = input;
     const key = keyOnChannel(channel, contact);
-    if (key && contactName) names.push({ type: channel, key, name: contactName });
+    if (key && contactName) names.set(`${channel} ${key}`, contactName);
     const moments = messages.flatMap(({ createdAt }) => (createdAt ? [new Date(createdAt)] : []));
     if (customerId) spoken.set(customerId, [...(spoken.get(customerId) ?? []), ...moments]);
   }

@@ -57,11 +57,13 @@ from (
 ) as record full join searchable_quotes as kept using (organization_id, id)
 where record is distinct from kept
 union all
-select organization_id, 'customer_contact_keys', id::text, contacts - coalesce(keys, 0)
+select organization_id, 'customer_contact_keys', id::text, coalesce(contacts, 0) - coalesce(cardinality(keys), 0)
 from (
-  select organization_id, id, case when archived_at is null then json_array_length(contacts) else 0 end as contacts from customers
-) as record left join (
-  select organization_id, customer_id as id, count(*) as keys from customer_contact_keys group by 1, 2
+  select organization_id, id, json_array_length(contacts) as contacts, array(select unnest(contact_keys) order by 1) as wanted
+  from customers where archived_at is null
+) as record full join (
+  select organization_id, customer_id as id, array_agg(key order by key) as keys
+  from customer_contact_keys, concat(identifier_type, ' ', contact_key) as key group by 1, 2
 ) as kept using (organization_id, id)
-where contacts <> coalesce(keys, 0)
+where coalesce(wanted, '{}') <> coalesce(keys, '{}') or contacts <> cardinality(wanted)
 order by 1, 2, 3;

@@ -258,6 +258,7 @@ create table customers (
   country text,
   tags text[] default '{}'::text[] not null,
   contacts json default '[]'::json not null,
+  contact_keys text[] default '{}'::text[] not null,
   contact_search text default '' not null,
   summary text,
   constraint customers_pkey primary key (organization_id, id),
@@ -283,27 +284,92 @@ create trigger customers_count_hide after update of archived_at on customers
 create trigger customers_count_show after update of archived_at on customers
   for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('customers', '1');
 --> statement-breakpoint
--- The contacts of live customers. The primary key is the promise that one person is one record.
+-- The contacts of live customers. The primary key is the promise that one person is one record. A contact is claimed before its
+-- customer is written, so no foreign key can lead there.
 create table customer_contact_keys (
   organization_id uuid not null,
   identifier_type text not null,
   contact_key text not null,
   customer_id uuid not null,
-  constraint customer_contact_keys_pkey primary key (organization_id, contact_key, identifier_type),
-  constraint customer_contact_keys_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
+  constraint customer_contact_keys_pkey primary key (organization_id, contact_key, identifier_type)
 );
 --> statement-breakpoint
-create index customer_contact_keys_customer_idx on customer_contact_keys (organization_id, customer_id);
+-- The contacts, with this id and name for the one at the place; the first has the place 0. Without a place they stay as they are.
+create function public.name_contact(contacts json, place integer, id json, name json) returns json
+  language sql stable parallel safe
+  return coalesce(replace(contacts::text, (contacts -> place)::text, concat('{"id":', id,
+    ',"identifierType":', contacts -> place -> 'identifierType', ',"identifierValue":', contacts -> place -> 'identifierValue',
+    ',"displayName":', coalesce(name, 'null'), ',"phoneNumber":', contacts -> place -> 'phoneNumber', '}'))::json, contacts);
 --> statement-breakpoint
--- An archived customer releases its contacts.
-create function public.release_contact_keys() returns trigger language plpgsql as $$
+-- Claims the contacts of a live customer, and releases those that it loses. Where another customer has one, nothing is written: no
+-- row, and no error, which would repeat the contact in PostgreSQL's log. contact_keys[n] is the key of contacts[n]. A contact that
+-- stays keeps id and name; a new one without a name gets that of its latest conversation. src/db/README.md has the order of locks:
+-- buckets, because a load of many customers in one transaction would fill the table of locks. Each statement is one of scalars: one
+-- of arrays is planned at each run. It fires before customers_touch, by its name.
+create function public.keep_contacts() returns trigger language plpgsql as $$
+declare
+  organization uuid := coalesce(new.organization_id, old.organization_id);
+  held text[] := case when old.archived_at is null then coalesce(old.contact_keys, '{}') else '{}' end;
+  wanted text[] := case when new.archived_at is null then coalesce(new.contact_keys, '{}') else '{}' end;
+  changed text[];
+  sent text;
+  is_taken boolean := false;
+  stored json;
+  name text;
 begin
-  delete from public.customer_contact_keys where organization_id = new.organization_id and customer_id = new.id;
-  return null;
+  if held <> wanted then
+    changed := array(select key from unnest(held || wanted) key where key <> all (held) or key <> all (wanted)
+      order by hashtext(key) % 1024);
+    foreach sent in array changed loop
+      perform pg_advisory_xact_lock(hashtext(organization::text), hashtext(sent) % 1024);
+    end loop;
+    foreach sent in array changed loop
+      continue when sent = any (held);
+      insert into public.customer_contact_keys (organization_id, identifier_type, contact_key, customer_id)
+      values (organization, split_part(sent, ' ', 1), substr(sent, strpos(sent, ' ') + 1), new.id)
+      on conflict do nothing;
+      is_taken := not found;
+      exit when is_taken;
+    end loop;
+    foreach sent in array changed loop
+      continue when (sent = any (held)) = is_taken;
+      delete from public.customer_contact_keys
+      where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
+        and identifier_type = split_part(sent, ' ', 1) and customer_id = coalesce(new.id, old.id);
+    end loop;
+    if is_taken then
+      return null;
+    end if;
+  end if;
+  if tg_op = 'DELETE' then
+    return old;
+  end if;
+  if new.contacts::text is distinct from old.contacts::text then
+    for place in 0 .. cardinality(new.contact_keys) - 1 loop
+      sent := new.contact_keys[place + 1];
+      stored := old.contacts -> (array_position(old.contact_keys, sent) - 1);
+      if stored ->> 'id' <> new.contacts -> place ->> 'id' then
+        new.contacts := public.name_contact(new.contacts, place, stored -> 'id', stored -> 'displayName');
+      elsif stored is null and new.contacts -> place ->> 'displayName' is null then
+        select contact_name into name from public.conversations
+        where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
+          and channel = split_part(sent, ' ', 1) and contact_name is not null
+        order by created_at desc nulls last, id desc nulls last limit 1;
+        if found then
+          new.contacts := public.name_contact(new.contacts, place, new.contacts -> place -> 'id', to_json(name));
+        end if;
+      end if;
+    end loop;
+    -- A number that is only spelled otherwise is the same contact.
+    if new.contacts::text = old.contacts::text then
+      new.contact_search := old.contact_search;
+    end if;
+  end if;
+  return new;
 end $$;
 --> statement-breakpoint
-create trigger customers_release_contact_keys after update of archived_at on customers
-  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.release_contact_keys();
+create trigger customers_contacts before insert or delete or update of contacts, contact_keys, archived_at on customers
+  for each row execute function public.keep_contacts();
 --> statement-breakpoint
 -- Customers whose content was erased: what is erased again after a restore.
 create table erasures (
@@ -512,6 +578,50 @@ create trigger conversations_count_hide after update of continued_by on conversa
 create trigger conversations_count_show after update of continued_by on conversations
   for each row when (old.continued_by is not null and new.continued_by is null) execute function public.add_to_live_count('conversations', '1');
 --> statement-breakpoint
+-- The customer who has the contact of a conversation gets the name that the conversation gives the contact, unless a later
+-- conversation gives one. At the end of the transaction: no conversation is locked after a customer. A contact that nobody has stays
+-- so until then: its next customer finds the name.
+create function public.keep_contact_name() returns trigger language plpgsql as $$
+declare
+  sent text := concat(new.channel, ' ', new.contact_key);
+  owner uuid;
+  is_locked boolean := false;
+begin
+  if new.contact_key is null or new.contact_name is null or row(old.channel, old.contact_key, old.contact_name)
+    is not distinct from row(new.channel, new.contact_key, new.contact_name)
+  then
+    return null;
+  end if;
+  for attempt in 1 .. 4 loop
+    select customer_id into owner from public.customer_contact_keys
+    where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel;
+    exit when owner is null and is_locked;
+    if owner is null then
+      perform pg_advisory_xact_lock_shared(hashtext(new.organization_id::text), hashtext(sent) % 1024);
+      is_locked := true;
+      continue;
+    end if;
+    perform from public.customers
+    where organization_id = new.organization_id and id = owner and archived_at is null and sent = any (contact_keys)
+    for no key update;
+    -- The customer may have lost the sent in between.
+    continue when not found;
+    update public.customers
+    set contacts = public.name_contact(contacts, array_position(contact_keys, sent) - 1,
+      contacts -> (array_position(contact_keys, sent) - 1) -> 'id', to_json(new.contact_name))
+    where organization_id = new.organization_id and id = owner and new.id = (
+      select id from public.conversations
+      where organization_id = new.organization_id and channel = new.channel and contact_key = new.contact_key
+        and contact_name is not null
+      order by created_at desc nulls last, id desc nulls last limit 1);
+    exit;
+  end loop;
+  return null;
+end $$;
+--> statement-breakpoint
+create constraint trigger conversations_contact_name after insert or update of channel, contact_key, contact_name on conversations
+  deferrable initially deferred for each row execute function public.keep_contact_name();
+--> statement-breakpoint
 -- Threads as a search sees them; each finds the chain that it is in.
 create table searchable_conversations (
   organization_id uuid not null,
@@ -547,7 +657,8 @@ create trigger conversations_search_update after update of contact_name, contact
 create trigger conversations_search_delete after delete on conversations
   for each row execute function public.keep_searchable_conversation();
 --> statement-breakpoint
--- Messages of whatsapp conversations, with what that provider reports of their delivery.
+-- Messages of whatsapp conversations, with what that provider reports of their delivery. Messages with one timestamp are in the
+-- order of arrival.
 create table whatsapp_messages (
   organization_id uuid not null,
   conversation_id uuid not null,
@@ -557,6 +668,7 @@ create table whatsapp_messages (
   message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
+  arrival bigint generated always as identity not null,
   provider_message_id text,
   delivery_status text,
   delivery_status_at timestamptz(3),
@@ -565,9 +677,9 @@ create table whatsapp_messages (
   constraint whatsapp_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
 );
 --> statement-breakpoint
-create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, id desc nulls last);
+create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 --> statement-breakpoint
--- Messages of conversations on every other channel.
+-- Messages of conversations on every other channel. No arrival is one of a whatsapp message: a chain can have both.
 create table channel_messages (
   organization_id uuid not null,
   conversation_id uuid not null,
@@ -577,6 +689,7 @@ create table channel_messages (
   message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
+  arrival bigint generated always as identity (start with 1000000000000000) not null,
   provider_name text,
   external_id text,
   subject text,
@@ -584,7 +697,7 @@ create table channel_messages (
   constraint channel_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
 );
 --> statement-breakpoint
-create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, id desc nulls last);
+create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 --> statement-breakpoint
 -- Quotes; the token is part of the public link.
 create table quotes (

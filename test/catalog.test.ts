@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { useDashboard } from './support/dashboard.ts';
 import { product } from './support/records.ts';
 import type { Agency } from './support/service.ts';
@@ -153,4 +153,116 @@ test('20 requests at once restore it once, and the count of /v1 stays true', asy
   const answers = await Promise.all(Array.from({ length: 20 }, restore));
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(409)]);
   expect((await agency.get(PRODUCTS)).body.pagination.total).toBe(1);
+});
+
+describe('variants in a PATCH of the dashboard', () => {
+  const LABELS = ['Alta', 'Media', 'Baja'];
+  async function offered() {
+    const agency = await service.agency();
+    const variants = LABELS.map((label) => ({
+      label,
+      fromPrice: 10.5,
+      includes: ['Hotel'],
+      currency: 'USD',
+    }));
+    const made = await product(agency, { variants });
+    const path = `/catalog/products/${made.id}`;
+    const patch = (body: object, headers = {}) => dashboard.of(agency).patch(path, body, { headers });
+    const read = async () => (await agency.get(`/v1${path}`)).body;
+    return { agency, made, patch, read, ids: made.variants.map(({ id }: { id: string }) => id) };
+  }
+  const BLANK = {
+    status: 'active',
+    capacityMin: null,
+    capacityMax: null,
+    currency: null,
+    description: null,
+    shortDescription: null,
+    durationDays: null,
+    durationHours: null,
+    includes: [],
+    excludes: [],
+    fromPrice: null,
+    priceMax: null,
+  };
+
+  test('are the whole list: one with an id is changed, one without is new, one that is left out is removed', async () => {
+    const { made, patch, read, ids } = await offered();
+    const [high, , low] = made.variants;
+    const sent = [
+      { id: ids[2].toUpperCase(), durationHours: 2.5, includes: null, fromPrice: null },
+      { label: 'Nueva' },
+      { id: ids[0], label: 'Muy alta', status: 'paused' },
+    ];
+    const { status, body } = await patch({ variants: sent });
+    expect(status).toBe(200);
+    const [, { id }] = body.variants;
+    expect(ids).not.toContain(id);
+    expect(body).toEqual({
+      ...made,
+      updatedAt: body.updatedAt,
+      variants: [
+        { ...low, position: 0, durationHours: 2.5, includes: [], fromPrice: null },
+        { ...BLANK, id: expect.any(String), label: 'Nueva', position: 1 },
+        { ...high, position: 2, label: 'Muy alta', status: 'paused' },
+      ],
+    });
+    expect(body.updatedAt > made.updatedAt).toBe(true);
+    expect(await read()).toEqual(body);
+    expect((await patch({ variants: [] })).body.variants).toEqual([]);
+  });
+
+  test('that are sent back as they were read change nothing, and stay where another field is sent', async () => {
+    const { made, patch, read } = await offered();
+    const strict = { prefer: 'handling=strict' };
+    expect((await patch({ variants: made.variants }, strict)).body).toEqual(made);
+    expect((await patch({ variants: made.variants.map(({ id }: { id: string }) => ({ id })) })).body).toEqual(
+      made,
+    );
+    expect(await read()).toEqual(made);
+    expect((await patch({ destinations: ['Oaxaca'] })).body.variants).toEqual(made.variants);
+  });
+
+  test('of another product, repeated or new without a label are 400, each named, and nothing changes', async () => {
+    const { agency, made, patch, read, ids } = await offered();
+    const other = await product(agency, { variants: [{ label: 'Otra' }] });
+    const sent = [
+      { id: other.variants[0].id },
+      { id: ids[0] },
+      { id: ids[0].toUpperCase() },
+      { durationHours: 2 },
+    ];
+    const { status, body } = await patch({ destinations: ['Oaxaca'], variants: sent });
+    expect([status, body.error.details]).toEqual([
+      400,
+      [
+        { path: 'body.variants[0].id', message: 'is not the id of a variant of this product' },
+        { path: 'body.variants[2].id', message: 'must be given only once' },
+        { path: 'body.variants[3].label', message: 'is required' },
+      ],
+    ]);
+    expect(await read()).toEqual(made);
+    expect((await agency.get(`/v1/catalog/products/${other.id}`)).body).toEqual(other);
+  });
+
+  test('of two requests at once: the list of one of them, whole', async () => {
+    const { patch, read, ids } = await offered();
+    const lists = ['uno', 'dos', 'tres', 'cuatro'].map((label) => ids.map((id: string) => ({ id, label })));
+    const answers = await Promise.all(lists.map((variants) => patch({ variants })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const { variants } = await read();
+    expect(new Set(variants.map(({ label }: { label: string }) => label)).size).toBe(1);
+  });
+
+  test('count into the limit of the text of a product, those that stay too', async () => {
+    const { agency, patch, read, ids } = await offered();
+    const description = 'x'.repeat(50_000);
+    const long = (count: number) => Array.from({ length: count }, () => ({ label: 'x', description }));
+    const { body: full } = await patch({ variants: [...long(4), { id: ids[0] }] });
+    const kept = full.variants.map(({ id }: { id: string }) => ({ id }));
+    const { status, body } = await patch({ variants: [...kept, ...long(2)] });
+    expect([status, body.error.details[0].path]).toEqual([400, 'body.variants[0].description']);
+    expect(await read()).toEqual(full);
+    expect((await agency.patch(`/v1/catalog/products/${full.id}`, { description: 'x' })).status).toBe(200);
+  });
 });

@@ -101,7 +101,8 @@ async function threads(count: number) {
   const call = dashboard.of(agency);
   const put = (id: string, more: object = {}) =>
     call.put(`/conversations/${id}`, { channel: 'whatsapp', contact: '+5215512345678', ...more });
-  const say = (id: string) => call.put(`/conversations/${id}/messages/${randomUUID()}`, text('Hola'));
+  const say = (id: string, message: string = randomUUID(), createdAt?: string) =>
+    call.put(`/conversations/${id}/messages/${message}`, text('Hola', createdAt));
   await Promise.all(ids.map((id) => put(id)));
   return { agency, ids, put, say };
 }
@@ -117,23 +118,25 @@ const NOT_TRUE = `
       select id from conversations next where next.organization_id = $1 and next.rotated_from = c.id)
     or c.message_count <> (
       select count(*) from whatsapp_messages m where m.organization_id = $1 and m.conversation_id = c.id)
-    or c.continued_by is null and c.last_message_at is distinct from (
+    or c.last_message_at is distinct from (
       select max(m.created_at) from whatsapp_messages m join chain other on other.id = m.conversation_id
-      where m.organization_id = $1 and other.root = chain.root))`;
+      where m.organization_id = $1 and other.root = chain.root and (c.continued_by is null or other.id = c.id)))`;
 
 test('chains stay lines however many requests link, unlink and write at once', async () => {
   const { agency, ids, put, say } = await threads(8);
   // Every thread to every other, in an order that mixes them, with messages in between.
   const pairs = ids.flatMap((to, x) => ids.map((from, y) => ({ to, from, order: (x * 5 + y * 3) % 7 })));
   const mixed = pairs.sort((one, other) => one.order - other.order);
+  // The second message of a thread is corrected again and again, to earlier and later timestamps.
   const write = ({ to, from, order }: (typeof pairs)[number]) => [
     put(to, { rotatedFrom: order === 3 ? null : from }),
-    say(to),
+    say(to, randomUUID(), '2023-06-01T00:00:00Z'),
+    say(to, to, `202${order}-01-01T00:00:00Z`),
   ];
-  // As many at once as wait for their turn with patience.
+  // As many at once as wait for their turn within the timeout.
   const answers = [];
-  for (let start = 0; start < mixed.length; start += 30)
-    answers.push(...(await Promise.all(mixed.slice(start, start + 30).flatMap(write))));
+  for (let start = 0; start < mixed.length; start += 20)
+    answers.push(...(await Promise.all(mixed.slice(start, start + 20).flatMap(write))));
   expect([...new Set(answers.map(({ status }) => status))].sort()).toEqual([200, 201, 400]);
   expect(await service.query(NOT_TRUE, [agency.id])).toEqual([]);
   expect(await findDrift(service, agency)).toEqual([]);
@@ -228,6 +231,45 @@ describe.each(STORES)('messages of $channel', ({ channel, table, delivery, kept 
       { count: 100, last: new Date(String(data[99]?.createdAt)) },
     ]);
   });
+});
+
+test('messages with one timestamp stand in the order in which they arrived, and `before` cuts in that order', async () => {
+  const { agency, ids, say } = await threads(2);
+  const [id = '', next = ''] = ids;
+  const call = dashboard.of(agency);
+  await call.patch(`/conversations/${next}`, { rotatedFrom: id });
+  const second = '2026-11-21T10:00:00.000Z';
+  const sent: string[] = [];
+  for (const thread of [next, id, next, id]) {
+    const one = randomUUID();
+    await say(thread, one, second);
+    const data = Array.from({ length: 20 }, () => ({ ...text('Hola', second), id: randomUUID() }));
+    await call.post(`/conversations/${thread}/messages`, { data });
+    sent.push(one, ...data.map((message) => message.id));
+  }
+  // A message that is replaced keeps its place.
+  await call.put(`/conversations/${next}/messages/${sent[0]}`, text('Buenas', second));
+  const transcript = async (query: string) => {
+    const { body } = await agency.get(`/v1/conversations/${id}/messages?${query}`);
+    return body.data.map((message: { id: string }) => message.id);
+  };
+  expect(await transcript('limit=200')).toEqual(sent);
+  expect(await transcript(`limit=5&before=${sent[50]}`)).toEqual(sent.slice(45, 50));
+});
+
+test('a corrected timestamp moves lastMessageAt of the thread and of its chain back', async () => {
+  const { agency, ids, say } = await threads(2);
+  const [id = '', next = ''] = ids;
+  const call = dashboard.of(agency);
+  await call.patch(`/conversations/${next}`, { rotatedFrom: id });
+  await say(next, randomUUID(), '2026-11-01T10:00:00.000Z');
+  const wrong = randomUUID();
+  const last = async () =>
+    Promise.all(ids.map(async (one) => (await call.get(`/conversations/${one}`)).body.lastMessageAt));
+  await say(id, wrong, '2026-11-20T10:00:00.000Z');
+  expect(await last()).toEqual(['2026-11-20T10:00:00.000Z', '2026-11-20T10:00:00.000Z']);
+  await say(id, wrong, '2026-10-20T10:00:00.000Z');
+  expect(await last()).toEqual(['2026-10-20T10:00:00.000Z', '2026-11-01T10:00:00.000Z']);
 });
 
 test('an import has each message once, whatever the case of its id', async () => {

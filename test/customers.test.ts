@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createCustomer } from '../src/customers/repository.ts';
+import { createCustomer, updateCustomer } from '../src/customers/repository.ts';
 import { inTransaction, type OrganizationScope } from '../src/db/pool/scope.ts';
+import { parseJson } from '../src/db/sql/json.ts';
 import { findDrift } from './support/drift.ts';
 import { conversation } from './support/records.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
@@ -241,6 +242,54 @@ describe('updateCustomer', () => {
     expect((await agency.get(CUSTOMERS)).body.pagination.total).toBe(10);
     expect(await findDrift(service, agency)).toEqual([]);
   });
+});
+
+describe('a contact that another customer has', () => {
+  test('leaves every other contact of the rejected body free', async () => {
+    const agency = await service.agency();
+    await create(agency, { contacts: [web('taken')] });
+    const { id } = await create(agency, { contacts: [web('own')] });
+    for (let round = 0; round < 4; round += 1) {
+      const contacts = [web(`free-${round}`), web('taken'), web(`free too-${round}`)];
+      expect((await agency.post(CUSTOMERS, { contacts })).status).toBe(409);
+      expect((await agency.patch(`${CUSTOMERS}/${id}`, { contacts, city: 'Lima' })).status).toBe(409);
+    }
+    expect(await agency.get(`${CUSTOMERS}/${id}`)).toMatchObject({
+      body: { city: null, contacts: [web('own')] },
+    });
+    const contacts = [0, 1, 2, 3].flatMap((round) => [web(`free-${round}`), web(`free too-${round}`)]);
+    expect((await agency.post(CUSTOMERS, { contacts })).status).toBe(201);
+    expect(await findDrift(service, agency)).toEqual([]);
+  });
+
+  test.each(['POST', 'PATCH'])(
+    'and loses before a %s has asked for the owner is claimed after all',
+    async (method) => {
+      const agency = await service.agency();
+      const owner = await create(agency, { contacts: [web('a')] });
+      const other = await create(agency, { contacts: [web('b')] });
+      const { db } = agency.scope;
+      const scope: OrganizationScope = {
+        ...agency.scope,
+        db: {
+          ...db,
+          read: async (statement, values) => {
+            if (statement.name === 'customers.contact_owners')
+              await agency.delete(`${CUSTOMERS}/${owner.id}`);
+            return db.read(statement, values);
+          },
+        },
+      };
+      const body = { contacts: [{ identifierType: 'web' as const, identifierValue: 'a' }] };
+      const written =
+        method === 'POST'
+          ? await createCustomer(scope, { ...body, tags: [] })
+          : await updateCustomer(scope, other.id, { ...body, city: 'Lima' });
+      expect(parseJson(written)).toMatchObject({ ...body, city: method === 'POST' ? null : 'Lima' });
+      expect((await agency.post(CUSTOMERS, body)).status).toBe(409);
+      expect(await findDrift(service, agency)).toEqual([]);
+    },
+  );
 });
 
 describe('the displayName of a contact', () => {

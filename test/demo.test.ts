@@ -11,7 +11,7 @@ import { demoProducts } from '../demo/products.ts';
 import { demoOpportunities, demoQuotes } from '../demo/sales.ts';
 import { demoStages, demoTeam } from '../demo/team.ts';
 import { hashKey } from '../src/api-keys/api-key.ts';
-import { CatalogProductMediaUpdate } from '../src/catalog/schema.ts';
+import { CatalogProductDashboardUpdate } from '../src/catalog/schema.ts';
 import { ConversationMessagesImport, ConversationPut } from '../src/conversations/schema.ts';
 import { scopeTo } from '../src/db/pool/scope.ts';
 import type { FileStorage } from '../src/files/storage.ts';
@@ -47,9 +47,9 @@ const tables = [
 /** Their rows are of the load. */
 const NOW = ['organizations', 'pipeline_stages', 'quote_attachments'];
 
-/** The same without what the database makes: clock readings, secrets, and the ids of contacts and variants. */
+/** The same without what the database generates: clock readings, secrets, the order of arrival, and the ids of contacts and variants. */
 async function told({ query }: Service): Promise<Record<string, Row[]>> {
-  const made = "array['updated_at', 'token']";
+  const made = "array['updated_at', 'token', 'arrival']";
   const entries = tables.map(async (table) => {
     const parts = { customers: 'contacts', products: 'variants' }[table];
     const left = `to_jsonb(t) - ${made} ${NOW.includes(table) ? "- 'created_at'" : ''}`;
@@ -223,7 +223,7 @@ describe('the agency', () => {
 
   test('holds to the rules that requests are held to', () => {
     const { products, team, stages, opportunities, conversations, quotes } = made();
-    for (const { media } of products) expect(CatalogProductMediaUpdate.parse(media)).toEqual(media);
+    for (const { media } of products) expect(CatalogProductDashboardUpdate.parse(media)).toEqual(media);
     for (const { input } of team) expect(TeamMemberPut.parse(input)).toEqual(input);
     for (const { input } of stages) expect(PipelineStagePut.parse(input)).toEqual(input);
     for (const { input } of opportunities) expect(OpportunityPut.parse(input)).toEqual(input);

@@ -8,7 +8,6 @@ import {
   purgeCatalogProducts,
 } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/repository.ts';
-import { contactNames } from '../src/customers/contacts.repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/pool/scope.ts';
 import { sweepKeys } from '../src/http/idempotency.repository.ts';
@@ -59,8 +58,6 @@ const PLANNED: Record<string, Planned> = {
 
 const OTHERS: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
   getCatalogProduct: (scope) => getCatalogProduct(scope, recordId('product', AGENCY, 5)),
-  contactNames: (scope) =>
-    contactNames(scope, [{ identifierType: 'email', identifierValue: 'lead@example.com' }]),
   getCustomer: (scope) => getCustomer(scope, recordId('customer', AGENCY, 5)),
   getOpportunity: (scope) => getOpportunity(scope, recordId('opportunity', AGENCY, 5)),
   getConversationTranscript: (scope) =>
@@ -238,10 +235,11 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
     });
   });
 
-  test('the contacts of a customer', async () => {
-    const text = 'select from customer_contact_keys where organization_id = $1 and customer_id = $2';
-    const values = [organizationId(AGENCY), recordId('customer', AGENCY, 5)];
-    for (const nodes of await plansOf({ name: 'keys', text, values })) remember(nodes);
+  test('the latest name of a contact, as the triggers of customers and conversations look for it', async () => {
+    const text = `select id from conversations where organization_id = $1 and channel = $2 and contact_key = $3
+      and contact_name is not null order by created_at desc nulls last, id desc nulls last limit 1`;
+    const values = [organizationId(AGENCY), 'whatsapp', '+525512345678'];
+    for (const nodes of await plansOf({ name: 'name', text, values })) expectFound(nodes);
   });
 
   describe('every other read', () => {

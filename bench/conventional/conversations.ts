@@ -59,10 +59,11 @@ const newestMessages = (
       direction: store.direction,
       messageType: store.messageType,
       senderName: store.senderName,
+      arrival: store.arrival,
     })
     .from(store)
     .where(and(eq(store.organizationId, organizationId), inArray(store.conversationId, threads)))
-    .orderBy(newest(store.createdAt), newest(store.id))
+    .orderBy(newest(store.createdAt), newest(store.arrival))
     .limit(limit);
 
 export const conversationRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { db }) => {
@@ -122,11 +123,14 @@ export const conversationRoutes: FastifyPluginAsyncZod<RouteOptions> = async (ap
       );
       const newest = stores
         .flat()
-        .sort((a, b) => Number(b.createdAt) - Number(a.createdAt) || (a.id < b.id ? 1 : -1))
+        .sort((a, b) => Number(b.createdAt) - Number(a.createdAt) || (a.arrival < b.arrival ? 1 : -1))
         .slice(0, query.limit)
         .reverse();
       return {
-        data: newest.map((message) => ({ ...message, createdAt: message.createdAt.toISOString() })),
+        data: newest.map(({ arrival: _, ...message }) => ({
+          ...message,
+          createdAt: message.createdAt.toISOString(),
+        })),
         total: threads.reduce((total, { messageCount }) => total + messageCount, 0),
       };
     },

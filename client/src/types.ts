@@ -145,7 +145,7 @@ export type CatalogProductCreate = {
   validFrom?: string | null;
   /** Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601). At most 64 characters. Example: `2027-03-31`. */
   validUntil?: string | null;
-  /** Set here only; a PATCH does not change them. Default: `[]`. At most 100 entries. */
+  /** Set on creation; later only the dashboard changes them. Default: `[]`. At most 100 entries. */
   variants?: CatalogProductVariantCreate[];
 };
 

@@ -1,7 +1,15 @@
 import type { CatalogProductCreate, CustomerContactCreate, CustomerCreate } from '../../client/src/index.ts';
-import { IMPORTED, type Importable, propertiesOf, resolved, type Schema, typesOf } from './document.ts';
+import {
+  IMPORTED,
+  type Importable,
+  propertiesOf,
+  resolved,
+  type Schema,
+  schemaOf,
+  typesOf,
+} from './document.ts';
 
-/** What a column can fill, and how a cell becomes a value. The document says which fields there are and of which kind. */
+/** The fields that a column can fill, and how a cell becomes a value. The document says which fields there are and of which kind. */
 
 type Kind = 'text' | 'choice' | 'number' | 'list' | 'tags' | 'json' | 'contact';
 
@@ -13,7 +21,7 @@ type Field = {
   codes: Record<string, string[]>;
 };
 
-/** What of a name decides: letters and digits without accents and case. */
+/** A name's letters and digits, without accents and case. */
 export const folded = (name: string): string =>
   name
     .normalize('NFD')
@@ -161,14 +169,16 @@ function fieldOf(name: string, schema: Schema, names: Record<string, string[]>):
 /** The fields that a row can fill; contacts have one for each channel. */
 function fieldsOf(resource: Importable): Fields {
   const names: Record<string, string[]> = NAMES[resource];
-  const fields = Object.entries(propertiesOf(IMPORTED[resource].written)).flatMap(([name, schema]) => {
-    if (name !== 'contacts') return [fieldOf(name, schema, names)];
-    const channels = resolved(propertiesOf(schema).identifierType).enum ?? [];
-    return channels.map((channel): [string, Field] => [
-      `contacts.${channel}`,
-      { kind: 'contact', names: names[`contacts.${channel}`] ?? [], codes: {} },
-    ]);
-  });
+  const fields = Object.entries(propertiesOf(schemaOf(IMPORTED[resource].created))).flatMap(
+    ([name, schema]) => {
+      if (name !== 'contacts') return [fieldOf(name, schema, names)];
+      const channels = resolved(propertiesOf(schema).identifierType).enum ?? [];
+      return channels.map((channel): [string, Field] => [
+        `contacts.${channel}`,
+        { kind: 'contact', names: names[`contacts.${channel}`] ?? [], codes: {} },
+      ]);
+    },
+  );
   return Object.fromEntries(fields);
 }
 
@@ -184,9 +194,9 @@ export function parseNumber(text: string, isDecimalComma: boolean): number {
   const grouped = new RegExp(`^-?\\d{1,3}(\\${group}\\d{3})+(\\${mark}\\d+)?$`);
   const ungrouped = grouped.test(plain) ? plain.replaceAll(group, '') : plain;
   const decimal = ungrouped.replace(mark, '.');
-  // A very large or small number is written as 1e+21; 1e5 may be a code.
+  // Exports write a very large number as 1e+21; 1e5 may be a code.
   if (!/^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(decimal))
-    throw new CellError(`is no number: ${JSON.stringify(text)}`);
+    throw new CellError(`is not a number: ${JSON.stringify(text)}`);
   return Number(decimal);
 }
 
@@ -195,7 +205,7 @@ export function parseList(text: string, separators: RegExp): string[] {
   if (text.startsWith('[')) {
     const list = parseJson(text);
     if (!Array.isArray(list) || !list.every((entry) => typeof entry === 'string'))
-      throw new CellError('is no list of texts');
+      throw new CellError('is not a list of texts');
     return list;
   }
   return text
@@ -208,7 +218,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CellError('is no JSON');
+    throw new CellError('is not JSON');
   }
 }
 

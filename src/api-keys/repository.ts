@@ -6,14 +6,25 @@ import {
   type OrganizationScope,
   type Queries,
 } from '../db/pool/scope.ts';
-import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import { defineList, newestFirst } from '../db/repository/list.ts';
-import { type RecordKey, rowOf } from '../db/repository/view.ts';
-import { defineCreate, defineUpdate } from '../db/repository/write.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { newId } from '../db/sql/ids.ts';
-import { type Json, parseJson, selectList, toJson } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+import {
+  columnsOf,
+  defineCreate,
+  defineGet,
+  defineList,
+  defineLockedGet,
+  defineUpdate,
+  fieldsOf,
+  type Json,
+  newestFirst,
+  newId,
+  type Params,
+  parseJson,
+  prepared,
+  type RecordKey,
+  rowOf,
+  selectList,
+  toJson,
+} from '../db/repository/index.ts';
 import { apiKeys, issuedKeys, organizations } from '../db/tables/index.ts';
 import { hashKey, makeKey, recognisable } from './api-key.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate } from './schema.ts';

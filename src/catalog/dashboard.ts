@@ -4,18 +4,17 @@ import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../openapi/responses.ts';
-import { withinTextLimit } from './patched-text.ts';
+import { patchDashboardFields } from './patched-text.ts';
 import {
   getCatalogProduct,
   listArchivedCatalogProducts,
   listCatalogProducts,
   lockCatalogProduct,
   restoreCatalogProduct,
-  updateCatalogProductMedia,
 } from './repository.ts';
 import {
   CatalogProduct,
-  CatalogProductMediaUpdate,
+  CatalogProductDashboardUpdate,
   RestorableCatalogProductList,
   RestorableCatalogProductListQuery,
 } from './schema.ts';
@@ -75,26 +74,22 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
     '/catalog/products/:productId',
     {
       schema: {
-        operationId: 'updateCatalogProductMedia',
-        summary: 'Update the media of a product',
+        operationId: 'updateCatalogProduct',
+        summary: 'Update images, destinations and variants of a product',
         description:
-          'Changes only the fields in the body; null clears one. Everything else of a product is changed through /v1.',
+          'Changes only the fields in the body; null clears one. `variants` replaces the whole list. All other fields of a product are changed through /v1.',
         params: productParams,
-        body: CatalogProductMediaUpdate,
+        body: CatalogProductDashboardUpdate,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
           'CATALOG_PRODUCT_NOT_FOUND',
         ),
       },
     },
-    async (request, reply) => {
-      const { productId } = request.params;
-      return answerIfMatch(request, reply, lockCatalogProduct, productId, (scope) =>
-        withinTextLimit(scope, productId, request.body, (within) =>
-          updateCatalogProductMedia(within, productId, request.body),
-        ),
-      );
-    },
+    async (request, reply) =>
+      answerIfMatch(request, reply, lockCatalogProduct, request.params.productId, (scope, id) =>
+        patchDashboardFields(scope, id, request.body),
+      ),
   );
 
   app.post(

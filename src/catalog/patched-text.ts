@@ -1,28 +1,55 @@
 import { textFault } from '../../rules/product-text.ts';
 import { validationFailed } from '../contract/errors.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import { parseJson } from '../db/sql/json.ts';
+import { type Json, parseJson } from '../db/sql/json.ts';
 import { pathOf } from '../http/validation.ts';
-import { lockCatalogProduct } from './repository.ts';
+import { lockCatalogProduct, updateCatalogProduct, updateDashboardFields } from './repository.ts';
+import type { CatalogProduct, CatalogProductDashboardUpdate, CatalogProductUpdate } from './schema.ts';
+import { patchedVariants } from './variants.ts';
 
 /** Patches of up to 1 KiB skip the check. Each replaces a field, so a product can pass its limit by 1 KiB per text field at most. */
 const SHORT = 1_024;
 
-/**
- * Holds a PATCH to the limit of a product's text, the stored product counted, under the product's lock.
- * @param work runs in the scope that it is given
- * @throws VALIDATION_FAILED and CATALOG_PRODUCT_NOT_FOUND
- */
-export async function withinTextLimit<Result>(
+const isShort = (patch: object): boolean => Buffer.byteLength(JSON.stringify(patch)) <= SHORT;
+
+/** Runs a PATCH under the lock of the product; the text of the whole product with the patch has a limit. */
+const lockedPatch = <Patch extends object>(
   scope: OrganizationScope,
   id: string,
-  patch: object,
-  work: (scope: OrganizationScope) => Promise<Result>,
-): Promise<Result> {
-  if (Buffer.byteLength(JSON.stringify(patch)) <= SHORT) return work(scope);
-  return inTransaction(scope, async (locked) => {
-    const fault = textFault(patch, parseJson(await lockCatalogProduct(locked, id)));
+  patchOf: (stored: CatalogProduct) => Patch,
+  update: (scope: OrganizationScope, id: string, patch: Patch) => Promise<Json<CatalogProduct>>,
+): Promise<Json<CatalogProduct>> =>
+  inTransaction(scope, async (locked) => {
+    const stored = parseJson(await lockCatalogProduct(locked, id));
+    const patch = patchOf(stored);
+    const fault = textFault(patch, stored);
     if (fault) throw validationFailed([{ path: pathOf('body', fault.path), message: fault.message }]);
-    return work(locked);
+    return update(locked, id, patch);
   });
-}
+
+/** @throws VALIDATION_FAILED when the product would have too much text, CATALOG_PRODUCT_NOT_FOUND */
+export const patchCatalogProduct = (
+  scope: OrganizationScope,
+  id: string,
+  patch: CatalogProductUpdate,
+): Promise<Json<CatalogProduct>> =>
+  isShort(patch)
+    ? updateCatalogProduct(scope, id, patch)
+    : lockedPatch(scope, id, () => patch, updateCatalogProduct);
+
+/**
+ * The same for the fields that only the dashboard writes.
+ * @throws VALIDATION_FAILED also for variants that do not fit the stored ones
+ */
+export const patchDashboardFields = (
+  scope: OrganizationScope,
+  id: string,
+  { variants, ...patch }: CatalogProductDashboardUpdate,
+): Promise<Json<CatalogProduct>> => {
+  if (!variants && isShort(patch)) return updateDashboardFields(scope, id, patch);
+  const whole = (stored: CatalogProduct) => ({
+    ...patch,
+    ...(variants && { variants: patchedVariants(variants, stored.variants) }),
+  });
+  return lockedPatch(scope, id, whole, updateDashboardFields);
+};

@@ -1,33 +1,39 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import { text } from '../contract/fields.ts';
-import type { OrganizationScope, Queries } from '../db/pool/scope.ts';
-import { defineGet, defineLockedGet } from '../db/repository/get.ts';
 import {
   changeFilters,
+  columnsOf,
   contains,
+  defineArchive,
+  defineCreate,
+  defineGet,
   defineList,
+  defineLockedGet,
+  definePurge,
+  defineRestore,
+  defineUpdate,
   equals,
+  fieldsOf,
+  isoTime,
+  type Json,
   newestFirst,
+  newId,
+  type OrganizationScope,
   type Page,
-} from '../db/repository/list.ts';
-import { missing, type RecordKey, rowOf } from '../db/repository/view.ts';
-import { type Body, defineArchive, defineCreate, defineUpdate } from '../db/repository/write.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { isId, newId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonRow, parseJson } from '../db/sql/json.ts';
-import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
+  type Params,
+} from '../db/repository/index.ts';
 import { liveProducts, products } from '../db/tables/catalog.ts';
 import { RETENTION_DAYS, retainedSince } from './retention.ts';
 import {
   CatalogProduct,
   type CatalogProductCreate,
+  CatalogProductDashboardUpdate,
   CatalogProductListQuery,
-  CatalogProductMediaUpdate,
   CatalogProductUpdate,
-  CatalogProductVariant,
   RestorableCatalogProduct,
 } from './schema.ts';
+import { variantOf } from './variants.ts';
 
 export const productView = {
   ...liveProducts,
@@ -60,22 +66,6 @@ export const lockCatalogProduct = defineLockedGet(productView);
 
 const createProduct = defineCreate(productView, { ...productColumns, variants: products.variants });
 
-const VARIANT_FIELDS = Object.keys(CatalogProductVariant.shape) as (keyof CatalogProductVariant)[];
-
-/** The variant as answers show it: every field, in their order. */
-export function variantOf(
-  input: CatalogProductCreate['variants'][number],
-  position: number,
-): CatalogProductVariant {
-  const { includes, excludes } = input;
-  const given = { ...input, id: newId(), position, includes: includes ?? [], excludes: excludes ?? [] };
-  const entries = VARIANT_FIELDS.map((field) => [
-    field,
-    (given as Partial<CatalogProductVariant>)[field] ?? null,
-  ]);
-  return Object.fromEntries(entries) as CatalogProductVariant;
-}
-
 /** Creates a product with its variants. */
 export const createCatalogProduct = (
   scope: OrganizationScope,
@@ -94,51 +84,14 @@ export const updateCatalogProduct = defineUpdate(productView, productColumns);
 export const archiveCatalogProduct = defineArchive(liveProducts);
 
 /** A purged product, for the log. */
-export type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
+type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
 
-const dueStatement = unprepared(
-  'products.due_for_purge',
-  ($: Params<{ before: string; limit: number }>): SQL<{ organizationId: string; id: string }> => sql`
-    select ${products.organizationId} as "organizationId", ${products.id} from ${products}
-    where ${products.archivedAt} < ${$.before}::timestamptz order by ${products.archivedAt} limit ${$.limit}`,
-);
-
-const purgedFields: Fields<PurgedProduct> = {
+export const purgeCatalogProducts = definePurge<PurgedProduct>(liveProducts, {
   organizationId: products.organizationId,
   id: products.id,
   archivedAt: products.archivedAt,
   variants: sql`json_array_length(${products.variants})`,
-};
-
-/** Looks again under the lock: a product that was restored since then stays. */
-const purgeStatement = prepared(
-  'products.purge',
-  ($: Params<{ organizationId: string; ids: string[]; before: string }>): SQL<Body<PurgedProduct>> => sql`
-    delete from ${products} where ${products.organizationId} = ${$.organizationId}
-      and ${products.id} = any(${$.ids}::uuid[]) and ${products.archivedAt} < ${$.before}::timestamptz
-    returning ${jsonRow(purgedFields)} as body`,
-);
-
-/**
- * Removes products that were archived before a moment, oldest first, with their variants. It takes the products of
- * every organization; those of one organization all go, or none of them.
- * @param before ISO 8601
- * @param limit products at most
- */
-export async function purgeCatalogProducts(
-  db: Queries,
-  before: string,
-  limit: number,
-): Promise<PurgedProduct[]> {
-  const due = await db.read(dueStatement, { before, limit });
-  const purged: PurgedProduct[] = [];
-  for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
-    const ids = rows.map(({ id }) => id);
-    const gone = await db.write(purgeStatement, { organizationId, ids, before });
-    purged.push(...gone.map(({ body }) => parseJson(body)));
-  }
-  return purged;
-}
+});
 
 /** In hours, because a day of PostgreSQL has 23 or 25 of them when its time zone changes the clock. */
 const purgeAt = isoTime(
@@ -192,21 +145,18 @@ export const listArchivedCatalogProducts = (
   listArchived(scope, { ...query, since: retainedSince(now) });
 
 /**
- * Changes the media fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
+ * Changes the fields of the body that only the dashboard writes. Null clears a field. If nothing differs, nothing changes.
  * @throws CATALOG_PRODUCT_NOT_FOUND
  */
-export const updateCatalogProductMedia = defineUpdate(
+export const updateDashboardFields = defineUpdate(
   productView,
-  columnsOf(CatalogProductMediaUpdate, products),
-  'products.update_media',
+  columnsOf(CatalogProductDashboardUpdate, products),
+  'products.update_dashboard_fields',
 );
 
-const restoreStatement = prepared(
-  'products.restore',
-  ($: Params<RecordKey & { since: string }>): SQL<{ body: Json<CatalogProduct> }> => sql`
-    update ${products} set archived_at = null
-    where ${rowOf(liveProducts, $)} and ${products.archivedAt} >= ${$.since}::timestamptz
-    returning ${jsonRow(productView.fields)} as body`,
+const restore = defineRestore(
+  productView,
+  ($: Params<{ since: string }>) => sql`${products.archivedAt} >= ${$.since}::timestamptz`,
 );
 
 /**
@@ -219,10 +169,8 @@ export async function restoreCatalogProduct(
   id: string,
   now: number,
 ): Promise<Json<CatalogProduct>> {
-  const { db, organizationId } = scope;
-  if (!isId(id)) throw missing(liveProducts, id);
-  const [restored] = await db.write(restoreStatement, { organizationId, id, since: retainedSince(now) });
-  if (restored) return restored.body;
+  const restored = await restore(scope, id, { since: retainedSince(now) });
+  if (restored) return restored;
   await getCatalogProduct(scope, id);
   throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED', 'The catalog product is not archived.');
 }

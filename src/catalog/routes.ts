@@ -8,14 +8,13 @@ import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
 import { responses } from '../openapi/responses.ts';
-import { withinTextLimit } from './patched-text.ts';
+import { patchCatalogProduct } from './patched-text.ts';
 import {
   archiveCatalogProduct,
   createCatalogProduct,
   getCatalogProduct,
   listCatalogProducts,
   lockCatalogProduct,
-  updateCatalogProduct,
 } from './repository.ts';
 import {
   ArchivedCatalogProduct,
@@ -33,7 +32,9 @@ async function refuseOtherVariants(request: FastifyRequest, id: string): Promise
   if (variants === undefined || !isStrict(request)) return;
   const stored = parseJson(await getCatalogProduct(request.scope, id));
   if (isDeepStrictEqual(variants, stored.variants)) return;
-  throw validationFailed([{ path: 'body.variants', message: 'cannot be changed after creation' }]);
+  throw validationFailed([
+    { path: 'body.variants', message: 'cannot be changed here; the dashboard changes variants' },
+  ]);
 }
 
 export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
@@ -59,7 +60,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         operationId: 'createCatalogProduct',
         summary: 'Create a product',
         description:
-          'Creates a product with its variants, all or nothing. Variants are set here only. Use it to put a trip into the catalog.',
+          'Creates a product with its variants, all or nothing; later only the dashboard changes variants. Use it to put a trip into the catalog.',
         body: CatalogProductCreate,
         response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }),
       },
@@ -94,7 +95,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         operationId: 'updateCatalogProduct',
         summary: 'Update a product',
         description:
-          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing, `updatedAt` included. `variants` cannot be changed after creation: it has no effect here, and under strict handling is refused where it differs. Use it to change prices, texts or the status of a product.',
+          'Changes only the fields in the body; null clears one. If nothing differs, nothing changes, and `updatedAt` stays as it is. `variants` has no effect here, because only the dashboard changes variants; strict handling rejects variants that differ from the stored ones. Use it to change prices, texts or the status of a product.',
         params: CatalogProductParams,
         body: CatalogProductUpdate,
         response: responses(
@@ -106,10 +107,8 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     async (request, reply) => {
       const { productId } = request.params;
       await refuseOtherVariants(request, productId);
-      return answerIfMatch(request, reply, lockCatalogProduct, productId, (scope) =>
-        withinTextLimit(scope, productId, request.body, (within) =>
-          updateCatalogProduct(within, productId, request.body),
-        ),
+      return answerIfMatch(request, reply, lockCatalogProduct, productId, (scope, id) =>
+        patchCatalogProduct(scope, id, request.body),
       );
     },
   );

@@ -22,7 +22,10 @@ import {
   textFilter,
   texts,
   title,
+  uuid,
 } from '../contract/fields.ts';
+import { patchOf } from '../dashboard/params.ts';
+import { refusals, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);
@@ -155,7 +158,8 @@ const CatalogProductVariantCreate = z
       priceMax: price().nullish(),
     }),
   )
-  .meta({ id: 'CatalogProductVariantCreate' });
+  .meta({ id: 'CatalogProductVariantCreate' })
+  .register(refusals, { durationHours: SET_IN_DASHBOARD });
 
 /** The fields that create and PATCH both take, but those with defaults. */
 const details = {
@@ -179,6 +183,8 @@ const details = {
   validUntil: dateText().nullish(),
 };
 
+const variantsOf = <Variant extends z.ZodType>(variant: Variant) => z.array(variant).max(100);
+
 const TEXT_LIMIT = `All text of a product with its variants takes at most ${MAX_PRODUCT_TEXT} bytes, as JSON in UTF-8.`;
 
 export const CatalogProductCreate = z
@@ -189,11 +195,9 @@ export const CatalogProductCreate = z
       status: status().default('active'),
       pricingMode: pricingMode().default('per_person'),
       ...details,
-      variants: z
-        .array(CatalogProductVariantCreate)
-        .max(100)
+      variants: variantsOf(CatalogProductVariantCreate)
         .default([])
-        .describe('Set here only; a PATCH does not change them.'),
+        .describe('Set on creation; later only the dashboard changes them.'),
     }),
   )
   .check((payload) => {
@@ -216,6 +220,11 @@ export const CatalogProductCreate = z
         variants: [{ label: 'Temporada alta', fromPrice: 1790 }],
       },
     ],
+  })
+  .register(refusals, {
+    coverImage: SET_IN_DASHBOARD,
+    destinations: SET_IN_DASHBOARD,
+    gallery: SET_IN_DASHBOARD,
   });
 export type CatalogProductCreate = z.infer<typeof CatalogProductCreate>;
 
@@ -268,16 +277,34 @@ export const RestorableCatalogProductListQuery = CatalogProductListQuery.extend(
 
 const images = () => texts().nullable().optional().describe('null empties the list.');
 
-export const CatalogProductMediaUpdate = z
+const CatalogProductVariantUpdate = patchOf(CatalogProductVariantCreate)
+  .extend(
+    meaningAsIn(CatalogProductVariant.shape, {
+      id: uuid().optional().describe('Id of the stored variant to change. Without an id the variant is new.'),
+      durationHours: positiveNumber().nullish(),
+    }),
+  )
+  .meta({
+    id: 'CatalogProductVariantUpdate',
+    description:
+      'With the `id` of a stored variant: fields left out stay. Without an id: `label` is required.',
+  });
+export type CatalogProductVariantUpdate = z.infer<typeof CatalogProductVariantUpdate>;
+
+export const CatalogProductDashboardUpdate = z
   .object({
     coverImage: text({ max: 2_000 })
       .nullish()
       .describe('Image reference; catalog images are in a public store.'),
     gallery: images(),
     destinations: images(),
+    variants: variantsOf(CatalogProductVariantUpdate)
+      .optional()
+      .describe('The whole list, in order. A stored variant that it omits is removed.'),
   })
   .meta({
-    id: 'CatalogProductMediaUpdate',
+    id: 'CatalogProductDashboardUpdate',
+    description: TEXT_LIMIT,
     examples: [{ coverImage: 'https://images.example.com/oaxaca.jpg', destinations: ['Oaxaca'] }],
   });
-export type CatalogProductMediaUpdate = z.infer<typeof CatalogProductMediaUpdate>;
+export type CatalogProductDashboardUpdate = z.infer<typeof CatalogProductDashboardUpdate>;

@@ -8,9 +8,9 @@ import {
   updateApiKey,
 } from '../api-keys/repository.ts';
 import { type ApiKey, ApiKeyCreate, ApiKeyUpdate } from '../api-keys/schema.ts';
+import { MAX_LIMIT } from '../contract/fields.ts';
 import type { Database } from '../db/pool/client.ts';
 import { type OrganizationScope, scopeTo } from '../db/pool/scope.ts';
-import { MAX_LIMIT } from '../db/repository/list.ts';
 import { type Json, parseJson } from '../db/sql/json.ts';
 import { validate } from '../http/validation.ts';
 import {

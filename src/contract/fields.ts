@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { MAX_LIMIT } from '../db/repository/list.ts';
 import { UUID } from '../db/sql/ids.ts';
 
 /** The kinds of field that requests and responses are made of, with the limits that all resources share. */
@@ -176,7 +175,8 @@ export const meaningAsIn = <Shape extends z.ZodRawShape>(answer: z.ZodRawShape, 
     }),
   ) as Shape;
 
-/** Records of a page whose request says nothing. */
+/** The largest page, in records, and the page of a request without `limit`. */
+export const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 25;
 
 /** The query of every list with pages. */

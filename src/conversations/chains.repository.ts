@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
-import { nameFromConversation } from '../customers/contacts.repository.ts';
 import { isUniqueViolation } from '../db/pool/faults.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
@@ -15,7 +14,6 @@ import {
   channelMessages,
   conversations,
   liveCustomers,
-  newestThreads,
   threads,
   whatsappMessages,
 } from '../db/tables/index.ts';
@@ -134,25 +132,26 @@ const relabelStatement = prepared(
     where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(${$.ids}::uuid[])`,
 );
 
-/** The messages of the chain, whichever store they are in. */
-const newestMessageOf = (
-  store: MessageStore,
-  $: Params<{ organizationId: string; chainId: string }>,
-): SQL => sql`
-  select max(newest.created_at) as created_at from ${conversations} as thread cross join lateral (
-    select ${store.createdAt} as created_at from ${store}
-    where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = thread.id
-    order by ${store.createdAt} desc nulls last limit 1) newest
-  where thread.organization_id = ${$.organizationId} and thread.chain_id = ${$.chainId}`;
+const latestIn = (store: MessageStore, $: Params<{ organizationId: string }>): SQL => sql`(
+  select max(${store.createdAt}) from ${store}
+  where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = thread.id)`;
 
-/** The newest thread of a chain shows when the chain's latest message came. A chain without one shows nothing. */
-const dateChainStatement = prepared(
+/**
+ * Counts the messages that a thread got. Each thread of its chain shows the latest timestamp of its messages, and the newest
+ * that of the chain. The caller holds the chains, and has locked the threads that change.
+ */
+export const dateChainStatement = prepared(
   'conversations.date_chain',
-  ($: Params<{ organizationId: string; chainId: string }>) => sql`
-    update ${conversations} set last_message_at = (select max(latest.created_at) from (
-      ${newestMessageOf(whatsappMessages, $)} union all ${newestMessageOf(channelMessages, $)}) latest)
-    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = ${$.chainId}
-      and ${newestThreads.visible}`,
+  ($: Params<RecordKey & { chainId: string; inserted: number }>) => sql`
+    update ${conversations} set last_message_at = dated.at,
+      message_count = message_count + case when ${conversations.id} = ${$.id} then ${$.inserted}::integer else 0 end
+    from (
+      select thread.id, case when thread.continued_by is null then max(latest.at) over () else latest.at end as at
+      from ${conversations} as thread cross join lateral (
+        select greatest(${latestIn(whatsappMessages, $)}, ${latestIn(channelMessages, $)}) as at) latest
+      where thread.organization_id = ${$.organizationId} and thread.chain_id = ${$.chainId}) dated
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = dated.id
+      and (${conversations.id} = ${$.id} or ${conversations.lastMessageAt} is distinct from dated.at)`,
 );
 
 const findThread = async ({ db, organizationId }: OrganizationScope, id: string) =>
@@ -196,7 +195,7 @@ async function link(scope: OrganizationScope, id: string, rotatedFrom: string | 
   const joined = target?.chainId ?? id;
   await db.write(relabelStatement, { organizationId, ids: tail, chainId: joined });
   for (const chainId of [thread.chainId, joined])
-    await db.write(dateChainStatement, { organizationId, chainId });
+    await db.write(dateChainStatement, { organizationId, id, chainId, inserted: 0 });
 }
 
 /**
@@ -215,18 +214,6 @@ const refusingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
   write().catch((error) => {
     throw isUniqueViolation(error) ? isContinuedAlready() : error;
   });
-
-/** The customer who has this contact is told of its name, where the write has changed it. */
-async function passNameOn(
-  scope: OrganizationScope,
-  before: Thread | undefined,
-  { id, channel, contactKey, contactName }: Thread,
-): Promise<void> {
-  if (contactKey === null || contactName === null) return;
-  const isTold =
-    before?.channel === channel && before.contactKey === contactKey && before.contactName === contactName;
-  if (!isTold) await nameFromConversation(scope, id, { type: channel, key: contactKey });
-}
 
 type Input = Omit<ConversationUpdate, 'rotatedFrom'> & { contactKey: string | null };
 
@@ -264,8 +251,6 @@ const writeThread = (
       if (stored) await change(within, written, stored);
       else await create?.(within, written);
       if (isMoved) await link(within, id, rotatedFrom);
-      const after = await findThread(within, id);
-      if (after) await passNameOn(within, before, after);
       return { created: !stored, body: await getConversation(within, id) };
     }),
   );

@@ -6,7 +6,7 @@ import { missing, type RecordKey, rowOf, tableName } from '../db/repository/view
 import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
 import { type Json, jsonRow, selectList } from '../db/sql/json.ts';
-import { columnList, rowValues, valueList } from '../db/sql/row.ts';
+import { columnList, sentRows } from '../db/sql/row.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   channelMessages,
@@ -15,7 +15,7 @@ import {
   threads,
   whatsappMessages,
 } from '../db/tables/index.ts';
-import { holdChainsStatement } from './chains.repository.ts';
+import { dateChainStatement, holdChainsStatement } from './chains.repository.ts';
 import {
   ConversationMessage,
   ConversationMessageImport,
@@ -25,77 +25,47 @@ import {
 
 /** Messages. The channel of their conversation decides in which of two stores they are kept. */
 
-/** One message: its fields, and what its provider reports. */
-type MessageValues = {
-  organizationId: string;
-  conversationId: string;
-  id: string;
-  createdAt: string | null;
-} & Record<string, unknown>;
-
 type MessageTable = typeof whatsappMessages | typeof channelMessages;
+
+type Messages = { organizationId: string; conversationId: string; messages: string };
+
+const columnNames = (columns: Columns, scope: string): SQL =>
+  sql.join(
+    Object.values(columns).map(({ name }) => sql`${sql.identifier(scope)}.${sql.identifier(name)}`),
+    sql`, `,
+  );
 
 /** The statements of one message store. `delivery` are the columns for what the provider reports. */
 function defineStore<Delivery extends string>(table: MessageTable, delivery: Columns<Delivery>) {
-  const message = columnsOf(ConversationMessageImport.omit({ delivery: true }), table);
-  const columns: Columns = { ...message, ...delivery };
-  const { createdAt, ...others } = message;
-  const replaced: Columns = { ...others, ...delivery };
+  const columns: Columns = {
+    ...columnsOf(ConversationMessageImport.omit({ delivery: true }), table),
+    ...delivery,
+  };
+  const { id: _id, createdAt: _createdAt, ...others } = columns;
+  const replaced: Columns = { ...others, createdAt: table.createdAt };
   const name = tableName({ table });
   const ofConversation = ($: Params<{ organizationId: string; conversationId: string }>): SQL =>
     sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
-  const sent = valueList(replaced);
 
   return {
-    columns,
     delivery: delivery as Columns,
 
-    stored: prepared(
-      `${name}.stored`,
-      ($: Params<{ organizationId: string; conversationId: string; ids: string[] }>) =>
-        sql<{
-          id: string;
-        }>`select ${table.id} from ${table} where ${ofConversation($)} and ${table.id} = any(${$.ids}::uuid[])`,
-    ),
-
-    /** A message without `createdAt` gets the present moment. */
-    insert: prepared(
-      `${name}.insert`,
-      ($: Params<MessageValues>) => sql`
-        insert into ${table} (organization_id, conversation_id, ${columnList(replaced)}, created_at)
-        values (${$.organizationId}, ${$.conversationId}, ${sent}, coalesce(${$.createdAt}::timestamptz, now()))`,
-    ),
-
-    /** A message without `createdAt` keeps the one it has. Only a row that differs is written. */
-    update: prepared(
-      `${name}.update`,
-      ($: Params<MessageValues>) => sql`
-        update ${table} set (${columnList(replaced)}, created_at)
-          = row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))
-        where ${ofConversation($)} and ${table.id} = ${$.id}
-          and row(${sql.join(Object.values(replaced), sql`, `)}, ${createdAt})
-            is distinct from row(${sent}, coalesce(${$.createdAt}::timestamptz, ${createdAt}))`,
-    ),
-
-    /** The thread counts its messages. It and the newest thread of its chain show when the latest came. */
-    count: prepared(
-      `${name}.count`,
-      (
-        $: Params<{
-          organizationId: string;
-          conversationId: string;
-          chainId: string;
-          inserted: number;
-          ids: string[];
-        }>,
-      ) => sql`
-        update ${conversations} set
-          message_count = ${conversations.messageCount}
-            + case when ${conversations.id} = ${$.conversationId} then ${$.inserted}::integer else 0 end,
-          last_message_at = greatest(${conversations.lastMessageAt}, (
-            select max(${createdAt}) from ${table} where ${ofConversation($)} and ${table.id} = any(${$.ids}::uuid[])))
-        where ${conversations.organizationId} = ${$.organizationId} and (${conversations.id} = ${$.conversationId}
-          or (${conversations.chainId} = ${$.chainId} and ${newestThreads.visible}))`,
+    /**
+     * Inserts the messages that are new, in their order, and updates the stored ones that differ: only these rows are returned.
+     * PostgreSQL sets `xmax` of a row that `on conflict` updates. A message without `createdAt` keeps what it has, or gets now.
+     */
+    write: prepared(
+      `${name}.write`,
+      ($: Params<Messages>) => sql<{ isNew: boolean }>`
+        insert into ${table} (organization_id, conversation_id, id, ${columnList(replaced)})
+        select ${$.organizationId}::uuid, ${$.conversationId}::uuid, sent.id, ${columnNames(others, 'sent')},
+          coalesce(sent.created_at,
+            (select ${table.createdAt} from ${table} where ${ofConversation($)} and ${table.id} = sent.id), now())
+        from ${sentRows(columns, $.messages)} order by sent.place
+        on conflict (organization_id, conversation_id, id) do update
+          set (${columnList(replaced)}) = row(${columnNames(replaced, 'excluded')})
+          where row(${columnNames(replaced, name)}) is distinct from row(${columnNames(replaced, 'excluded')})
+        returning xmax = 0 as "isNew"`,
     ),
 
     get: prepared(
@@ -134,34 +104,30 @@ const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: str
 /** The conversation of the messages. */
 type Thread = { id: string; channel: string; chainId: string };
 
+/** The thread, and the newest of its chain, which shows when the latest message came. */
 const lockStatement = prepared(
-  'conversations.lock_channel',
+  'conversations.lock_to_write_messages',
   ($: Params<RecordKey>): SQL<Thread> => sql`
     select ${selectList({ id: conversations.id, channel: conversations.channel, chainId: conversations.chainId })}
-    from ${conversations} where ${rowOf(threads, $)} for no key update`,
+    from ${conversations}
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
+        select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})
+      and (${conversations.id} = ${$.id} or ${newestThreads.visible})
+    order by ${conversations.id} for no key update`,
 );
 
 /** Inserts the new messages, and updates the stored ones. */
 async function writeMessages(
   { db, organizationId }: OrganizationScope,
-  { id: conversationId, chainId }: Thread,
+  { id, chainId }: Thread,
   store: Store,
-  messages: readonly ConversationMessageImport[],
+  sent: readonly ConversationMessageImport[],
 ): Promise<ImportedMessages> {
-  const key = { organizationId, conversationId };
-  const ids = messages.map(({ id }) => id.toLowerCase());
-  const stored = new Set((await db.read(store.stored, { ...key, ids })).map(({ id }) => id));
-  await Promise.all(
-    messages.map(({ delivery, ...message }) =>
-      db.write(stored.has(message.id.toLowerCase()) ? store.update : store.insert, {
-        ...rowValues(store.columns, { ...message, ...delivery }),
-        ...key,
-      } as unknown as MessageValues),
-    ),
-  );
-  const inserted = messages.length - stored.size;
-  await db.write(store.count, { ...key, chainId, inserted, ids });
-  return { inserted, updated: stored.size };
+  const messages = JSON.stringify(sent.map(({ delivery, ...message }) => ({ ...message, ...delivery })));
+  const written = await db.write(store.write, { organizationId, conversationId: id, messages });
+  const inserted = written.filter(({ isNew }) => isNew).length;
+  if (written.length > 0) await db.write(dateChainStatement, { organizationId, id, chainId, inserted });
+  return { inserted, updated: sent.length - inserted };
 }
 
 /**
@@ -177,8 +143,11 @@ const underLock = <Result>(
   inTransaction(scope, async (within) => {
     if (!isId(id)) throw missing(threads, id);
     const { organizationId } = within;
-    await within.db.read(holdChainsStatement, { organizationId });
-    const [thread] = await within.db.write(lockStatement, { organizationId, id });
+    const [, locked] = await Promise.all([
+      within.db.read(holdChainsStatement, { organizationId }),
+      within.db.write(lockStatement, { organizationId, id }),
+    ]);
+    const thread = locked.find((each) => each.id === id.toLowerCase());
     if (!thread) throw missing(threads, id);
     const store = thread.channel === 'whatsapp' ? stores.whatsapp : stores.others;
     const faults = messages.flatMap(({ message, path }) => misplaced(store, message, path));

@@ -3,7 +3,6 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
-import { defineKnownValues, type KnownValues } from '../db/repository/known-values.ts';
 import { defineList, equals, newestFirst, recordFilters, since } from '../db/repository/list.ts';
 import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/repository/view.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
@@ -69,12 +68,6 @@ const conversationLists = {
 
 export const listConversations = defineList(conversationView, conversationLists);
 
-/** The agency's own values of the filters of the list. */
-export const conversationValues: KnownValues = {
-  activityState: defineKnownValues(newestThreads, conversations.activityState),
-  channel: defineKnownValues(newestThreads, conversations.channel),
-};
-
 export const listConversationRecords = defineList(conversationRecordView, {
   ...conversationLists,
   name: 'conversations.list_records',
@@ -83,7 +76,7 @@ export const listConversationRecords = defineList(conversationRecordView, {
 export type MessageStore = typeof whatsappMessages | typeof channelMessages;
 
 /** Where a message stands in its transcript: before all that are newer. */
-type Place = { createdAt: string; messageId: string };
+type Place = { createdAt: string; arrival: string };
 
 type TranscriptValues = RecordKey & { limit: number };
 
@@ -94,11 +87,11 @@ const newestMessages = (
   place: Params<Place> | undefined,
 ): SQL => sql`(
   select ${store.id}, ${store.conversationId}, ${store.content}, ${store.createdAt}, ${store.direction},
-    ${store.messageType}, ${store.senderName}
+    ${store.messageType}, ${store.senderName}, ${store.arrival}
   from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = threads.id
-    ${place ? sql`and (${store.createdAt}, ${store.id}) < (${place.createdAt}::timestamptz, ${place.messageId}::uuid)` : sql``}
-  order by ${store.createdAt} desc nulls last, ${store.id} desc nulls last
+    ${place ? sql`and (${store.createdAt}, ${store.arrival}) < (${place.createdAt}::timestamptz, ${place.arrival}::bigint)` : sql``}
+  order by ${store.createdAt} desc nulls last, ${store.arrival} desc nulls last
   limit ${$.limit})`;
 
 /** For rows named `message`, whichever store they come from. */
@@ -124,11 +117,11 @@ const transcript = ($: Params<TranscriptValues>, place?: Params<Place>) =>
     newest as (
       select message.* from threads cross join lateral (
         ${newestMessages(whatsappMessages, $, place)} union all ${newestMessages(channelMessages, $, place)}) message
-      order by message.created_at desc, message.id desc
+      order by message.created_at desc, message.arrival desc
       limit ${$.limit})
     select concat(
       '{"data":[',
-      (select string_agg(${jsonText(messageFields)}, ',' order by message.created_at, message.id) from newest message),
+      (select string_agg(${jsonText(messageFields)}, ',' order by message.created_at, message.arrival) from newest message),
       '],"total":', sum(threads.message_count), '}') as text
     from threads having count(*) > 0`;
 
@@ -140,25 +133,25 @@ const earlierStatement = prepared('conversations.transcript before', ($: Params<
   transcript($, $),
 );
 
-const momentOf = (store: MessageStore, $: Params<RecordKey & { messageId: string }>): SQL => sql`
-  select ${store.createdAt} from ${store}
+type MessageKey = RecordKey & { messageId: string };
+
+const placesIn = (store: MessageStore, $: Params<MessageKey>): SQL => sql`
+  select ${store.createdAt}, ${store.arrival} from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.id} = ${$.messageId}
     and ${store.conversationId} in (select threads.id from threads)`;
 
-/** No row: there is no such conversation. Null: the message is none of its transcript. Two threads can have messages of one id. */
+/** No row: there is no such conversation. Null: the message is not in its transcript. Two threads can have messages with one id. */
 const placeStatement = prepared(
   'conversations.place_of_message',
-  ($: Params<RecordKey & { messageId: string }>): SQL<{ createdAt: string | null }> => sql`
-    with threads as materialized (${chainOf($)}),
-      message as (${momentOf(whatsappMessages, $)} union all ${momentOf(channelMessages, $)})
-    select (select ${isoTime(sql`max(message.created_at)`)} from message) as "createdAt" from threads limit 1`,
+  ($: Params<MessageKey>): SQL<Place | { createdAt: null }> => sql`
+    with threads as materialized (${chainOf($)})
+    select ${isoTime(sql`place.created_at`)} as "createdAt", place.arrival
+    from threads left join (${placesIn(whatsappMessages, $)} union all ${placesIn(channelMessages, $)}) place on true
+    order by place.created_at desc nulls last, place.arrival desc limit 1`,
 );
 
-/** Before every message of the moment. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
 /**
- * The place that messages are to be before: that of a message, or a moment.
+ * The place that messages are to be before: that of a message, or a timestamp.
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript
  */
 async function placeOf(
@@ -166,19 +159,20 @@ async function placeOf(
   id: string,
   before: string,
 ): Promise<Place> {
-  if (!isId(before)) return { createdAt: before, messageId: FIRST_ID };
+  if (!isId(before)) return { createdAt: before, arrival: '0' };
   const [place] = await db.read(placeStatement, { organizationId, id, messageId: before });
   if (!place) throw missing(threads, id);
-  const { createdAt } = place;
-  if (createdAt === null)
-    throw validationFailed([{ path: 'query.before', message: 'is the id of no message of this transcript' }]);
-  return { createdAt, messageId: before };
+  if (place.createdAt === null)
+    throw validationFailed([
+      { path: 'query.before', message: 'is not the id of a message in this transcript' },
+    ]);
+  return place;
 }
 
 /**
  * The newest messages of a conversation, oldest first, from all threads of its chain and from both stores. The id of
  * any thread of the chain gives the same transcript.
- * @param before the id of a message, or a moment
+ * @param before the id of a message, or a timestamp
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED
  */
 export async function getTranscript(

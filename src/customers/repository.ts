@@ -1,8 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { possibleKeys } from '../../rules/contact-key.ts';
-import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
+import { notFound } from '../contract/errors.ts';
+import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
+import { defineArchive } from '../db/repository/archive.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import { type KnownValue, type KnownValues, MAX_VALUES } from '../db/repository/known-values.ts';
 import {
   changeFilters,
   contains,
@@ -11,21 +12,14 @@ import {
   newestFirst,
   type Page,
 } from '../db/repository/list.ts';
-import { missing, organizationParam } from '../db/repository/view.ts';
-import { defineArchive, defineCreate, defineUpdate } from '../db/repository/write.ts';
+import { organizationParam, type RecordKey, recordOf } from '../db/repository/view.ts';
+import { defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { isId, newId } from '../db/sql/ids.ts';
-import { isoTime, type Json } from '../db/sql/json.ts';
+import { newId } from '../db/sql/ids.ts';
+import { isoTime, type Json, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { customers, erasedFiles, erasures, liveCustomers } from '../db/tables/customers.ts';
-import {
-  claimContacts,
-  contactColumns,
-  contactNames,
-  ofContacts,
-  renameContact,
-  replaceContacts,
-} from './contacts.repository.ts';
+import { claimContacts, contactColumns, keyOfContact, ofContacts } from './contacts.repository.ts';
 import {
   type ArchivedCustomer,
   Customer,
@@ -63,6 +57,7 @@ const recordView = {
 export const customerColumns = {
   ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
   contacts: customers.contacts,
+  contactKeys: customers.contactKeys,
   contactSearch: customers.contactSearch,
 };
 
@@ -83,22 +78,6 @@ export const listCustomers = (
       contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
     }),
   });
-
-/** An index of tags knows no order, and a table of them would be one more: those of the newest customers do for people. */
-const tagsStatement = prepared(
-  'customers.known_tags',
-  ($: Params<{ organizationId: string }>): SQL<KnownValue> => sql`
-    select distinct tag as value from (
-      select ${customers.tags} from ${customers}
-      where ${customers.organizationId} = ${$.organizationId} and ${liveCustomers.visible}
-      order by ${customers.updatedAt} desc nulls last, ${customers.id} desc nulls last limit 1000
-    ) newest cross join unnest(newest.tags) tag order by tag limit ${sql.raw(String(MAX_VALUES))}`,
-);
-
-/** The agency's own values of the filters of the list. */
-export const customerValues: KnownValues = {
-  tag: ({ db, organizationId }) => db.read(tagsStatement, { organizationId }),
-};
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = defineGet(customerView);
@@ -121,21 +100,16 @@ const insertCustomer = defineCreate(customerView, customerColumns);
  * Creates a customer with its contacts, all or nothing.
  * @throws CUSTOMER_CONTACT_CONFLICT
  */
-export const createCustomer = (
+export function createCustomer(
   scope: OrganizationScope,
   { contacts, ...input }: CustomerCreate,
   id = newId(),
-): Promise<Json<Customer>> =>
-  inTransaction(scope, async (within) => {
-    const columns = contactColumns(contacts, await contactNames(within, contacts));
-    const inserted = insertCustomer(within, id, { ...input, ...columns });
-    // Sent with it: neither needs the other's answer. Where the insert fails, this fails of that.
-    const claimed = claimContacts(within, id, contacts);
-    claimed.catch(() => undefined);
-    const created = await inserted;
-    await claimed;
-    return created;
-  });
+): Promise<Json<Customer>> {
+  const columns = contactColumns(contacts);
+  return claimContacts(scope, id, columns.contactKeys, () =>
+    insertCustomer(scope, id, { ...input, ...columns }),
+  );
+}
 
 const patchCustomer = defineUpdate(customerView, customerColumns);
 
@@ -149,27 +123,43 @@ export async function updateCustomer(
   { contacts, ...input }: CustomerUpdate,
 ): Promise<Json<Customer>> {
   if (!contacts) return patchCustomer(scope, id, input);
-  if (!isId(id)) throw missing(liveCustomers, id);
-  return inTransaction(scope, async (within) =>
-    patchCustomer(within, id, { ...input, ...(await replaceContacts(within, id, contacts)) }),
-  );
+  const columns = contactColumns(contacts);
+  return claimContacts(scope, id, columns.contactKeys, async () => {
+    const body = await patchCustomer(scope, id, { ...input, ...columns });
+    const stored = parseJson(body).contacts.map(keyOfContact);
+    if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A contact was taken.');
+    return body;
+  });
 }
+
+const nameContactStatement = prepared(
+  'customers.name_contact',
+  ($: Params<RecordKey & { contactId: string; displayName: string | null }>) => sql`
+    update ${customers} set contacts = name_contact(${customers.contacts},
+      (select place::int - 1 from json_array_elements(${customers.contacts}) with ordinality as stored(contact, place)
+        where contact ->> 'id' = ${$.contactId}),
+      to_json(${$.contactId}::text), to_json(${$.displayName}::text))
+    where ${recordOf(liveCustomers, $)}`,
+);
 
 /**
  * Changes the name of a contact; null clears it. Without a name nothing changes.
  * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND
  */
-export const updateCustomerContact = (
+export async function updateCustomerContact(
   scope: OrganizationScope,
   id: string,
   contactId: string,
   { displayName }: CustomerContactUpdate,
-): Promise<Json<CustomerRecord>> =>
-  inTransaction(scope, async (within) => {
-    if (!isId(id)) throw missing(liveCustomers, id);
-    await renameContact(within, id, contactId, displayName);
-    return getCustomerRecord(within, id);
-  });
+): Promise<Json<CustomerRecord>> {
+  const { contacts } = parseJson(await getCustomer(scope, id));
+  const contact = contacts.find((one) => one.id === contactId.toLowerCase());
+  if (!contact) throw notFound('CUSTOMER_CONTACT_NOT_FOUND', 'customer contact', contactId);
+  const { db, organizationId } = scope;
+  if (displayName !== undefined)
+    await db.write(nameContactStatement, { organizationId, id, contactId: contact.id, displayName });
+  return getCustomerRecord(scope, id);
+}
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const archiveCustomer = defineArchive<ArchivedCustomer>(liveCustomers, {

@@ -15,6 +15,7 @@ import {
   text,
   textFilter,
 } from '../contract/fields.ts';
+import { refusals, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
 const language = () => oneOf(['es', 'pt', 'en']);
 const identifierType = () => oneOf(IDENTIFIER_TYPES);
@@ -101,7 +102,8 @@ const ContactInput = z
     if (contactKey(identifierType, identifierValue) === null)
       addIssue(payload, identifierRule(identifierType, identifierValue), ['identifierValue']);
   })
-  .meta({ id: 'CustomerContactCreate' });
+  .meta({ id: 'CustomerContactCreate' })
+  .register(refusals, { displayName: SET_IN_DASHBOARD });
 export type ContactInput = z.infer<typeof ContactInput>;
 
 const contacts = () =>

@@ -1,6 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { OrganizationScope, Queries } from '../db/pool/scope.ts';
-import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
+import {
+  type OrganizationScope,
+  type Params,
+  prepared,
+  type Queries,
+  unprepared,
+} from '../db/repository/index.ts';
 import { idempotencyKeys } from '../db/tables/index.ts';
 
 /** The first answers of requests with an Idempotency-Key, written in the transaction of the request. */

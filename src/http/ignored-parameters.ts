@@ -16,8 +16,11 @@ declare module 'fastify' {
   }
 }
 
-/** Messages of strict refusals, by name, where `is not a known name` would mislead. */
+/** For names that no response has, or that somebody else sets: what strict handling says instead of `is not a known name`. */
 export const refusals = z.registry<Readonly<Record<string, string>>>();
+
+/** Of fields that only the dashboard writes. */
+export const SET_IN_DASHBOARD = 'is set in the dashboard';
 
 /** The names that an object of a query or body can have, or the objects of a list. */
 type Known = {
@@ -120,15 +123,18 @@ export function unknownName(path: string, name: string, names: readonly string[]
 }
 
 function strictFault(path: string, { name, known }: Unknown): Fault {
-  const refusal = Object.hasOwn(known.refusals, name) ? known.refusals[name] : undefined;
-  return refusal === undefined
-    ? unknownName(path, name, [...known.fields.keys()])
-    : { path, message: refusal };
+  if (Object.hasOwn(known.refusals, name)) return { path, message: String(known.refusals[name]) };
+  return known.answered.has(name)
+    ? { path, message: 'is only in responses' }
+    : unknownName(path, name, [...known.fields.keys()]);
 }
 
-/** A name that answers have too is reported and no fault: a record that was read can be sent back to change it. */
-const isFault = ({ name, known }: Unknown): boolean =>
-  !known.answered.has(name) || Object.hasOwn(known.refusals, name);
+/**
+ * A name that responses have too is reported and not rejected: a record that was read can be sent back to change it.
+ * Nobody sends a record back to create it: a name that a create drops is a mistake.
+ */
+const isRejected = ({ name, known }: Unknown, method: string): boolean =>
+  method === 'POST' || !known.answered.has(name);
 
 /** The schema of the body that the route answers with when all goes well. */
 function answerOf(responses: unknown): unknown {
@@ -158,14 +164,12 @@ const NO_SCHEMAS = {};
 export function reportIgnoredParameters(app: FastifyInstance): void {
   type Schemas = { querystring?: unknown; body?: unknown; response?: unknown };
   const routes = new WeakMap<object, { query: Known; body: Known }>();
-  const knownTo = (schemas: Schemas, method: string): { query: Known; body: Known } => {
+  const knownTo = (schemas: Schemas): { query: Known; body: Known } => {
     let known = routes.get(schemas);
     if (!known) {
-      // Nobody sends a record back to create it: a name that a create drops is a mistake.
-      const answer = method === 'POST' ? undefined : answerOf(schemas.response);
       known = {
         query: knownNames(schemas.querystring, undefined) ?? NOTHING,
-        body: knownNames(schemas.body, answer) ?? NOTHING,
+        body: knownNames(schemas.body, answerOf(schemas.response)) ?? NOTHING,
       };
       routes.set(schemas, known);
     }
@@ -173,7 +177,7 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
   };
 
   function unknownOf(request: FastifyRequest): { query: Unknown[]; body: Unknown[] } {
-    const known = knownTo(request.routeOptions.schema ?? NO_SCHEMAS, request.method);
+    const known = knownTo(request.routeOptions.schema ?? NO_SCHEMAS);
     const query: Unknown[] = [];
     const body: Unknown[] = [];
     unknownNames(request.query, known.query, '', query);
@@ -193,7 +197,9 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
       reply.header('preference-applied', 'handling=strict');
       request.strictFaults = [
         ...query.map((unknown) => strictFault(`query.${unknown.path}`, unknown)),
-        ...body.filter(isFault).map((unknown) => strictFault(unknown.path, unknown)),
+        ...body
+          .filter((unknown) => isRejected(unknown, request.method))
+          .map((unknown) => strictFault(unknown.path, unknown)),
       ];
     }
     done();

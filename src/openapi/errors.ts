@@ -1,6 +1,5 @@
 import { ApiError, type ErrorCode, type ErrorDetail, errorBody, statusOf } from '../contract/errors.ts';
-import { EXAMPLE_ID as ID, limitRule } from '../contract/fields.ts';
-import { MAX_LIMIT } from '../db/repository/list.ts';
+import { EXAMPLE_ID as ID, limitRule, MAX_LIMIT } from '../contract/fields.ts';
 
 /** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
 

@@ -1,18 +1,18 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
-import type { OrganizationScope } from '../db/pool/scope.ts';
-import { defineGet } from '../db/repository/get.ts';
 import {
-  defineKnownValues,
-  type KnownValue,
-  type KnownValues,
-  MAX_VALUES,
-} from '../db/repository/known-values.ts';
-import { changeFilters, contains, defineList, equals, newestFirst } from '../db/repository/list.ts';
-import { defineRecord } from '../db/repository/put.ts';
-import { named } from '../db/repository/view.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+  changeFilters,
+  columnsOf,
+  contains,
+  defineGet,
+  defineList,
+  defineRecord,
+  equals,
+  fieldsOf,
+  named,
+  newestFirst,
+  type OrganizationScope,
+} from '../db/repository/index.ts';
 import {
   activeMembers,
   activeStages,
@@ -63,20 +63,6 @@ const opportunityLists = {
 };
 
 export const listOpportunities = defineList(opportunityView, opportunityLists);
-
-const stagesStatement = prepared(
-  'pipeline_stages.known_values',
-  ($: Params<{ organizationId: string }>): SQL<KnownValue> => sql`
-    select ${pipelineStages.id} as value, ${pipelineStages.key} as name from ${pipelineStages}
-    where ${pipelineStages.organizationId} = ${$.organizationId} and ${activeStages.visible}
-    order by ${pipelineStages.position}, ${pipelineStages.id} limit ${sql.raw(String(MAX_VALUES))}`,
-);
-
-/** The agency's own values of the filters of the list. */
-export const opportunityValues: KnownValues = {
-  salesStage: defineKnownValues(liveOpportunities, opportunities.salesStage),
-  stageId: ({ db, organizationId }) => db.read(stagesStatement, { organizationId }),
-};
 
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet(opportunityView);

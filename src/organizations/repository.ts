@@ -3,11 +3,22 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ApiError, notFound } from '../contract/errors.ts';
 import type { Database } from '../db/pool/client.ts';
 import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/pool/scope.ts';
-import type { Page } from '../db/repository/list.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
-import { isId, newId } from '../db/sql/ids.ts';
-import { isoTime, type Json, jsonOf, jsonRow, jsonText, parseJson, selectList } from '../db/sql/json.ts';
-import { type Params, prepared, unprepared } from '../db/sql/statement.ts';
+import {
+  fieldsOf,
+  isId,
+  isoTime,
+  type Json,
+  jsonOf,
+  jsonRow,
+  jsonText,
+  newId,
+  type Page,
+  type Params,
+  parseJson,
+  prepared,
+  selectList,
+  unprepared,
+} from '../db/repository/index.ts';
 import { apiKeys, idempotencyKeys, liveCounts, organizations } from '../db/tables/index.ts';
 import { inOrder, owned } from '../db/tables/owned.ts';
 import { ClosedOrganization, Organization } from './schema.ts';

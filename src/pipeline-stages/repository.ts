@@ -1,9 +1,13 @@
 import { ApiError } from '../contract/errors.ts';
 import { isUniqueViolation } from '../db/pool/faults.ts';
-import type { OrganizationScope } from '../db/pool/scope.ts';
-import { defineList } from '../db/repository/list.ts';
-import { defineRecord, type Put } from '../db/repository/put.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import {
+  columnsOf,
+  defineList,
+  defineRecord,
+  fieldsOf,
+  type OrganizationScope,
+  type Put,
+} from '../db/repository/index.ts';
 import { activeStages, pipelineStages } from '../db/tables/index.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut } from './schema.ts';
 

@@ -1,12 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.repository.ts';
+import type { ContactKeys } from '../customers/contacts.repository.ts';
 import { customerColumns } from '../customers/repository.ts';
-import type { CustomerContact, ErasedCounts, ErasedCustomer } from '../customers/schema.ts';
+import type { ErasedCounts, ErasedCustomer } from '../customers/schema.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import { missing, type RecordKey, rowOf } from '../db/repository/view.ts';
 import { isId } from '../db/sql/ids.ts';
-import { isoTime, type Json, jsonRow, parseJson } from '../db/sql/json.ts';
+import { isoTime, type Json, jsonRow } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
 import {
   channelMessages,
@@ -30,13 +30,13 @@ import { opportunitiesOf, quotesOf, threadsOf } from './ties.repository.ts';
 
 const lockStatement = unprepared(
   'customers.lock_to_erase',
-  ($: Params<RecordKey>): SQL<{ contacts: Json<CustomerContact[]> }> => sql`
-    select ${customers.contacts} as contacts from ${customers} where ${rowOf(liveCustomers, $)} for update`,
+  ($: Params<RecordKey>): SQL<{ contactKeys: string[] }> => sql`
+    select ${customers.contactKeys} as "contactKeys" from ${customers} where ${rowOf(liveCustomers, $)} for update`,
 );
 
 const threadsStatement = unprepared(
   'customers.threads_to_erase',
-  ($: Params<RecordKey & Arrays>): SQL<{ id: string }> => sql`
+  ($: Params<RecordKey & ContactKeys>): SQL<{ id: string }> => sql`
     select ${conversations.id} from ${conversations} where ${threadsOf($)} order by ${conversations.id} for update`,
 );
 
@@ -167,14 +167,13 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
     const key = { organizationId, id };
     const [locked] = isId(id) ? await db.write(lockStatement, key) : [];
     if (!locked) throw missing(liveCustomers, id);
-    const stored = parseJson(locked.contacts);
-    const contacts = arraysOf(stored.map(keyOfContact));
+    const { contactKeys } = locked;
     const idsOf = (rows: readonly { id: string }[]): Ids => ({
       organizationId,
       ids: rows.map((row) => row.id),
     });
 
-    const threads = idsOf(await db.write(threadsStatement, { ...key, ...contacts }));
+    const threads = idsOf(await db.write(threadsStatement, { ...key, contactKeys }));
     const erasedThreads = await db.write(eraseThreadsStatement, threads);
     let messages = 0;
     for (const statement of eraseMessagesStatements)
@@ -190,7 +189,7 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
 
     await db.write(eraseCustomerStatement, key);
     const erased: ErasedCounts = {
-      contacts: stored.length,
+      contacts: contactKeys.length,
       conversations: erasedThreads.length,
       messages,
       opportunities: erasedOpportunities.length,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { dateTime, shown } from '../contract/fields.ts';
 import { conversationRecordView, type MessageStore, messageFields } from '../conversations/repository.ts';
 import { ConversationMessage, ConversationRecord } from '../conversations/schema.ts';
-import { type Arrays, arraysOf, keyOfContact } from '../customers/contacts.repository.ts';
+import { type ContactKeys, keyOfContact } from '../customers/contacts.repository.ts';
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
@@ -80,7 +80,7 @@ const quotesStatement = unprepared(
 
 const threadsStatement = unprepared(
   'customers.export_threads',
-  ($: Params<Page & Arrays>): SQL<Item> => sql`
+  ($: Params<Page & ContactKeys>): SQL<Item> => sql`
     select ${conversations.id}, ${jsonRow(conversationRecordView.fields)} as body
     from ${conversations} where ${threadsOf($)} and ${behind(conversations.id, $)}
     order by ${conversations.id} limit ${$.limit}`,
@@ -96,18 +96,18 @@ type MessagePage = {
 
 const messagesAfter = (store: MessageStore, $: Params<MessagePage>): SQL => sql`(
   select ${store.id}, ${store.conversationId}, ${store.content}, ${store.createdAt}, ${store.direction},
-    ${store.messageType}, ${store.senderName}
+    ${store.messageType}, ${store.senderName}, ${store.arrival}
   from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = ${$.conversationId}
-    and (${store.createdAt}, ${store.id}) > (${$.createdAt}::timestamptz, ${$.after}::uuid)
-  order by ${store.createdAt}, ${store.id} limit ${$.limit})`;
+    and (${store.createdAt}, ${store.arrival}) > (${$.createdAt}::timestamptz, ${$.after}::bigint)
+  order by ${store.createdAt}, ${store.arrival} limit ${$.limit})`;
 
 const messagesStatement = unprepared(
   'customers.export_messages',
-  ($: Params<MessagePage>): SQL<Item & { createdAt: string }> => sql`
-    select message.id, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageFields)} as body
+  ($: Params<MessagePage>): SQL<Pick<Item, 'body'> & { createdAt: string; arrival: string }> => sql`
+    select message.arrival, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageFields)} as body
     from (${messagesAfter(whatsappMessages, $)} union all ${messagesAfter(channelMessages, $)}) message
-    order by message.created_at, message.id limit ${$.limit}`,
+    order by message.created_at, message.arrival limit ${$.limit}`,
 );
 
 /** Items as they stand in an array: the first of it, or behind others. */
@@ -133,7 +133,7 @@ async function* messagesOf(
   conversationId: string,
 ): AsyncIterable<string> {
   const thread = { organizationId, conversationId, limit: MESSAGES };
-  let place = { createdAt: '-infinity', after: '00000000-0000-0000-0000-000000000000' };
+  let place = { createdAt: '-infinity', after: '0' };
   for (let isFirst = true, more = true; more; isFirst = false) {
     const page = await db.read(messagesStatement, { ...thread, ...place });
     if (page.length > 0)
@@ -142,7 +142,7 @@ async function* messagesOf(
         isFirst,
       );
     const last = page.at(-1);
-    if (last) place = { createdAt: last.createdAt, after: last.id };
+    if (last) place = { createdAt: last.createdAt, after: last.arrival };
     more = page.length === MESSAGES;
   }
 }
@@ -186,8 +186,8 @@ async function* parts(
     }
   yield '],"conversations":[';
   isFirst = true;
-  const contacts = arraysOf(parseJson(body).contacts.map(keyOfContact));
-  for await (const page of pages(scope, threadsStatement, { ...key, ...contacts }))
+  const contactKeys = parseJson(body).contacts.map(keyOfContact);
+  for await (const page of pages(scope, threadsStatement, { ...key, contactKeys }))
     for (const item of page) {
       yield `${listed([open(item.body)], isFirst)},"messages":[`;
       yield* messagesOf(scope, item.id);

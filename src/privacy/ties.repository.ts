@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { type Arrays, sentContacts } from '../customers/contacts.repository.ts';
+import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
 import type { RecordKey } from '../db/repository/view.ts';
 import type { Params } from '../db/sql/statement.ts';
 import { conversations, customerContactKeys, opportunities, quotes } from '../db/tables/index.ts';
@@ -19,14 +19,14 @@ export const quotesOf = ($: Params<RecordKey>): SQL => sql`
  * The threads of the customer, and of nobody, in the chains that it has written in: those that are its own, and those with a contact
  * that it has, or had and no other customer has now.
  */
-export const threadsOf = ($: Params<RecordKey & Arrays>): SQL => sql`
+export const threadsOf = ($: Params<RecordKey & ContactKeys>): SQL => sql`
   ${conversations.organizationId} = ${$.organizationId}
     and (${conversations.customerId} = ${$.id} or ${conversations.customerId} is null)
     and ${conversations.chainId} = any(array(
       select ${conversations.chainId} from ${conversations}
       where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} = ${$.id}
       union
-      select ${conversations.chainId} from ${conversations} join ${sentContacts($)} as sent(type, key)
+      select ${conversations.chainId} from ${conversations} join ${sentContacts($)}
         on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
       where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} is null
         and not exists (select from ${customerContactKeys}

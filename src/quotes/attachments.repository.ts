@@ -1,10 +1,21 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { notFound } from '../contract/errors.ts';
-import { inTransaction, type OrganizationScope, type Queries } from '../db/pool/scope.ts';
-import { keyOf, missing, type RecordKey, recordOf } from '../db/repository/view.ts';
-import { isId } from '../db/sql/ids.ts';
-import { type Json, parseJson, selectList, toJson } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+import {
+  inTransaction,
+  isId,
+  type Json,
+  keyOf,
+  missing,
+  type OrganizationScope,
+  type Params,
+  parseJson,
+  prepared,
+  type Queries,
+  type RecordKey,
+  recordOf,
+  selectList,
+  toJson,
+} from '../db/repository/index.ts';
 import { liveQuotes, organizations, quoteAttachments, quotes } from '../db/tables/index.ts';
 import type { LinkedFile } from '../files/links.ts';
 import type { AttachmentDescription } from '../files/multipart.ts';

@@ -2,14 +2,27 @@ import { type SQL, sql } from 'drizzle-orm';
 import { randomBase62 } from '../api-keys/api-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
-import type { OrganizationScope } from '../db/pool/scope.ts';
-import { changeFilters, contains, defineList, equals, newestFirst } from '../db/repository/list.ts';
-import { defineRecord } from '../db/repository/put.ts';
-import { missing, named, type RecordKey, recordOf, rowOf } from '../db/repository/view.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { isId } from '../db/sql/ids.ts';
-import { type Json, jsonRow } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
+import {
+  changeFilters,
+  columnsOf,
+  contains,
+  defineList,
+  defineRecord,
+  equals,
+  fieldsOf,
+  isId,
+  type Json,
+  jsonRow,
+  missing,
+  named,
+  newestFirst,
+  type OrganizationScope,
+  type Params,
+  prepared,
+  type RecordKey,
+  recordOf,
+  rowOf,
+} from '../db/repository/index.ts';
 import {
   customers,
   liveCustomers,

@@ -1,106 +1,136 @@
 import { readFile } from 'node:fs/promises';
-import type { RendererObject, Tokens } from 'marked';
-import { EXAMPLE_ADDRESS } from './serve.ts';
+import type { Tokens } from 'marked';
+import { escaped, htmlPage } from './page.ts';
 
-/** The chapters of docs/guide/: as pages, and as one text for programs. */
+/** The chapters of docs/guide/: as pages, as one text for programs, and as sections for the search. */
 
 /** In the order of the pages, and of README.md. */
-export const CHAPTERS = [
-  'start',
-  'keys',
-  'errors',
-  'retries',
-  'syncing',
-  'caching',
-  'searching',
-  'importing',
-  'limits',
-  'attachments',
-  'agents',
-  'tools',
-  'leaving',
-] as const;
+export const CHAPTERS =
+  'start keys errors retries syncing caching searching importing limits attachments agents tools leaving'.split(
+    ' ',
+  );
 
-type Chapter = (typeof CHAPTERS)[number];
+type Section = { id: string; title: string; text: string };
+
+/** The address of the service in the examples. */
+export const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
 /** Without the marks around what `npm run docs` writes. */
-async function read(chapter: Chapter): Promise<string> {
+async function read(chapter: string, address: string): Promise<string> {
   const text = await readFile(new URL(`../../docs/guide/${chapter}.md`, import.meta.url), 'utf8');
-  return text.replace(/^<!-- .* -->\n\n/gm, '');
+  // A function: in a text, `$` would have a meaning.
+  return text.replace(/^<!-- .* -->\n\n/gm, '').replaceAll(EXAMPLE_ADDRESS, () => address);
 }
 
 /** Markdown, one text with a heading for each chapter. The words after the language of a block are for the tests. */
 export async function guideText(address: string): Promise<string> {
-  const chapters = await Promise.all(CHAPTERS.map(read));
-  return (
-    chapters
-      .join('\n\n')
-      .replace(/^```(\w+) .*$/gm, '```$1')
-      .replace(
-        /\]\((?:([a-z]+)\.md)?(?:#([\w-]+))?\)/g,
-        (_link, file?: string, heading?: string) => `](#${heading ?? file})`,
-      )
-      // A function: in a text, `$` would have a meaning.
-      .replaceAll(EXAMPLE_ADDRESS, () => address)
-  );
+  const chapters = await Promise.all(CHAPTERS.map((chapter) => read(chapter, address)));
+  return chapters
+    .join('\n\n')
+    .replace(/^```(\w+) .*$/gm, '```$1')
+    .replace(
+      /\]\((?:([a-z]+)\.md)?(?:#([\w-]+))?\)/g,
+      (_link, file?: string, heading?: string) => `](#${heading ?? file})`,
+    );
 }
 
-export const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-
-/** The anchor of a heading, as GitHub makes it. */
+/** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-');
 
-/** What Markdown is made into, and the program that makes it. They are loaded with the first page that is read. */
-async function renderer() {
+/** The programs that render Markdown are loaded with the first page. */
+async function loadMarked() {
   const { Marked } = await import('marked');
-  const { default: highlighter } = await import('highlight.js/lib/core');
-  const languages = {
-    sh: await import('highlight.js/lib/languages/bash'),
-    json: await import('highlight.js/lib/languages/json'),
-    http: await import('highlight.js/lib/languages/http'),
-    ts: await import('highlight.js/lib/languages/typescript'),
-  };
-  for (const [name, { default: language }] of Object.entries(languages))
-    highlighter.registerLanguage(name, language);
-  highlighter.registerAliases('jsonc', { languageName: 'json' });
-
-  const forPage: RendererObject = {
-    heading({ depth, text, tokens }) {
-      return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+  const { default: highlighter } = await import('highlight.js/lib/common');
+  highlighter.registerLanguage('http', (await import('highlight.js/lib/languages/http')).default);
+  return new Marked({
+    walkTokens(token) {
+      if (token.type === 'link') token.href = token.href.replace('.md', '');
     },
-    // Whatever may be wider than the window scrolls, also by keyboard.
-    code({ text, lang = '' }) {
-      const [language = ''] = lang.split(' ');
-      const { value } = highlighter.highlight(text, { language });
-      return `<div class="code"><pre tabindex="0"><code>${value}</code></pre></div>\n`;
+    renderer: {
+      heading({ depth, text, tokens }) {
+        return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
+      code({ text, lang = '' }) {
+        const [language = ''] = lang.split(' ');
+        const { value } = highlighter.highlight(text, { language });
+        return `<div class="code"><pre><code>${value}</code></pre><button type="button" aria-live="polite">Copy</button></div>\n`;
+      },
     },
-    table(token: Tokens.Table) {
-      const row = (tag: string, cells: Tokens.TableCell[]) =>
-        `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>`;
-      const rows = token.rows.map((cells) => row('td', cells)).join('\n');
-      return `<div class="table" tabindex="0"><table><thead>${row('th', token.header)}</thead><tbody>${rows}</tbody></table></div>\n`;
-    },
-    link({ href, tokens }) {
-      return `<a href="${escaped(href.replace('.md', ''))}">${this.parser.parseInline(tokens)}</a>`;
-    },
-  };
-  return new Marked({ renderer: forPage });
+  });
 }
 
-let rendering: ReturnType<typeof renderer> | undefined;
+/** What each heading of a chapter has below it. */
+function sectionsOf(chapter: string, tokens: { type: string; raw: string }[]): Section[] {
+  const sections: Section[] = [];
+  for (const token of tokens) {
+    const { text: title } = token as Tokens.Heading;
+    if (token.type === 'heading') sections.push({ id: `${chapter}#${anchorOf(title)}`, title, text: '' });
+    else (sections.at(-1) as Section).text += token.raw;
+  }
+  return sections;
+}
 
-/** A chapter as HTML, with its title and the headings below it. */
-export async function renderedChapter(chapter: Chapter) {
-  rendering ??= renderer();
-  const marked = await rendering;
-  const tokens = marked.lexer(await read(chapter));
-  const [title, ...headings] = tokens
-    .filter((token): token is Tokens.Heading => token.type === 'heading')
-    .map(({ depth, text }) => ({ depth, text, anchor: anchorOf(text) }));
-  return { title: title?.text ?? chapter, headings, html: marked.parser(tokens) };
+export async function renderChapters(address: string) {
+  const marked = await loadMarked();
+  return Promise.all(
+    CHAPTERS.map(async (chapter) => {
+      const text = await read(chapter, address);
+      const html = await marked.parse(text);
+      return {
+        chapter,
+        sections: sectionsOf(chapter, marked.lexer(text)),
+        // Whatever may be wider than the window scrolls, also by keyboard.
+        html: html.replace(/<(pre|table)>/g, '<$1 tabindex="0">'),
+      };
+    }),
+  );
+}
+
+type Rendered = Awaited<ReturnType<typeof renderChapters>>;
+
+const titleOf = (chapter: string): string => `${chapter[0]?.toUpperCase()}${chapter.slice(1)}`;
+
+/** A page of the guide. Only copying and searching need its script. */
+export function chapterPage(chapters: Rendered, index: number, name: string): string {
+  const links = chapters.map(({ chapter, sections: [, ...sections] }, place) => {
+    if (place !== index) return `<li><a href="${chapter}">${titleOf(chapter)}</a></li>`;
+    const headings = sections.map(
+      ({ id, title }) => `<li><a href="${id.replace(chapter, '')}">${escaped(title)}</a></li>`,
+    );
+    return `<li><a href="${chapter}" aria-current="page">${titleOf(chapter)}</a>\n<ol>\n${headings.join('\n')}\n</ol></li>`;
+  });
+  const next = chapters[index + 1]?.chapter;
+  return htmlPage(
+    `${titleOf(chapters[index]?.chapter ?? '')} · ${name}`,
+    `<link rel="icon" href="../../favicon.ico">
+<link rel="stylesheet" href="guide.css">
+<script type="module" src="guide.js"></script>
+`,
+    `<body class="markdown-body">
+<a class="skip" href="#chapter">Skip to the text</a>
+<header>
+<a href="start"><strong>${escaped(name)}</strong></a>
+<form role="search">
+<input type="search" placeholder="Search" aria-label="Search the guide" autocomplete="off">
+<output></output>
+</form>
+<nav aria-label="Chapters">
+<ol>
+${links.join('\n')}
+</ol>
+</nav>
+<nav class="documents" aria-label="Documents">
+<a href="../">Reference</a>
+<a href="../../openapi.json">OpenAPI</a>
+<a href="../guide.md">Markdown</a>
+</nav>
+</header>
+<main id="chapter" tabindex="-1">
+${chapters[index]?.html}${next ? `<p class="next">Next: <a href="${next}">${titleOf(next)}</a></p>\n` : ''}</main>
+</body>`,
+  );
 }

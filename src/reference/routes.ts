@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
+import { fastifyCompress } from '@fastify/compress';
 import type { FastifyPluginCallback } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
-import { chapterPage } from './chapter.ts';
-import { CHAPTERS, guideText } from './guide.ts';
-import { scalarPage } from './scalar.ts';
-import { serveAddressed, serveText } from './serve.ts';
+import { CHAPTERS, chapterPage, EXAMPLE_ADDRESS, guideText, renderChapters } from './guide.ts';
+import { referencePage, referenceScript } from './scalar.ts';
+import { once, serveText } from './serve.ts';
 
-/** What people and programs read of an API: its OpenAPI document, the reference page, and the guide. */
+/** What people and programs read about an API: its OpenAPI document, the reference page, and the guide. */
 
 export type ReferenceOptions = {
   title: string;
   /** The OpenAPI document, as it is published. */
   document: () => string;
-  /** The address of the service, where it is known. */
+  /** The address of the service. Without it the texts have the address of the examples. */
   publicUrl?: string | undefined;
   /** The guide is about /v1. */
   hasGuide: boolean;
@@ -28,63 +28,76 @@ const llmsText = (title: string, address: string, hasGuide: boolean): string =>
     `# ${title}`,
     '',
     ...(hasGuide
-      ? [`- [Guide](${address}/docs/guide.md): how to use the API, all chapters as one text`]
+      ? [
+          `- [Guide](${address}/docs/guide.md): how to use the API, all chapters as one text`,
+          `- [MCP server](${address}/mcp): the operations of the API as tools, with the same key`,
+        ]
       : []),
     `- [OpenAPI document](${address}/openapi.json): every operation with its fields, limits and errors`,
     `- [Reference page](${address}/docs/): the same for people`,
     '',
   ].join('\n');
 
-const fileOf = (name: string): Promise<string> => readFile(new URL(name, import.meta.url), 'utf8');
+const read = (url: string): Promise<string> => readFile(new URL(url, import.meta.url), 'utf8');
+
+async function guideStyles(): Promise<string> {
+  const [markdown, light, dark, layout] = await Promise.all([
+    read(import.meta.resolve('github-markdown-css/github-markdown.css')),
+    read(import.meta.resolve('highlight.js/styles/a11y-light.min.css')),
+    read(import.meta.resolve('highlight.js/styles/a11y-dark.min.css')),
+    read('guide.css'),
+  ]);
+  return `${markdown}${light}\n@media (prefers-color-scheme: dark) {\n${dark}\n}\n${layout}`;
+}
 
 export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, options, done) => {
-  const { title, document, publicUrl, hasGuide } = options;
+  const { title, document, publicUrl: address = EXAMPLE_ADDRESS, hasGuide } = options;
   setCacheControl(app, 'document');
   const redirect = (from: string, to: string): void => {
     app.get(from, { schema: { hide: true } }, (_request, reply) => reply.redirect(to, 301));
   };
 
-  // Programs that ask for no page learn that there is none.
+  // Programs that ask for no page get the 404 of an unknown path.
   app.get('/', { schema: { hide: true } }, (request, reply) =>
     request.headers.accept?.includes('text/html')
       ? reply.header('vary', 'Accept').redirect(hasGuide ? 'docs/guide/start' : 'docs/')
       : reply.callNotFound(),
   );
-  serveText(app, '/favicon.ico', () => ({ type: 'image/svg+xml', body: ICON }));
-  serveText(app, '/openapi.json', () => ({ type: 'application/json', body: document() }));
-  serveAddressed(app, '/llms.txt', publicUrl, async (address) => ({
-    type: 'text/plain',
-    body: llmsText(title, address, hasGuide),
-  }));
-
-  let loading: ReturnType<typeof scalarPage> | undefined;
-  const scalar = () => {
-    loading ??= scalarPage(title);
-    return loading;
-  };
   redirect('/docs', 'docs/');
-  serveText(app, '/docs/', async () => (await scalar()).page);
-  serveText(app, '/docs/js/scalar.js', async () => (await scalar()).script);
-
   if (hasGuide) {
-    serveAddressed(app, '/docs/guide.md', publicUrl, async (address) => ({
-      type: 'text/markdown',
-      body: await guideText(address),
-    }));
     redirect('/docs/guide', 'guide/start');
     redirect('/docs/guide/', 'start');
-    serveText(app, '/docs/guide/guide.css', async () => ({
-      type: 'text/css',
-      body: await fileOf('guide.css'),
-    }));
-    serveText(app, '/docs/guide/guide.js', async () => ({
-      type: 'text/javascript',
-      body: await fileOf('guide.js'),
-    }));
-    for (const chapter of CHAPTERS)
-      serveAddressed(app, `/docs/guide/${chapter}`, publicUrl, (address) =>
-        chapterPage(chapter, title, address),
-      );
   }
+
+  app.register(async (texts) => {
+    // serveText has compressed the texts; the plugin negotiates, and inflates them for a client without gzip.
+    await texts.register(fastifyCompress, {
+      globalDecompression: false,
+      encodings: ['gzip'],
+      inflateIfDeflated: true,
+      threshold: 0,
+      syncThreshold: Number.POSITIVE_INFINITY,
+    });
+    serveText(texts, '/favicon.ico', 'image/svg+xml', () => ICON);
+    serveText(texts, '/openapi.json', 'application/json', document);
+    serveText(texts, '/llms.txt', 'text/plain', () => llmsText(title, address, hasGuide));
+    serveText(texts, '/docs/', 'text/html', () => referencePage(title, hasGuide));
+    serveText(texts, '/docs/js/scalar.js', 'text/javascript', referenceScript);
+    if (!hasGuide) return;
+    const chapters = once(() => renderChapters(address));
+    for (const [index, chapter] of CHAPTERS.entries())
+      serveText(texts, `/docs/guide/${chapter}`, 'text/html', async () =>
+        chapterPage(await chapters(), index, title),
+      );
+    serveText(texts, '/docs/guide/search.json', 'application/json', async () =>
+      JSON.stringify((await chapters()).flatMap(({ sections }) => sections)),
+    );
+    serveText(texts, '/docs/guide/minisearch.js', 'text/javascript', () =>
+      read(import.meta.resolve('minisearch')),
+    );
+    serveText(texts, '/docs/guide/guide.js', 'text/javascript', () => read('guide.js'));
+    serveText(texts, '/docs/guide/guide.css', 'text/css', guideStyles);
+    serveText(texts, '/docs/guide.md', 'text/markdown', () => guideText(address));
+  });
   done();
 };

@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto';
 import type { FastifyApiReferenceOptions } from '@scalar/fastify-api-reference';
 import fastify from 'fastify';
-import type { Text } from './serve.ts';
+import { escaped, htmlPage } from './page.ts';
 
-/** The reference page: Scalar as its package serves it, told to ask nobody else and to keep no key. */
+/** The reference page. Scalar is configured to contact no other host and to store no key. */
 
 type Configuration = NonNullable<FastifyApiReferenceOptions['configuration']>;
 
@@ -11,7 +10,7 @@ const OTHER_LANGUAGES = 'c clojure dart fsharp http julia kotlin objc ocaml powe
   ' ',
 );
 
-/** Scalar knows forty ways to send a request. One of each of these languages is shown. */
+/** Scalar knows forty ways to send a request. One for each of these languages is shown. */
 const HIDDEN_CLIENTS: Configuration['hiddenClients'] = {
   shell: ['wget', 'httpie'],
   js: ['xhr', 'axios', 'jquery', 'ofetch'],
@@ -23,12 +22,8 @@ const HIDDEN_CLIENTS: Configuration['hiddenClients'] = {
   ...Object.fromEntries(OTHER_LANGUAGES.map((language) => [language, true])),
 };
 
-/**
- * Says that something comes before the script is there, and gives each colour a contrast of 4.5 at least. The name of
- * Scalar's maker is in its licence; readers look for the agency's.
- */
+/** Gives each colour a contrast of at least 4.5. Scalar's own name is in its licence; readers look for the agency's. */
 const CSS = `
-#app:empty::before { content: 'The reference is loading.'; display: block; padding: 2rem; font-family: sans-serif; }
 a[href*="scalar.com"], .ascii-art { display: none !important; }
 body.light-mode {
   --scalar-color-2: #5c5c5c; --scalar-color-3: #626262;
@@ -38,8 +33,7 @@ body.light-mode {
 body.dark-mode, body .dark-mode { --scalar-color-3: #9a9a9a; --scalar-color-red: #ff6b6b; }
 `;
 
-const configuration = (title: string): Configuration => ({
-  pageTitle: title,
+const CONFIGURATION: Configuration = {
   url: '../openapi.json',
   customCss: CSS,
   hiddenClients: HIDDEN_CLIENTS,
@@ -53,47 +47,28 @@ const configuration = (title: string): Configuration => ({
   telemetry: false,
   agent: { disabled: true },
   mcp: { disabled: true },
-});
+};
 
-const INLINE_SCRIPT = /<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g;
-
-/** Its own scripts, the ones written in a page by their hashes, styles, and calls to where it came from. */
-function policyOf(html: string): string {
-  const hashes = [...html.matchAll(INLINE_SCRIPT)].map(
-    ([, script = '']) => ` 'sha256-${hash('sha256', script, 'base64')}'`,
+/** Scalar adds a `div` after the paragraph, which the style then hides. */
+export const referencePage = (title: string, hasGuide: boolean): string =>
+  htmlPage(
+    title,
+    `<link rel="icon" href="../favicon.ico">
+<style>body > p { padding: 1rem; font-family: sans-serif; } body > p:has(+ div) { display: none; }</style>
+`,
+    `<body>
+<p>The reference is loading, and needs scripts. ${hasGuide ? 'The <a href="guide/start">guide</a> and the' : 'The'} <a href="../openapi.json">OpenAPI document</a> need none.</p>
+<script id="api-reference" data-configuration="${escaped(JSON.stringify(CONFIGURATION))}"></script>
+<script src="js/scalar.js"></script>
+</body>`,
   );
-  return [
-    "default-src 'none'",
-    `script-src 'self'${hashes.join('')}`,
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data: blob:",
-    "font-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-}
 
-export const htmlText = (body: string): Text => ({
-  type: 'text/html',
-  body,
-  headers: { 'content-security-policy': policyOf(body) },
-});
-
-/**
- * The page and its script. The package is loaded when they are first asked for, and not at the start of the service: that
- * takes 0.2 s of processor time and 50 MB. It sends neither a policy nor anything compressed, so its answers are kept here.
- */
-export async function scalarPage(title: string): Promise<{ page: Text; script: Text }> {
+/** The package is loaded at the first request: that takes 0.2 s of processor time and 50 MB. It exports the script only as a route. */
+export async function referenceScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const app = fastify();
-  app.register(scalar, { routePrefix: '/', configuration: configuration(title) });
-  const { body: html } = await app.inject('/');
-  const { body: script } = await app.inject('/js/scalar.js');
+  app.register(scalar, { routePrefix: '/', configuration: CONFIGURATION });
+  const { body } = await app.inject('/js/scalar.js');
   await app.close();
-  return {
-    page: htmlText(html.replace('<html>', '<html lang="en">')),
-    script: { type: 'text/javascript', body: script },
-  };
+  return body;
 }

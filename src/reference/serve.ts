@@ -1,62 +1,47 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
 
-/** Texts for readers: whole and compressed, each with its tag, so that no request but the first pays for either. */
+const compress = promisify(gzip);
 
-export type Text = { type: string; body: string; headers?: Record<string, string> };
+/** Scalar writes styles into its page. Nothing else is inline, and everything comes from the service itself. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+  "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-type Form = { body: Buffer; tag: string };
-type Kept = { plain: Form; packed: Form; headers: Record<string, string> };
-
-const compressed = promisify(gzip);
-
-async function keep({ type, body, headers }: Text): Promise<Kept> {
-  const form = (bytes: Buffer): Form => ({ body: bytes, tag: entityTag(bytes) });
-  return {
-    plain: form(Buffer.from(body)),
-    packed: form(await compressed(body)),
-    headers: { ...headers, 'content-type': `${type}; charset=utf-8`, vary: 'Accept-Encoding' },
+/** Builds a value at the first call. Simultaneous calls share the promise; after an error the next call builds again. */
+export function once<Value>(build: () => Promise<Value>): () => Promise<Value> {
+  let pending: Promise<Value> | undefined;
+  return () => {
+    pending ??= build().catch((error) => {
+      pending = undefined;
+      throw error;
+    });
+    return pending;
   };
 }
 
-/** The compressed or the plain form, as the client can read it. */
-function send(request: FastifyRequest, reply: FastifyReply, { plain, packed, headers }: Kept): Buffer {
-  const isPacked = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-  const { body, tag } = isPacked ? packed : plain;
-  reply.headers({ ...headers, etag: tag, ...(isPacked && { 'content-encoding': 'gzip' }) });
-  return body;
-}
-
-/** Serves a text that is made at the first request. */
-export function serveText(app: FastifyInstance, url: string, make: () => Text | Promise<Text>): void {
-  let kept: Kept | undefined;
-  app.get(url, { schema: { hide: true } }, async (request, reply) => {
-    kept ??= await keep(await make());
-    return send(request, reply, kept);
-  });
-}
-
-/** Where examples find the service. Readers get the address that they read them from. */
-export const EXAMPLE_ADDRESS = 'http://localhost:3000';
-
-/**
- * Serves a text that names the address of the service. It is kept for one address: few services have a second one.
- * @param publicUrl the address, where it is known; else the request says it
- */
-export function serveAddressed(
+/** Serves a text that is built and compressed at the first request. @fastify/compress says so, or inflates it. */
+export function serveText(
   app: FastifyInstance,
   url: string,
-  publicUrl: string | undefined,
-  make: (address: string) => Promise<Text>,
+  type: string,
+  build: () => string | Promise<string>,
 ): void {
-  let last: { address: string; kept: Kept } | undefined;
-  app.get(url, { schema: { hide: true } }, async (request, reply) => {
-    const { protocol, host } = request;
-    const address = publicUrl ?? (host ? `${protocol}://${host}` : EXAMPLE_ADDRESS);
-    const known = last?.address === address ? last : { address, kept: await keep(await make(address)) };
-    last = known;
-    return send(request, reply, known.kept);
+  const packed = once(async () => {
+    const bytes = await compress(await build());
+    // Weak, because the compressed and the plain form share it.
+    return { bytes, tag: `W/${entityTag(bytes)}` };
+  });
+  app.get(url, { schema: { hide: true } }, async (_request, reply) => {
+    const { bytes, tag } = await packed();
+    reply.headers({
+      'content-security-policy': CONTENT_SECURITY_POLICY,
+      'content-type': `${type}; charset=utf-8`,
+      etag: tag,
+      vary: 'accept-encoding',
+    });
+    return bytes;
   });
 }

@@ -1,6 +1,11 @@
-import { defineList, oldestFirst, recordFilters } from '../db/repository/list.ts';
-import { defineRecord } from '../db/repository/put.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
+import {
+  columnsOf,
+  defineList,
+  defineRecord,
+  fieldsOf,
+  oldestFirst,
+  recordFilters,
+} from '../db/repository/index.ts';
 import { activeMembers, teamMembers } from '../db/tables/index.ts';
 import { TeamMember, TeamMemberListQuery, TeamMemberPut } from './schema.ts';
 

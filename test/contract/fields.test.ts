@@ -326,6 +326,20 @@ test.each(fieldsOf('CatalogProductVariantCreate'))(
   },
 );
 
+test.each(fieldsOf('CatalogProductVariantUpdate').filter(([name]) => name !== 'id'))(
+  '%s of a variant is changed by the dashboard and read back, and cleared by null',
+  async (name, field) => {
+    const made = await product(world.agency, { variants: [{ label: 'Base' }] });
+    const [{ id }] = made.variants;
+    for (const value of [...edgesOf(field), ...(isNullable(field) ? [null] : [])]) {
+      const variants = [{ id, [name]: value }, { label: 'Otra' }];
+      const { body } = await dashboard.of(world.agency).patch(`/catalog/products/${made.id}`, { variants });
+      expect(body.variants[0]).toEqual({ ...made.variants[0], [name]: value ?? cleared(field) });
+      expect((await world.agency.get(`/v1/catalog/products/${made.id}`)).body).toEqual(body);
+    }
+  },
+);
+
 /** Fields with a rule of their own, beside what the document says of them. */
 const OWN_RULES = ['channel', 'email', 'key', 'rotatedFrom'];
 const PUTS = BODIES.filter(({ name }) => name.startsWith(`PUT ${BELOW}`));

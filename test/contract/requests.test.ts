@@ -236,10 +236,10 @@ describe('names that mean nothing are ignored and named', () => {
     expect([status, headers['preference-applied']]).toEqual([expected, applied]);
   });
 
-  test('a create under strict handling refuses every name that it would drop, beside other faults, and says which is near', async () => {
+  test('a create under strict handling rejects every name that it would drop, beside other errors: it says who sets it, or which name is near', async () => {
     const own = await service.agency();
-    const variants = [{ label: 'Base', currencies: 'USD', durationHours: 2 }];
-    const sent = { titel: 'x', title: '', zzz: 1, destinations: ['Oaxaca'], variants };
+    const variants = [{ label: 'Base', currencies: 'USD', durationHours: 2, position: 0 }];
+    const sent = { titel: 'x', title: '', zzz: 1, destinations: ['Oaxaca'], updatedAt: 'x', variants };
     const { body } = await own.post('/v1/catalog/products?limit=5', sent, strictly);
     expect(body).toEqual(
       invalid(
@@ -247,9 +247,21 @@ describe('names that mean nothing are ignored and named', () => {
         fault('query.limit', 'is not a known name'),
         fault('body.titel', 'is not a known name (did you mean title?)'),
         fault('body.zzz', `is not a known name ${known('CatalogProductCreate')}`),
-        fault('body.destinations', `is not a known name ${known('CatalogProductCreate')}`),
+        fault('body.destinations', 'is set in the dashboard'),
+        fault('body.updatedAt', 'is only in responses'),
         fault('body.variants[0].currencies', 'is not a known name (did you mean currency?)'),
-        fault('body.variants[0].durationHours', 'is not a known name (did you mean durationDays?)'),
+        fault('body.variants[0].durationHours', 'is set in the dashboard'),
+        fault('body.variants[0].position', 'is only in responses'),
+      ),
+    );
+    const named = { ...contact(), id: 'x', phoneNumber: 'x', displayName: 'Ana' };
+    const person = await own.post('/v1/customers', { displayName: 'Ana', contacts: [named] }, strictly);
+    expect(person.body).toEqual(
+      invalid(
+        fault('body.displayName', 'is only in responses'),
+        fault('body.contacts[0].id', 'is only in responses'),
+        fault('body.contacts[0].phoneNumber', 'is only in responses'),
+        fault('body.contacts[0].displayName', 'is set in the dashboard'),
       ),
     );
     const long = await own.post('/v1/customers', { ['x'.repeat(500_000)]: 1 }, strictly);
@@ -285,7 +297,7 @@ describe('names that mean nothing are ignored and named', () => {
     const { status, body: back } = await own.patch(path, { ...read, title: 'Puebla' }, strictly);
     expect([status, back]).toEqual([200, { ...read, title: 'Puebla', updatedAt: back.updatedAt }]);
     const [first, second] = read.variants;
-    const refused = invalid(fault('body.variants', 'cannot be changed after creation'));
+    const refused = invalid(fault('body.variants', 'cannot be changed here; the dashboard changes variants'));
     for (const variants of [[first, { ...second, fromPrice: 11 }], [first], [second, first], [], null, 'x'])
       expect((await own.patch(path, { ...read, variants }, strictly)).body).toEqual(refused);
     const unknown = await own.patch(`/v1/catalog/products/${UNKNOWN}`, { variants: [] }, strictly);

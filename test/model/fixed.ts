@@ -164,6 +164,17 @@ export const seldom = (): Step[] => {
     // Of two that have their latest message from one moment, the order is that of their ids.
     ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
+    // Messages with one timestamp, not in the order of their ids.
+    ask('POST ~/conversations/{conversationId}/messages', [four], {
+      data: [3, 1, 2].map((n) => ({
+        content: WORDS[n],
+        direction: 'inbound',
+        messageType: 'text',
+        createdAt: MOMENTS[0],
+        id: { choose: 'message', n },
+      })),
+    }),
+    ask(TRANSCRIPT, [four]),
     // A thread that leaves its chain, and the one that it has left.
     ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: null }),
     ask('GET /v1/conversations'),

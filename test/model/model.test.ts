@@ -26,6 +26,7 @@ import {
   withRow,
 } from './organization.ts';
 import { type RequestStep, resolve, type SqlStep, type Step, steps } from './steps.ts';
+import { toldOfName } from './writes.ts';
 
 /**
  * Whatever is done to two organizations, over both APIs, by jobs and by SQL, and whatever connections are ended meanwhile: every
@@ -371,8 +372,13 @@ function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep): Work | 
     after: withSide(world.organizations, index, withRow(own, kind, { ...row, [field]: value })),
   });
   switch (sql) {
-    case 'change':
-      return update(...TEXTS[kind], text);
+    case 'change': {
+      const work = update(...TEXTS[kind], text);
+      if (kind !== 'conversations') return work;
+      const changed = work.after[index];
+      const told = toldOfName(changed, changed.conversations[id] as Row, row);
+      return { ...work, after: withSide(work.after, index, told) };
+    }
     case 'archive':
       return update('archivedAt', 'archived_at', NOW);
     case 'bringBack':
@@ -396,7 +402,7 @@ function sqlOf(world: World, { agency: index, sql, of, text }: SqlStep): Work | 
           organizationId,
           id,
           world.agencies[to].id,
-          bare.contacts ? { ...bare, contact_search: '' } : {},
+          bare.contacts ? { ...bare, contact_keys: [], contact_search: '' } : {},
         ],
         after: withSide(world.organizations, to, withRow(other, kind, { ...row, ...bare })),
       };

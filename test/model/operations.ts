@@ -14,6 +14,7 @@ import {
   patch,
   patchCustomer,
   patchOwned,
+  patchProduct,
   patchThread,
   put,
   putMessages,
@@ -192,8 +193,7 @@ export const OPERATIONS: Record<string, Operation> = {
         : list(organization, 'products', 'CatalogProduct', query),
   },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: onOne('products', 'CatalogProduct', {
-    write: (organization, { ids: [id = ''], body }) =>
-      patch(organization, 'products', 'CatalogProductMediaUpdate', id, body),
+    write: (organization, { ids: [id = ''], body, made }) => patchProduct(organization, id, body, made),
   }),
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ...onOne('products', 'CatalogProduct'),

@@ -21,7 +21,7 @@ const SEARCHED: Partial<Record<Kind, (row: Row, organization: Organization) => (
 };
 
 /** All threads of the conversation that a thread belongs to. */
-export const chainOf = ({ conversations }: Organization, { chainId }: Row): Row[] =>
+const chainOf = ({ conversations }: Organization, { chainId }: Row): Row[] =>
   Object.values(conversations).filter((thread) => thread.chainId === chainId);
 
 type Condition = (row: Row, value: string, organization: Organization, query: Fields) => boolean;
@@ -121,12 +121,15 @@ export const attachmentsOf = ({ attachments }: Organization, quotes: readonly st
     .filter(({ quoteId }) => quotes.includes(quoteId))
     .map((attachment) => pick('QuoteAttachment', attachment));
 
-const inOrder = compare(['createdAt', 1]);
-
-/** The messages of all threads of a chain, oldest first. */
+/**
+ * The messages of all threads of a chain, oldest first; those with one timestamp in the order in which they came, of whatsapp
+ * first. The organization has them in the order in which they came.
+ */
 export const messagesOf = (organization: Organization, thread: Row): Fields[] => {
-  const ids = chainOf(organization, thread).map(({ id }) => id);
+  const channels = new Map(chainOf(organization, thread).map(({ id, channel }) => [id, channel]));
+  const placeOf = ({ createdAt, conversationId }: Fields): string =>
+    `${createdAt} ${channels.get(conversationId) === 'whatsapp' ? 0 : 1}`;
   return Object.values(organization.messages)
-    .filter(({ conversationId }) => ids.includes(conversationId))
-    .toSorted(inOrder);
+    .filter(({ conversationId }) => channels.has(conversationId))
+    .toSorted((one, other) => placeOf(one).localeCompare(placeOf(other)));
 };

@@ -15,7 +15,7 @@ import {
 
 /** A record, a moment or a message that stands in a request, chosen when the step is taken. */
 export type Chosen = {
-  choose: Kind | 'contact' | 'attachment' | 'message' | 'moment' | 'ids';
+  choose: Kind | 'contact' | 'attachment' | 'message' | 'moment' | 'ids' | 'variant';
   n: number;
   isArchived?: true;
 };
@@ -150,6 +150,15 @@ const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc
 const COMPLETED: Record<string, (body: Fields) => Fields> = {
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: ({ data }) => ({
     data: data.map((message: Fields) => ({ createdAt: MOMENTS[0], ...message })),
+  }),
+  [`PATCH ${BELOW}/catalog/products/{productId}`]: ({ variants, ...body }) => ({
+    ...body,
+    ...(variants && {
+      variants: variants.map(({ id, ...variant }: Fields) => ({
+        ...variant,
+        ...(id && { id: { ...id, choose: 'variant' } }),
+      })),
+    }),
   }),
   [`POST ${BELOW}/quotes/{quoteId}/opens`]: (body) => ({ openedAt: MOMENTS[1], ...body }),
   // A form, of which the document has no JSON.
@@ -374,6 +383,10 @@ function poolOf(
   if (choose === 'contact') {
     const contacts = (own.customers[path[0] ?? '']?.contacts ?? []).map(({ id }: Fields) => id);
     return [...contacts, ...contacts, ...contacts, UNKNOWN];
+  }
+  if (choose === 'variant') {
+    const variants = (own.products[path[0] ?? '']?.variants ?? []).map(({ id }: Fields) => id);
+    return [...variants, ...variants, ...variants, UNKNOWN];
   }
   if (choose === 'attachment')
     return [...Object.keys(own.attachments), ...Object.keys(other.attachments), UNKNOWN];

@@ -11,7 +11,7 @@ import {
   sent,
   withRow,
 } from './organization.ts';
-import { attachmentsOf, chainOf, messagesOf } from './reads.ts';
+import { attachmentsOf, messagesOf } from './reads.ts';
 
 /** What writes do to an organization. Each gives the organization as it is then, or a refusal. */
 
@@ -67,6 +67,32 @@ export const createProduct = (organization: Organization, body: Fields, made: Fi
 
 export const patch = (organization: Organization, kind: Kind, schema: string, id: string, body: Fields) =>
   withRow(organization, kind, { ...(organization[kind][id] as Row), ...sent(schema, body) });
+
+/** The PATCH of the dashboard: its variants are the whole list, by the ids of the stored ones. */
+export function patchProduct(organization: Organization, id: string, body: Fields, made: Fields): Written {
+  const { variants: stored } = organization.products[id] as Row;
+  const known = (variant: Fields) => stored.find((one: Fields) => one.id === variant.id);
+  const faults = (body.variants ?? []).flatMap((variant: Fields, index: number) => {
+    const at = `variants[${index}]`;
+    if (variant.id === undefined) return variant.label === undefined ? [`${at}.label`] : [];
+    const isRepeated = body.variants.slice(0, index).some((other: Fields) => other.id === variant.id);
+    return !known(variant) || isRepeated ? [`${at}.id`] : [];
+  });
+  if (faults.length > 0) return invalid(faults);
+  const variants = body.variants?.map((variant: Fields, position: number) => ({
+    ...(known(variant) ?? {
+      ...blank('CatalogProductVariant'),
+      status: 'active',
+      id: made.variants[position]?.id,
+    }),
+    ...sent('CatalogProductVariantUpdate', { ...variant, id: undefined }),
+    position,
+  }));
+  return patch(organization, 'products', 'CatalogProductDashboardUpdate', id, {
+    ...body,
+    ...(variants && { variants }),
+  });
+}
 
 /** @param since of the archived products that can still be restored */
 export function restore(organization: Organization, id: string, since: string): Written {
@@ -317,14 +343,15 @@ function withChains(organization: Organization): Organization {
   return { ...organization, conversations: Object.fromEntries(linked.map((thread) => [thread.id, thread])) };
 }
 
-/** The newest thread of a chain shows when the chain's latest message came. */
+/** Each thread shows the latest timestamp of its messages, and the newest that of the chain. */
 function datedChain(organization: Organization, chainId: string): Organization {
-  const newest = Object.values(organization.conversations).find(
-    (thread) => thread.chainId === chainId && thread.continuedBy === null,
-  );
-  if (!newest) return organization;
-  const lastMessageAt = messagesOf(organization, newest).at(-1)?.createdAt ?? null;
-  return withRow(organization, 'conversations', { ...newest, lastMessageAt });
+  const threads = Object.values(organization.conversations).filter((thread) => thread.chainId === chainId);
+  return threads.reduce((dated, thread) => {
+    const all = messagesOf(organization, thread);
+    const own = all.filter(({ conversationId }) => conversationId === thread.id);
+    const lastMessageAt = (thread.continuedBy === null ? all : own).at(-1)?.createdAt ?? null;
+    return withRow(dated, 'conversations', { ...thread, lastMessageAt });
+  }, organization);
 }
 
 /** Whether the thread is the other, or one that it continues. */
@@ -344,8 +371,8 @@ function link(organization: Organization, id: string, rotatedFrom: string | null
   return datedChain(datedChain(linked, thread.chainId), chainId);
 }
 
-/** The customer who has this contact is told of its name, where the write has changed it. */
-function toldOfName(organization: Organization, thread: Row, old: Row | undefined): Organization {
+/** The customer who has this contact gets its name, where the write has changed it. */
+export function toldOfName(organization: Organization, thread: Row, old: Row | undefined): Organization {
   const { channel, contactKey: key, contactName } = thread;
   const isTold = isDeepStrictEqual(
     [old?.channel, old?.contactKey, old?.contactName],
@@ -434,29 +461,24 @@ export function putMessages(
   const faults = bodies.flatMap((body, index) => misplaced(thread, body, paths[index] ?? ''));
   if (faults.length > 0) return invalid(faults);
   let { messages } = organization;
-  let [inserted, latest] = [0, ''];
+  let messageCount = thread.messageCount;
   for (const body of bodies) {
     const name = `${id} ${body.id}`;
     const old = messages[name];
-    const message = {
-      ...body,
-      conversationId: id,
-      senderName: body.senderName ?? null,
-      createdAt: body.createdAt ?? old?.createdAt ?? made.createdAt,
-      delivery: without(body.delivery ?? {}, (value) => value === null),
+    if (!old) messageCount += 1;
+    messages = {
+      ...messages,
+      [name]: {
+        ...body,
+        conversationId: id,
+        senderName: body.senderName ?? null,
+        createdAt: body.createdAt ?? old?.createdAt ?? made.createdAt,
+        delivery: without(body.delivery ?? {}, (value) => value === null),
+      },
     };
-    if (!old) inserted += 1;
-    if (!isDeepStrictEqual(old, message) && message.createdAt > latest) latest = message.createdAt;
-    messages = { ...messages, [name]: message };
   }
-  const isLater = ({ lastMessageAt }: Row) => lastMessageAt === null || lastMessageAt < latest;
-  const dated = (row: Row): Row => (isLater(row) && latest !== '' ? { ...row, lastMessageAt: latest } : row);
-  const counted = withRow({ ...organization, messages }, 'conversations', {
-    ...dated(thread),
-    messageCount: thread.messageCount + inserted,
-  });
-  const newest = chainOf(counted, thread).find(({ continuedBy }) => continuedBy === null) as Row;
-  return withRow(counted, 'conversations', dated(newest));
+  const counted = withRow({ ...organization, messages }, 'conversations', { ...thread, messageCount });
+  return datedChain(counted, thread.chainId);
 }
 
 /** Erasing a person. */

@@ -123,7 +123,7 @@ const STEPS: readonly Step[] = [
   {
     what: 'customers',
     sql: `insert into customers (organization_id, id, first_name, last_name, city, country, preferred_language, summary, tags,
-        contacts, contact_search, created_at, updated_at, archived_at)
+        contacts, contact_keys, contact_search, created_at, updated_at, archived_at)
       select ${id('organization', 'org')}, ${id('customer')}, bench.first_name(org, n), bench.last_name(org, n),
         bench.place(org, n, 20), bench.pick(${texts(['México', 'Colombia', 'Argentina', 'Chile', 'Perú'])}, org, n, 21),
         bench.pick(array['es','es','es','es','pt','en'], org, n, 22), bench.remark(org, n, 30),
@@ -133,6 +133,7 @@ const STEPS: readonly Step[] = [
         array_to_json(array[
           ${contact('bench.id(16, org, n)', "'whatsapp'", 'bench.whatsapp(n)', 'bench.whatsapp(n)')},
           ${contact('bench.id(17, org, n)', "'email'", 'email', 'null::text')}]),
+        array['whatsapp ' || bench.whatsapp_key(n), 'email ' || email],
         concat_ws(chr(31), bench.whatsapp(n), bench.whatsapp_key(n), substr(bench.whatsapp(n), 2), email, email),
         bench.born(n), bench.touched(org, n, 26), ${archived(28)}
       ${rows('customers')} cross join lateral (select bench.email(org, n) as email offset 0) address`,

@@ -39,5 +39,5 @@ export const hidden = (table: string): { by: string; as: string } =>
  */
 export const copyRecord = (table: string): string =>
   `insert into ${table}
-    select (jsonb_populate_record(t, jsonb_build_object('id', $2::text, 'token', $2::text, 'contacts', '[]'::json))).*
+    select (jsonb_populate_record(t, jsonb_build_object('id', $2::text, 'token', $2::text, 'contacts', '[]'::json, 'contact_keys', '[]'::json))).*
     from ${table} t where organization_id = $1 and id = $3`;

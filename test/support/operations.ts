@@ -208,6 +208,9 @@ const ASKED: Record<string, Operation> = {
     query: 'archived=true',
     change: 'DELETE /v1/catalog/products/{productId}',
   },
+  [`PATCH ${BELOW}/catalog/products/{productId}`]: {
+    body: ({ word }) => ({ destinations: [word], variants: [{ label: word, durationHours: 2.5 }] }),
+  },
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
   },

@@ -12,7 +12,7 @@ describe.each(HOSTS)('opened by $by over plain http', ({ host }) => {
     const { page, complaints, outside } = await open(`http://${host}:${ports.api}/`);
     expect(page.url()).toBe(`http://${host}:${ports.api}/docs/guide/start`);
     for (const chapter of CHAPTERS) {
-      await page.locator('.chapters > ol > li > a').nth(CHAPTERS.indexOf(chapter)).click();
+      await page.locator('header nav > ol > li > a').nth(CHAPTERS.indexOf(chapter)).click();
       await page.waitForURL(`**/docs/guide/${chapter}`);
       expect(await page.title()).toContain('Travel agency CRM API');
     }
@@ -32,6 +32,19 @@ describe.each(HOSTS)('opened by $by over plain http', ({ host }) => {
     await page.locator('#paste').focus();
     await page.keyboard.press('Control+v');
     expect(await page.locator('#paste').inputValue()).toBe((await block.locator('code').innerText()).trim());
+    await page.close();
+  });
+
+  test('the search leads to the section that has the words', async () => {
+    const { page, complaints, outside } = await open(`http://${host}:${ports.api}/docs/guide/start`);
+    await page.getByRole('searchbox', { name: 'Search the guide' }).fill('rate limit exceeded');
+    await page.getByRole('link', { name: 'RATE_LIMIT_EXCEEDED (errors)' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/guide/errors#rate_limit_exceeded');
+    await page.getByRole('searchbox').fill('zzzz');
+    await page.getByText('Nothing was found.').waitFor();
+    expect(complaints).toEqual([]);
+    expect(outside).toEqual([]);
     await page.close();
   });
 });
@@ -65,6 +78,7 @@ test('it reads the same without scripts', async () => {
   const { page } = await open(guide('errors'), { javaScriptEnabled: false });
   await page.getByRole('heading', { name: 'CUSTOMER_CONTACT_CONFLICT' }).waitFor();
   expect(await page.getByRole('button').count()).toBe(0);
+  expect(await page.getByRole('searchbox').count()).toBe(0);
   await page.getByRole('link', { name: 'Retries' }).first().click();
   await page.waitForURL('**/docs/guide/retries');
   await page.close();

@@ -64,6 +64,14 @@ describe.each(HOSTS)('opened by $by over plain http', ({ host }) => {
   });
 });
 
+test('without scripts it leads to the guide and the document', async () => {
+  const { page } = await open(reference(), { javaScriptEnabled: false });
+  await page.getByText('The reference is loading, and needs scripts.').waitFor();
+  await page.getByRole('link', { name: 'guide' }).click();
+  await page.waitForURL('**/docs/guide/start');
+  await page.close();
+});
+
 test('a link to an operation leads there', async () => {
   const hash = 'tag/catalog/POST/v1/catalog/products';
   const { page } = await open(reference(`#${hash}`));

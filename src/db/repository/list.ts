@@ -1,6 +1,7 @@
 import { getTableColumns, getTableName, is, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
+import { MAX_LIMIT } from '../../contract/fields.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
 import { idOrNull, isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
@@ -10,9 +11,6 @@ import type { TenantTable } from '../tables/resource.ts';
 import { organizationParam, selectBodies, tableName, type View } from './view.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
-
-/** The largest page, in rows. */
-export const MAX_LIMIT = 100;
 
 /** A condition on the rows of a list, with one value from the request. */
 export type Filter = {

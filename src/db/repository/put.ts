@@ -8,9 +8,10 @@ import { type Json, selectList } from '../sql/json.ts';
 import { assignments, columnList, rowValues, valueList } from '../sql/row.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
+import { defineArchive } from './archive.ts';
 import { defineGet, defineLockedGet } from './get.ts';
 import { keyOf, missing, type RecordKey, rowOf, tableName, type View } from './view.ts';
-import { defineArchive, defineUpdate } from './write.ts';
+import { defineUpdate } from './write.ts';
 
 /** Records whose owner makes their ids: a PUT writes all of their fields, a PATCH those that are sent. */
 

@@ -1,14 +1,12 @@
-import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
-import type { OrganizationScope } from '../pool/scope.ts';
+import { sql } from 'drizzle-orm';
+import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
-import { type Fields, type Json, jsonRow } from '../sql/json.ts';
+import { type Json, jsonRow } from '../sql/json.ts';
 import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
 import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
-import type { Resource, TenantTable } from '../tables/resource.ts';
 import { defineGet } from './get.ts';
-import { missing, type RecordKey, recordOf, tableName, type View } from './view.ts';
+import { type RecordKey, recordOf, tableName, type View } from './view.ts';
 
 /**
  * Writes of one record, one statement each. Triggers move `updated_at`, drop what changes nothing, and keep counts and search
@@ -19,7 +17,7 @@ export type Body<T> = { body: Json<T> };
 
 /**
  * Builds the function that creates a record of these columns, under an id that the caller generates. The view reads no other
- * table: a cluster takes no subselect in the `returning` of an insert.
+ * table: a cluster takes no subselect in the `returning` of an insert. It throws LostRace where a trigger drops the record.
  */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
@@ -38,7 +36,7 @@ export function defineCreate<T, Name extends string>(
     input: Storable<Input, Name>,
   ): Promise<Json<T>> => {
     const [row] = await db.write(statement, { ...rowValues(columns, input), organizationId, id });
-    if (!row) throw missing(view, id);
+    if (!row) throw new LostRace('A trigger dropped the record.');
     return row.body;
   };
 }
@@ -92,29 +90,5 @@ export function defineUpdate<T, Name extends string>(
     const [row] = await db.write(statementFor(fields), { ...rowValues(columns, input), organizationId, id });
     // No row: nothing differs, or there is no such record.
     return row?.body ?? get(scope, id);
-  };
-}
-
-export type Archived = { id: string; archivedAt: string };
-
-/**
- * Makes the function that archives a record: it leaves lists and lookups. It throws the resource's not-found, also for a record
- * that is archived already.
- * @param fields of the answer
- */
-export function defineArchive<T = Archived>(
-  resource: Resource<TenantTable & { archivedAt: PgColumn }>,
-  fields = { id: resource.table.id, archivedAt: resource.table.archivedAt } as unknown as Fields<T>,
-) {
-  const { table } = resource;
-  const statement = prepared(
-    `${tableName(resource)}.archive`,
-    ($: Params<RecordKey>): SQL<Body<T>> => sql`
-      update ${table} set archived_at = now() where ${recordOf(resource, $)} returning ${jsonRow(fields)} as body`,
-  );
-  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
-    const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
-    if (!row) throw missing(resource, id);
-    return row.body;
   };
 }

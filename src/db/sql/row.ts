@@ -1,4 +1,4 @@
-import { is, type SQL, sql } from 'drizzle-orm';
+import { is, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgArray, type PgColumn, PgJson } from 'drizzle-orm/pg-core';
 import type { Columns } from './field-columns.ts';
 
@@ -28,6 +28,15 @@ export const assignments = (columns: Columns): SQL =>
     ),
     sql`, `,
   );
+
+/** Rows sent as a JSON array of fields: a table `sent` of the columns, and of `place`, the order of the array. */
+export function sentRows(columns: Columns, json: SQLWrapper): SQL {
+  const fields = Object.entries(columns).map(
+    ([field, column]) => sql`${sql.identifier(field)} ${sql.raw(column.getSQLType())}`,
+  );
+  return sql`rows from (json_to_recordset(${json}::json) as (${sql.join(fields, sql`, `)}))
+    with ordinality as sent(${columnList(columns)}, place)`;
+}
 
 /** A body whose every field has a column. */
 export type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;

@@ -1,5 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import {
+  bigint,
   type ExtraConfigColumn,
   index,
   integer,
@@ -45,7 +46,7 @@ export const conversations = pgTable(
     chainId: uuid('chain_id').notNull(),
     /** Messages of this thread, in both stores. A transcript's total is the sum over its chain. */
     messageCount: integer('message_count').notNull().default(0),
-    /** When the latest message came; of a newest thread, the latest of its whole chain. */
+    /** The latest timestamp of its messages; of the newest thread, that of its whole chain. */
     lastMessageAt: moment('last_message_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -127,7 +128,12 @@ const messageColumns = () => ({
   createdAt: createdAt(),
 });
 
-type Message = Record<'organizationId' | 'conversationId' | 'createdAt' | 'id', ExtraConfigColumn>;
+const arrival = () => bigint('arrival', { mode: 'bigint' });
+
+type Message = Record<
+  'organizationId' | 'conversationId' | 'createdAt' | 'arrival' | 'id',
+  ExtraConfigColumn
+>;
 
 const messageKeys = (name: string, table: Message) => [
   primaryKey({ name: `${name}_pkey`, columns: [table.organizationId, table.conversationId, table.id] }),
@@ -137,7 +143,7 @@ const messageKeys = (name: string, table: Message) => [
     table.organizationId,
     table.conversationId,
     table.createdAt.desc(),
-    table.id.desc(),
+    table.arrival.desc(),
   ),
 ];
 
@@ -146,6 +152,8 @@ export const whatsappMessages = pgTable(
   'whatsapp_messages',
   {
     ...messageColumns(),
+    /** Orders messages with one timestamp. It never changes. */
+    arrival: arrival().generatedAlwaysAsIdentity(),
     providerMessageId: text('provider_message_id'),
     deliveryStatus: text('delivery_status'),
     deliveryStatusAt: moment('delivery_status_at'),
@@ -159,6 +167,8 @@ export const channelMessages = pgTable(
   'channel_messages',
   {
     ...messageColumns(),
+    /** No arrival is one of a whatsapp message: a chain can have both. */
+    arrival: arrival().generatedAlwaysAsIdentity({ startWith: '1000000000000000' }),
     providerName: text('provider_name'),
     externalId: text('external_id'),
     subject: text('subject'),

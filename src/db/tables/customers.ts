@@ -17,6 +17,8 @@ export const customers = pgTable(
     tags: texts('tags'),
     /** An array of CustomerContact, as answers show it: read and written only with the customer. The first is the primary contact. */
     contacts: json('contacts').notNull().default(sql`'[]'::json`),
+    /** The key of each contact, in their order: `email ana@example.com`. A trigger claims them while the customer is live. */
+    contactKeys: texts('contact_keys'),
     /** What `query` finds of the contacts; written with them, because the contact key is a rule of the service. */
     contactSearch: text('contact_search').notNull().default(''),
     summary: text('summary'),
@@ -26,7 +28,8 @@ export const customers = pgTable(
 
 /**
  * The contacts of live customers. The primary key is the promise that one person is one record: within an organization a contact
- * belongs to one customer. Two spellings of one account have the same key; see rules/contact-key.ts.
+ * belongs to one customer. Two spellings of one account have the same key; see rules/contact-key.ts. A trigger of customers keeps
+ * them.
  */
 export const customerContactKeys = pgTable(
   'customer_contact_keys',
@@ -41,9 +44,6 @@ export const customerContactKeys = pgTable(
       name: 'customer_contact_keys_pkey',
       columns: [table.organizationId, table.contactKey, table.identifierType],
     }),
-    toRecord('customer_contact_keys_customer_fkey', table, table.customerId, customers).onDelete('cascade'),
-    // The keys of a customer.
-    index('customer_contact_keys_customer_idx').on(table.organizationId, table.customerId),
   ],
 );
 

@@ -1,0 +1,42 @@
+import { validationFailed } from '../contract/errors.ts';
+import { newId } from '../db/sql/ids.ts';
+import type { Fault } from '../http/validation.ts';
+import { CatalogProductVariant, type CatalogProductVariantUpdate } from './schema.ts';
+
+const FIELDS = Object.keys(CatalogProductVariant.shape) as (keyof CatalogProductVariant)[];
+
+type Input = Partial<Omit<CatalogProductVariantUpdate, 'id'>> & { id?: string | undefined };
+
+/** The variant as responses show it: every field, in their order. */
+export function variantOf(input: Input, position: number): CatalogProductVariant {
+  const { id = newId(), includes, excludes } = input;
+  const given = { ...input, id, position, includes: includes ?? [], excludes: excludes ?? [] };
+  const entries = FIELDS.map((field) => [field, (given as Partial<CatalogProductVariant>)[field] ?? null]);
+  return Object.fromEntries(entries) as CatalogProductVariant;
+}
+
+/**
+ * The variants of a product after a PATCH with this list. One with the id of a stored variant changes that variant, one
+ * without an id is new, and a stored one that the list omits is removed.
+ * @throws VALIDATION_FAILED for an id that no stored variant has, a repeated id, or a new variant without a label
+ */
+export function patchedVariants(
+  sent: readonly CatalogProductVariantUpdate[],
+  stored: readonly CatalogProductVariant[],
+): CatalogProductVariant[] {
+  const byId = new Map(stored.map((variant) => [variant.id, variant]));
+  const used = new Set<string>();
+  const faults: Fault[] = [];
+  const variants = sent.map(({ id, ...fields }, position) => {
+    const path = `body.variants[${position}]`;
+    const known = id && byId.get(id.toLowerCase());
+    if (id && !known)
+      faults.push({ path: `${path}.id`, message: 'is not the id of a variant of this product' });
+    if (known && used.size === used.add(known.id).size)
+      faults.push({ path: `${path}.id`, message: 'must be given only once' });
+    if (!id && fields.label === undefined) faults.push({ path: `${path}.label`, message: 'is required' });
+    return variantOf({ status: 'active', ...(known || {}), ...fields }, position);
+  });
+  if (faults.length > 0) throw validationFailed(faults);
+  return variants;
+}

@@ -1,0 +1,96 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { OrganizationScope, Queries } from '../pool/scope.ts';
+import { isId } from '../sql/ids.ts';
+import { type Fields, type Json, jsonRow, parseJson } from '../sql/json.ts';
+import { type Params, prepared, unprepared } from '../sql/statement.ts';
+import type { Resource, TenantTable } from '../tables/resource.ts';
+import { missing, type RecordKey, recordOf, rowOf, tableName, type View } from './view.ts';
+import type { Body } from './write.ts';
+
+/** Out of lists and lookups, back into them, and away for good. */
+
+type ArchivableTable = TenantTable & { archivedAt: PgColumn };
+
+export type Archived = { id: string; archivedAt: string };
+
+/**
+ * Builds the function that archives a record. It throws the resource's not-found error, also for an archived record.
+ * @param fields of the response
+ */
+export function defineArchive<T = Archived>(
+  resource: Resource<ArchivableTable>,
+  fields = { id: resource.table.id, archivedAt: resource.table.archivedAt } as unknown as Fields<T>,
+) {
+  const { table } = resource;
+  const statement = prepared(
+    `${tableName(resource)}.archive`,
+    ($: Params<RecordKey>): SQL<Body<T>> => sql`
+      update ${table} set archived_at = now() where ${recordOf(resource, $)} returning ${jsonRow(fields)} as body`,
+  );
+  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
+    const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
+    if (!row) throw missing(resource, id);
+    return row.body;
+  };
+}
+
+/**
+ * Builds the function that restores an archived record which meets the condition. It returns undefined where there is no such
+ * record, and where a trigger keeps the record archived.
+ */
+export function defineRestore<T, Values extends object = Record<never, never>>(
+  view: View<T, ArchivableTable>,
+  condition: ($: Params<Values>) => SQL = () => sql`true`,
+) {
+  const { table } = view;
+  const statement = prepared(
+    `${tableName(view)}.restore`,
+    ($: Params<RecordKey & Values>): SQL<Body<T>> => sql`
+      update ${table} set archived_at = null
+      where ${rowOf(view, $)} and ${table.archivedAt} is not null and ${condition($)}
+      returning ${jsonRow(view.fields)} as body`,
+  );
+  return async (
+    { db, organizationId }: OrganizationScope,
+    id: string,
+    values: Values,
+  ): Promise<Json<T> | undefined> => {
+    if (!isId(id)) throw missing(view, id);
+    const [row] = await db.write(statement, { ...values, organizationId, id });
+    return row?.body;
+  };
+}
+
+/**
+ * Builds the function that deletes records of all organizations which were archived before a timestamp, the oldest first. Those of
+ * one organization are deleted together or not at all.
+ * @param fields of a deleted record, for the log
+ */
+export function definePurge<T>(resource: Resource<ArchivableTable>, fields: Fields<T>) {
+  const { table } = resource;
+  const dueStatement = unprepared(
+    `${tableName(resource)}.due_for_purge`,
+    ($: Params<{ before: string; limit: number }>): SQL<{ organizationId: string; id: string }> => sql`
+      select ${table.organizationId} as "organizationId", ${table.id} from ${table}
+      where ${table.archivedAt} < ${$.before}::timestamptz order by ${table.archivedAt} limit ${$.limit}`,
+  );
+  // Looks again under the lock: a record that was restored since then stays.
+  const statement = prepared(
+    `${tableName(resource)}.purge`,
+    ($: Params<{ organizationId: string; ids: string[]; before: string }>): SQL<Body<T>> => sql`
+      delete from ${table} where ${table.organizationId} = ${$.organizationId}
+        and ${table.id} = any(${$.ids}::uuid[]) and ${table.archivedAt} < ${$.before}::timestamptz
+      returning ${jsonRow(fields)} as body`,
+  );
+  return async (db: Queries, before: string, limit: number): Promise<T[]> => {
+    const due = await db.read(dueStatement, { before, limit });
+    const purged: T[] = [];
+    for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
+      const ids = rows.map(({ id }) => id);
+      const gone = await db.write(statement, { organizationId, ids, before });
+      purged.push(...gone.map(({ body }) => parseJson(body)));
+    }
+    return purged;
+  };
+}
