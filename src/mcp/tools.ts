@@ -77,8 +77,7 @@ function inlined(value: unknown, schemas: Record<string, Schema>): unknown {
   return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner, schemas)]));
 }
 
-const takesNull = ({ type, anyOf }: Schema): boolean =>
-  [type].flat().includes('null') || (Array.isArray(anyOf) && anyOf.some(takesNull));
+const takesNull = ({ type }: Schema): boolean => [type].flat().includes('null');
 
 /** Null in a filter says no more than leaving the filter out, and some models refuse a list of types. */
 const withoutNull = (schema: Schema): Schema =>
@@ -145,9 +144,10 @@ const WIDEST = 2 ** 31 - 1;
 
 /** An argument of the path or the query. It has only bounds that an agent may reach; the error message has the others. */
 function argumentSchema({ name, in: place, description, schema }: Parameter): Schema {
-  const { minLength: _, maxLength: __, maximum, ...rest } = withoutNull(schema);
+  const { minLength: _, maxLength: __, maximum, format, ...rest } = withoutNull(schema);
   return {
     ...rest,
+    ...(format === 'date-time' && { format }),
     ...(maximum !== undefined && maximum !== WIDEST && { maximum }),
     ...(place !== 'path' && !KNOWN_BY_NAME.includes(name) && { description }),
   };
