@@ -97,6 +97,9 @@ export const dateTime = () =>
 const inUtc = (moment: string): string =>
   Number.isNaN(Date.parse(moment)) ? moment : new Date(moment).toISOString();
 
+/** More digits of a second than anybody has. Tools ask for a bound on every text of a query. */
+const LONGEST_MOMENT = 4_000;
+
 /** A moment in a request: ISO 8601 with an offset or Z; kept in UTC, to the millisecond. */
 export const moment = () =>
   z.iso
@@ -104,6 +107,7 @@ export const moment = () =>
       offset: true,
       error: 'must be an ISO 8601 date-time with an offset, such as 2026-11-21T08:25:00Z',
     })
+    .max(LONGEST_MOMENT, `must have at most ${count(LONGEST_MOMENT)}`)
     .refine(isShowable, 'must be between the years 1 and 9999')
     .overwrite(inUtc)
     .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
