@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 
 /** What strangers and careless clients do to a port, each until the test ends. */
 
-export type Target = { port: number; key: string };
+type Target = { port: number; key: string };
 export type Attack = (target: Target) => void;
 
 function open({ port }: Target): Socket {
@@ -62,7 +62,7 @@ export const silence =
   (target) =>
     hold(target, count, () => undefined);
 
-export const unknownPaths = (count: number): Attack => repeat(count, 1_000, () => get('/nothing', ''));
+const unknownPaths = (count: number): Attack => repeat(count, 1_000, () => get('/nothing', ''));
 
 export const ATTACKS: Record<string, Attack> = {
   'a flood of searches of one agency': repeat(200, 5, (key) => get('/v1/customers?query=a', key)),
