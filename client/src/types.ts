@@ -657,10 +657,14 @@ export type ListConversationsQuery = {
   activityState?: string;
   /** Conversations on exactly this channel. At most 200 characters. */
   channel?: string;
+  /** Conversations with exactly this contact, however it is written: a telephone number with its country code, an address or a handle. At most 320 characters. */
+  contact?: string;
   /** Conversations of this customer. At most 200 characters. */
   customerId?: string;
   /** Text in the contact name or the channel identifier, whatever its case and accents. At most 200 characters. */
   query?: string;
+  /** The channel of `contact`; any, unless it is named. */
+  contactType?: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
 };
 
 /** What getConversationTranscript can be asked for. */

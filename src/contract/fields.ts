@@ -112,6 +112,12 @@ export const moment = () =>
     .overwrite(inUtc)
     .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
+const DAY = 24 * 3_600_000;
+
+/** The timestamp of something that has happened. A clock or a time zone of the sender may be wrong by a day. */
+export const pastMoment = () =>
+  moment().refine((sent) => !(Date.parse(sent) > Date.now() + DAY), 'must be at most a day ahead');
+
 /** The id in the examples of the documents. The demo agency has a record of each kind with it. */
 export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
