@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import type { CrmClient, CustomerContact, Page, Walk } from '../../client/src/index.ts';
+import type { CrmClient, CustomerContact, Walk } from '../../client/src/index.ts';
 import { csvLine, toCell } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
 import { LISTS } from './document.ts';
@@ -71,20 +71,6 @@ const tableOf = (rows: readonly ExportRow[], columns: readonly string[], delimit
     )
     .join('');
 
-/** The next page is requested while this one is written. */
-async function* ahead<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value> {
-  const iterator = values[Symbol.asyncIterator]();
-  let next = iterator.next();
-  for (;;) {
-    const { value, done } = await next;
-    if (done) return;
-    next = iterator.next();
-    // Its error is thrown by the next turn.
-    next.catch(() => undefined);
-    yield value;
-  }
-}
-
 /** @throws CommandError for a filter that the list does not have */
 function filtersOf(filters: readonly string[], resource: Exportable): Record<string, string> {
   const known = LISTS[resource]?.filters ?? [];
@@ -114,7 +100,7 @@ export async function exportList(
   resource: Exportable,
   options: ExportOptions,
 ): Promise<number> {
-  const { crm, errors, stop: signal, onLimit } = context;
+  const { crm, errors, stop: signal, onRetry } = context;
   const format = options.format ?? (/\.(ndjson|jsonl)$/i.test(options.output ?? '') ? 'ndjson' : 'csv');
   const output = options.output === undefined ? context.output : createWriteStream(options.output);
   const columns = columnsOf(resource);
@@ -133,14 +119,14 @@ export async function exportList(
   // Excel reads UTF-8 only behind a byte order mark.
   let head = format === 'csv' ? `\ufeff${csvLine(columns, options.delimiter)}` : '';
   const progress = startProgress(errors, options.unit ?? 'rows');
-  onLimit.report = progress.held;
+  onRetry.report = progress.held;
 
   /** Writes what is new; false when the list changed meanwhile. */
   const pass = async (): Promise<boolean> => {
     const seen = new Set<string>();
     let total: number | undefined;
     let isSettled = true;
-    for await (const { data, pagination } of ahead<Page<ExportRow>>(walk.pages())) {
+    for await (const { data, pagination } of walk.pages()) {
       total ??= pagination.total;
       if (pagination.total !== total) isSettled = false;
       for (const { id } of data) {

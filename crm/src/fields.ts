@@ -32,120 +32,94 @@ export type Fields = Record<string, Field>;
 
 type ContactField = `contacts.${CustomerContactCreate['identifierType']}`;
 
-const LANGUAGES: Record<NonNullable<CustomerCreate['preferredLanguage']>, string[]> = {
-  es: ['espanol', 'espanhol', 'castellano', 'spanish', 'spa', 'eses', 'esmx', 'esar', 'esco', 'escl', 'espe'],
-  pt: ['portugues', 'portuguese', 'por', 'ptbr', 'ptpt'],
-  en: ['ingles', 'english', 'eng', 'enus', 'engb'],
+const LANGUAGES: Record<NonNullable<CustomerCreate['preferredLanguage']>, string> = {
+  es: 'espanol espanhol castellano spanish spa eses esmx esar esco escl espe',
+  pt: 'portugues portuguese por ptbr ptpt',
+  en: 'ingles english eng enus engb',
 };
 
-const TYPES: Record<NonNullable<CatalogProductCreate['type']>, string[]> = {
-  package: ['paquete', 'pacote'],
-  experience: ['experiencia'],
-  expedition: ['expedicion', 'expedicao'],
-  custom: ['amedida', 'personalizado', 'sobmedida'],
+const TYPES: Record<NonNullable<CatalogProductCreate['type']>, string> = {
+  package: 'paquete pacote',
+  experience: 'experiencia',
+  expedition: 'expedicion expedicao',
+  custom: 'amedida personalizado sobmedida',
 };
 
-const STATUSES: Record<NonNullable<CatalogProductCreate['status']>, string[]> = {
-  active: ['activo', 'activa', 'ativo', 'ativa'],
-  paused: ['pausado', 'pausada'],
-  draft: ['borrador', 'rascunho'],
+const STATUSES: Record<NonNullable<CatalogProductCreate['status']>, string> = {
+  active: 'activo activa ativo ativa',
+  paused: 'pausado pausada',
+  draft: 'borrador rascunho',
 };
 
-const PRICING_MODES: Record<NonNullable<CatalogProductCreate['pricingMode']>, string[]> = {
-  per_person: ['porpersona', 'porpessoa'],
-  per_group: ['porgrupo'],
-  total: [],
+const PRICING_MODES: Record<NonNullable<CatalogProductCreate['pricingMode']>, string> = {
+  per_person: 'porpersona porpessoa',
+  per_group: 'porgrupo',
+  total: '',
 };
 
-const BUDGET_TIERS: Record<NonNullable<CatalogProductCreate['budgetTier']>, string[]> = {
-  economic: ['economico', 'economica', 'economy'],
-  mid: ['medio', 'media'],
-  premium: [],
+const BUDGET_TIERS: Record<NonNullable<CatalogProductCreate['budgetTier']>, string> = {
+  economic: 'economico economica economy',
+  mid: 'medio media',
+  premium: '',
 };
 
-/** Column names that mean a field, folded; its own name always does. */
+/** Column names that mean a field, folded, between spaces; its own name always does. */
 const NAMES: {
-  customers: Partial<Record<keyof CustomerCreate | ContactField, string[]>>;
-  products: Partial<Record<keyof CatalogProductCreate, string[]>>;
+  customers: Partial<Record<keyof CustomerCreate | ContactField, string>>;
+  products: Partial<Record<keyof CatalogProductCreate, string>>;
 } = {
   customers: {
-    'contacts.whatsapp': ['whatsapp', 'wa', 'wpp', 'celular', 'movil', 'mobile', 'cell', 'cellphone'],
-    'contacts.telefono': ['telefono', 'tel', 'telefone', 'phone', 'phonenumber'],
-    'contacts.email': ['email', 'mail', 'correo', 'correoelectronico', 'emailaddress', 'eemail'],
-    'contacts.instagram': ['instagram', 'ig', 'insta'],
-    'contacts.messenger': ['messenger', 'facebook', 'fb'],
-    'contacts.web': ['web', 'visitor', 'visitorid'],
-    firstName: [
-      'nombre',
-      'nombres',
-      'nome',
-      'name',
-      'nombrecompleto',
-      'nomecompleto',
-      'fullname',
-      'givenname',
-    ],
-    lastName: ['apellido', 'apellidos', 'sobrenome', 'surname', 'familyname'],
-    city: ['ciudad', 'cidade', 'town'],
-    country: ['pais'],
-    preferredLanguage: ['idioma', 'language', 'lang', 'lingua'],
-    summary: [
-      'notas',
-      'nota',
-      'notes',
-      'note',
-      'resumen',
-      'resumo',
-      'comentarios',
-      'observaciones',
-      'comments',
-    ],
-    tags: ['tag', 'etiqueta', 'etiquetas', 'labels'],
+    'contacts.whatsapp': 'whatsapp wa wpp celular movil mobile cell cellphone',
+    'contacts.telefono': 'telefono tel telefone phone phonenumber',
+    'contacts.email': 'email mail correo correoelectronico emailaddress eemail',
+    'contacts.instagram': 'instagram ig insta',
+    'contacts.messenger': 'messenger facebook fb',
+    'contacts.web': 'web visitor visitorid',
+    firstName: 'nombre nombres nome name nombrecompleto nomecompleto fullname givenname',
+    lastName: 'apellido apellidos sobrenome surname familyname',
+    city: 'ciudad cidade town',
+    country: 'pais',
+    preferredLanguage: 'idioma language lang lingua',
+    summary: 'notas nota notes note resumen resumo comentarios observaciones comments',
+    tags: 'tag etiqueta etiquetas labels',
   },
   products: {
-    title: ['titulo', 'nombre', 'nome', 'name', 'producto', 'product', 'produto'],
-    externalReferenceCode: [
-      'codigo',
-      'code',
-      'sku',
-      'referencia',
-      'reference',
-      'ref',
-      'codigoexterno',
-      'externalcode',
-    ],
-    type: ['tipo'],
-    status: ['estado', 'situacao'],
-    pricingMode: ['modalidad', 'modoprecio'],
-    budgetTier: ['gama', 'categoria', 'tier'],
-    capacityMin: ['capacidadminima', 'minpax', 'paxmin'],
-    capacityMax: ['capacidadmaxima', 'maxpax', 'paxmax', 'capacidad'],
-    currency: ['moneda', 'moeda', 'divisa'],
-    fromPrice: ['precio', 'preco', 'price', 'preciodesde', 'desde', 'tarifa'],
-    priceMax: ['preciomaximo', 'precomaximo', 'maxprice', 'hasta'],
-    priceBasis: ['baseprecio', 'base'],
-    durationDays: ['dias', 'days', 'duracion', 'duracao', 'duraciondias'],
-    durationHours: ['horas', 'hours', 'duracionhoras'],
-    shortDescription: ['descripcioncorta', 'resumen', 'resumo'],
-    description: ['descripcion', 'descricao', 'detalle'],
-    includes: ['incluye', 'inclui', 'included'],
-    excludes: ['noincluye', 'naoinclui', 'excluded'],
-    specialConditions: ['condiciones', 'condicoes', 'conditions'],
-    operator: ['operador', 'proveedor', 'supplier'],
-    validFrom: ['validodesde', 'vigenciadesde', 'desdefecha'],
-    validUntil: ['validohasta', 'vigenciahasta', 'vence', 'validto'],
-    variants: ['variantes'],
+    title: 'titulo nombre nome name producto product produto',
+    externalReferenceCode: 'codigo code sku referencia reference ref codigoexterno externalcode',
+    type: 'tipo',
+    status: 'estado situacao',
+    pricingMode: 'modalidad modoprecio',
+    budgetTier: 'gama categoria tier',
+    capacityMin: 'capacidadminima minpax paxmin',
+    capacityMax: 'capacidadmaxima maxpax paxmax capacidad',
+    currency: 'moneda moeda divisa',
+    fromPrice: 'precio preco price preciodesde desde tarifa',
+    priceMax: 'preciomaximo precomaximo maxprice hasta',
+    priceBasis: 'baseprecio base',
+    durationDays: 'dias days duracion duracao duraciondias',
+    durationHours: 'horas hours duracionhoras',
+    shortDescription: 'descripcioncorta resumen resumo',
+    description: 'descripcion descricao detalle',
+    includes: 'incluye inclui included',
+    excludes: 'noincluye naoinclui excluded',
+    specialConditions: 'condiciones condicoes conditions',
+    operator: 'operador proveedor supplier',
+    validFrom: 'validodesde vigenciadesde desdefecha',
+    validUntil: 'validohasta vigenciahasta vence validto',
+    variants: 'variantes',
   },
 };
 
-/** The names that people write for the codes of a choice, folded; a code's own name always means it. */
-const CODES: Record<string, Record<string, string[]>> = {
+/** Names for the codes of a closed list, folded, between spaces; a code's own name always means it. */
+const CODES: Record<string, Record<string, string>> = {
   preferredLanguage: LANGUAGES,
   type: TYPES,
   status: STATUSES,
   pricingMode: PRICING_MODES,
   budgetTier: BUDGET_TIERS,
 };
+
+const words = (text = ''): string[] => text.split(' ').filter(Boolean);
 
 function kindOf(name: string, schema: Schema): Kind {
   const { enum: codes, items } = resolved(schema);
@@ -157,25 +131,25 @@ function kindOf(name: string, schema: Schema): Kind {
   return types.includes('string') ? 'text' : 'json';
 }
 
-function fieldOf(name: string, schema: Schema, names: Record<string, string[]>): [string, Field] {
+function fieldOf(name: string, schema: Schema, names: Record<string, string>): [string, Field] {
   const codes =
     resolved(schema)
       .enum?.filter((code) => code !== null)
       .map(String) ?? [];
-  const spoken = Object.fromEntries(codes.map((code) => [code, CODES[name]?.[code] ?? []]));
-  return [name, { kind: kindOf(name, schema), names: names[name] ?? [], codes: spoken }];
+  const spoken = Object.fromEntries(codes.map((code) => [code, words(CODES[name]?.[code])]));
+  return [name, { kind: kindOf(name, schema), names: words(names[name]), codes: spoken }];
 }
 
 /** The fields that a row can fill; contacts have one for each channel. */
 function fieldsOf(resource: Importable): Fields {
-  const names: Record<string, string[]> = NAMES[resource];
+  const names: Record<string, string> = NAMES[resource];
   const fields = Object.entries(propertiesOf(schemaOf(IMPORTED[resource].created))).flatMap(
     ([name, schema]) => {
       if (name !== 'contacts') return [fieldOf(name, schema, names)];
       const channels = resolved(propertiesOf(schema).identifierType).enum ?? [];
       return channels.map((channel): [string, Field] => [
         `contacts.${channel}`,
-        { kind: 'contact', names: names[`contacts.${channel}`] ?? [], codes: {} },
+        { kind: 'contact', names: words(names[`contacts.${channel}`]), codes: {} },
       ]);
     },
   );
