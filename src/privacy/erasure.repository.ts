@@ -28,16 +28,20 @@ import { opportunitiesOf, quotesOf, threadsOf } from './ties.repository.ts';
  * does what reports count. Triggers keep the search rows, the counts and the contacts that are taken.
  */
 
+const contactsOf = ($: Params<RecordKey>): SQL<ContactKeys> => sql`
+  select ${customers.contactKeys} as "contactKeys" from ${customers} where ${rowOf(liveCustomers, $)}`;
+
+const contactsStatement = unprepared('customers.contacts_to_erase', contactsOf);
+
 const lockStatement = unprepared(
   'customers.lock_to_erase',
-  ($: Params<RecordKey>): SQL<{ contactKeys: string[] }> => sql`
-    select ${customers.contactKeys} as "contactKeys" from ${customers} where ${rowOf(liveCustomers, $)} for update`,
+  ($: Params<RecordKey>): SQL<ContactKeys> => sql`${contactsOf($)} for no key update`,
 );
 
 const threadsStatement = unprepared(
   'customers.threads_to_erase',
   ($: Params<RecordKey & ContactKeys>): SQL<{ id: string }> => sql`
-    select ${conversations.id} from ${conversations} where ${threadsOf($)} order by ${conversations.id} for update`,
+    select ${conversations.id} from ${conversations} where ${threadsOf($)} order by ${conversations.id} for no key update`,
 );
 
 type Ids = { organizationId: string; ids: readonly string[] };
@@ -82,17 +86,24 @@ const eraseMessagesStatements = [
   ),
 ];
 
+const opportunitiesStatement = unprepared(
+  'customers.opportunities_to_erase',
+  ($: Params<RecordKey>): SQL<{ id: string }> => sql`
+    select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}
+    order by ${opportunities.id} for no key update`,
+);
+
 /** A check-in date is text. What is more than a date goes. */
 const eraseOpportunitiesStatement = unprepared(
   'customers.erase_opportunities',
-  ($: Params<RecordKey>): SQL<{ id: string }> => sql`
+  ($: Params<Ids>): SQL<{ id: string }> => sql`
     update ${opportunities} set title = null, short_ref = null, destination = null,
       check_in_date = substring(check_in_date from '^\\d{4}-\\d\\d-\\d\\d')
-    where ${opportunitiesOf($)}
+    where ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.id} = any(${$.ids}::uuid[])
     returning ${opportunities.id}`,
 );
 
-/** Locked: no file is attached meanwhile. */
+/** `for update`: no file is attached until the transaction ends. */
 const quotesStatement = unprepared(
   'customers.quotes_to_erase',
   ($: Params<RecordKey>): SQL<{ id: string }> => sql`
