@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { possibleKeys } from '../../rules/contact-key.ts';
-import { notFound } from '../contract/errors.ts';
+import { ApiError, notFound } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineArchive } from '../db/repository/archive.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
@@ -13,10 +13,10 @@ import {
   newestFirst,
   type Page,
 } from '../db/repository/list.ts';
-import { organizationParam, type RecordKey, recordOf } from '../db/repository/view.ts';
+import { organizationParam, type RecordKey, recordOf, rowOf } from '../db/repository/view.ts';
 import { defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { newId } from '../db/sql/ids.ts';
+import { isId, newId } from '../db/sql/ids.ts';
 import { isoTime, type Json, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { customers, erasedFiles, erasures, liveCustomers } from '../db/tables/customers.ts';
@@ -37,18 +37,20 @@ export const customerName = sql<
   string | null
 >`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
 
-const derived = { displayName: customerName, contacts: customers.contacts };
+export const derivedFields = { displayName: customerName, contacts: customers.contacts };
 
-export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derived) };
+export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
+
+export const erasedAt = isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
+  where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`);
 
 /** As the dashboard has them: by id also an archived one. */
 const recordView = {
   ...liveCustomers,
   visible: sql`true`,
   fields: fieldsOf(CustomerRecord, customers, {
-    ...derived,
-    erasedAt: isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
-      where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`),
+    ...derivedFields,
+    erasedAt,
     erasurePending: sql`exists (select from ${erasedFiles}
       where ${erasedFiles.organizationId} = ${organizationParam} and ${erasedFiles.customerId} = ${customers.id})`,
   }),
@@ -62,23 +64,25 @@ export const customerColumns = {
   contactSearch: customers.contactSearch,
 };
 
+/** The contact keys that the text can have, as JSON; text that can be no contact has none. */
+export const contactOf = ({ contact, contactType, ...query }: CustomerListQuery) => ({
+  ...query,
+  ...(contact !== undefined && {
+    contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
+  }),
+});
+
 const list = defineList(customerView, {
   query: CustomerFilters,
   order: newestFirst('updatedAt'),
   filters: { ...changeFilters, contact: ofContacts, query: contains(), tag: hasEntry('tags') },
 });
 
-/** A page of customers. Text that can be no contact is nobody's. */
+/** A page of customers. */
 export const listCustomers = (
   scope: OrganizationScope,
-  { contact, contactType, ...query }: CustomerListQuery,
-): Promise<Json<Page<Customer>>> =>
-  list(scope, {
-    ...query,
-    ...(contact !== undefined && {
-      contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
-    }),
-  });
+  query: CustomerListQuery,
+): Promise<Json<Page<Customer>>> => list(scope, contactOf(query));
 
 /** An index of tags knows no order, and a table of them would be one more: those of the newest customers do for people. */
 const tagsStatement = prepared(
@@ -96,8 +100,29 @@ export const customerValues: KnownValues = {
   tag: ({ db, organizationId }) => db.read(tagsStatement, { organizationId }),
 };
 
-/** @throws CUSTOMER_NOT_FOUND */
-export const getCustomer = defineGet(customerView);
+const mergedStatement = prepared(
+  'customers.merged_into',
+  ($: Params<RecordKey>): SQL<{ mergedInto: string }> => sql`
+    select ${customers.mergedInto} as "mergedInto" from ${customers}
+    where ${rowOf(liveCustomers, $)} and ${customers.mergedInto} is not null`,
+);
+
+/** The same work; where a customer is not found because it was merged, the error names the customer that it became. */
+const namingMerged =
+  <Args extends unknown[], Result>(
+    work: (scope: OrganizationScope, id: string, ...args: Args) => Promise<Result>,
+  ): typeof work =>
+  (scope, id, ...args) =>
+    work(scope, id, ...args).catch(async (error) => {
+      if (!isId(id) || !(error instanceof ApiError && error.code === 'CUSTOMER_NOT_FOUND')) throw error;
+      const [merged] = await scope.db.read(mergedStatement, { organizationId: scope.organizationId, id });
+      if (!merged) throw error;
+      const message = `Customer ${id} was merged into customer ${merged.mergedInto}. Use that id.`;
+      throw new ApiError('CUSTOMER_NOT_FOUND', message);
+    });
+
+/** @throws CUSTOMER_NOT_FOUND, which names the customer that a merged one became */
+export const getCustomer = namingMerged(defineGet(customerView));
 
 /**
  * The customer as the dashboard has it, also an archived one.
@@ -108,8 +133,8 @@ export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_record');
 
-/** @throws CUSTOMER_NOT_FOUND */
-export const lockCustomer = defineLockedGet(customerView);
+/** @throws CUSTOMER_NOT_FOUND, which names the customer that a merged one became */
+export const lockCustomer = namingMerged(defineLockedGet(customerView));
 
 const insertCustomer = defineCreate(customerView, customerColumns);
 
@@ -128,7 +153,7 @@ export function createCustomer(
   );
 }
 
-const patchCustomer = defineUpdate(customerView, customerColumns);
+const patchCustomer = namingMerged(defineUpdate(customerView, customerColumns));
 
 /**
  * Changes the fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
@@ -179,7 +204,6 @@ export async function updateCustomerContact(
 }
 
 /** @throws CUSTOMER_NOT_FOUND */
-export const archiveCustomer = defineArchive<ArchivedCustomer>(liveCustomers, {
-  id: customers.id,
-  archived: sql`true`,
-});
+export const archiveCustomer = namingMerged(
+  defineArchive<ArchivedCustomer>(liveCustomers, { id: customers.id, archived: sql`true` }),
+);
