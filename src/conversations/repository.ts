@@ -3,7 +3,6 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
-import { defineKnownValues, type KnownValues } from '../db/repository/known-values.ts';
 import { defineList, equals, newestFirst, recordFilters, since } from '../db/repository/list.ts';
 import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/repository/view.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
@@ -68,12 +67,6 @@ const conversationLists = {
 };
 
 export const listConversations = defineList(conversationView, conversationLists);
-
-/** The agency's own values of the filters of the list. */
-export const conversationValues: KnownValues = {
-  activityState: defineKnownValues(newestThreads, conversations.activityState),
-  channel: defineKnownValues(newestThreads, conversations.channel),
-};
 
 export const listConversationRecords = defineList(conversationRecordView, {
   ...conversationLists,
