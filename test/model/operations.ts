@@ -1,5 +1,5 @@
 import { type Fields, type Kind, type Organization, pick, type Row, show } from './organization.ts';
-import { attachmentsOf, list, listArchived, messagesOf } from './reads.ts';
+import { attachmentsOf, list, listArchived, listArchivedCustomers, messagesOf } from './reads.ts';
 import {
   archive,
   attach,
@@ -9,6 +9,7 @@ import {
   erase,
   isRefusal,
   MISSING,
+  mergeCustomers,
   nameContact,
   open,
   patch,
@@ -21,6 +22,7 @@ import {
   putThread,
   type Refusal,
   restore,
+  restoreCustomer,
   type Written,
 } from './writes.ts';
 
@@ -199,7 +201,21 @@ export const OPERATIONS: Record<string, Operation> = {
     ...onOne('products', 'CatalogProduct'),
     write: (organization, { ids: [id = ''], since }) => restore(organization, id, since),
   },
-  [`GET ${BELOW}/customers`]: onList('customers', 'Customer'),
+  [`GET ${BELOW}/customers`]: {
+    kinds: [],
+    answer: (organization, { query }) =>
+      query.archived
+        ? listArchivedCustomers(organization, query)
+        : list(organization, 'customers', 'Customer', query),
+  },
+  [`POST ${BELOW}/customers/{customerId}/restore`]: {
+    ...onOne('customers', 'Customer'),
+    write: (organization, { ids: [id = ''] }) => restoreCustomer(organization, id),
+  },
+  [`POST ${BELOW}/customers/{customerId}/merge`]: {
+    ...onOne('customers', 'Customer'),
+    write: (organization, { ids: [id = ''], body }) => mergeCustomers(organization, id, body),
+  },
   [`GET ${BELOW}/customers/{customerId}`]: { kinds: ['customers'], answer: getCustomerRecord },
   [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
     kinds: ['customers'],
