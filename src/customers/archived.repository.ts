@@ -7,15 +7,8 @@ import { organizationParam } from '../db/repository/view.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { type Json, parseJson } from '../db/sql/json.ts';
 import { customers, erasures, liveCustomers } from '../db/tables/customers.ts';
-import { claimContacts, keyOfContact } from './contacts.repository.ts';
-import {
-  contactOf,
-  customerName,
-  customerView,
-  derivedFields,
-  erasedAt,
-  getCustomerRecord,
-} from './repository.ts';
+import { byContactKeys, claimContacts, keyOfContact } from './contacts.repository.ts';
+import { customerName, customerView, derivedFields, erasedAt, getCustomerRecord } from './repository.ts';
 import { type Customer, CustomerFilters, type CustomerListQuery, RestorableCustomer } from './schema.ts';
 
 /** Archived customers, and their way back. */
@@ -58,7 +51,7 @@ const listArchived = defineList(
 export const listArchivedCustomers = (
   scope: OrganizationScope,
   query: CustomerListQuery,
-): Promise<Json<Page<RestorableCustomer>>> => listArchived(scope, contactOf(query));
+): Promise<Json<Page<RestorableCustomer>>> => listArchived(scope, byContactKeys(query));
 
 const restore = defineRestore(
   customerView,

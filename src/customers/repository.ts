@@ -1,5 +1,4 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { possibleKeys } from '../../rules/contact-key.ts';
 import { ApiError, notFound } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineArchive } from '../db/repository/archive.ts';
@@ -19,7 +18,13 @@ import { isId, newId } from '../db/sql/ids.ts';
 import { isoTime, type Json, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { customers, erasedFiles, erasures, liveCustomers } from '../db/tables/customers.ts';
-import { claimContacts, contactColumns, keyOfContact, ofContacts } from './contacts.repository.ts';
+import {
+  byContactKeys,
+  claimContacts,
+  contactColumns,
+  keyOfContact,
+  ofContacts,
+} from './contacts.repository.ts';
 import {
   type ArchivedCustomer,
   Customer,
@@ -63,14 +68,6 @@ export const customerColumns = {
   contactSearch: customers.contactSearch,
 };
 
-/** The contact keys that the text can have, as JSON; text that can be no contact has none. */
-export const contactOf = ({ contact, contactType, ...query }: CustomerListQuery) => ({
-  ...query,
-  ...(contact !== undefined && {
-    contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
-  }),
-});
-
 const list = defineList(customerView, {
   query: CustomerFilters,
   order: newestFirst('updatedAt'),
@@ -81,7 +78,7 @@ const list = defineList(customerView, {
 export const listCustomers = (
   scope: OrganizationScope,
   query: CustomerListQuery,
-): Promise<Json<Page<Customer>>> => list(scope, contactOf(query));
+): Promise<Json<Page<Customer>>> => list(scope, byContactKeys(query));
 
 const mergedStatement = prepared(
   'customers.merged_into',

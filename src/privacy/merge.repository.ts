@@ -3,7 +3,7 @@ import { validationFailed } from '../contract/errors.ts';
 import { customerColumns, getCustomer } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import { referenceRefused } from '../db/repository/put.ts';
+import { referenceRejected } from '../db/repository/put.ts';
 import { keyOf, missing, recordOf, tableName } from '../db/repository/view.ts';
 import { isId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
@@ -103,7 +103,7 @@ export const mergeCustomer = (
     const hasMerged = async (): Promise<boolean> => {
       const [state] = await db.read(stateStatement, merge);
       if (!state?.isLive) throw missing(liveCustomers, id);
-      if (!state.isMerged && !state.isFromLive) throw referenceRefused(['from']);
+      if (!state.isMerged && !state.isFromLive) throw referenceRejected(['from']);
       return state.isMerged;
     };
 
