@@ -251,6 +251,7 @@ create table customers (
   created_at timestamptz(3) default now() not null,
   updated_at timestamptz(3) default now() not null,
   archived_at timestamptz(3),
+  merged_into uuid,
   preferred_language text,
   first_name text,
   last_name text,
@@ -262,12 +263,17 @@ create table customers (
   contact_search text default '' not null,
   summary text,
   constraint customers_pkey primary key (organization_id, id),
-  constraint customers_organization_fkey foreign key (organization_id) references organizations (id)
+  constraint customers_organization_fkey foreign key (organization_id) references organizations (id),
+  constraint customers_merged_into_fkey foreign key (organization_id, merged_into) references customers (organization_id, id) on delete cascade
 );
 --> statement-breakpoint
 create index customers_live_idx on customers (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint
 create index customers_created_idx on customers (organization_id, created_at, updated_at, id) where archived_at is null;
+--> statement-breakpoint
+create index customers_archived_idx on customers (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
+--> statement-breakpoint
+create index customers_merged_into_idx on customers (organization_id, merged_into) where merged_into is not null;
 --> statement-breakpoint
 create trigger customers_touch before update on customers
   for each row execute function public.touch_record();

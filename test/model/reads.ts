@@ -120,6 +120,12 @@ export const listArchived = (organization: Organization, query: Fields, since: s
   ]);
 };
 
+export const listArchivedCustomers = (organization: Organization, query: Fields): Fields =>
+  page(organization, 'customers', 'RestorableCustomer', query, [
+    Object.values(organization.customers).filter(({ archivedAt }) => archivedAt !== null),
+    ['archivedAt', -1],
+  ]);
+
 export const attachmentsOf = ({ attachments }: Organization, quotes: readonly string[]): Fields[] =>
   Object.values(attachments)
     .filter(({ quoteId }) => quotes.includes(quoteId))

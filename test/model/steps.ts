@@ -79,6 +79,7 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   channel: fc.constantFrom('whatsapp', 'whatsapp', 'instagram', 'web', 'sms'),
   contact: fc.constantFrom(...CONTACTS.map(([, value]) => value)),
   customerId: choose('customers'),
+  from: choose('customers'),
   sellerMemberId: choose('members'),
   stageId: choose('stages'),
   opportunityId: choose('opportunities'),

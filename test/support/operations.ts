@@ -117,6 +117,7 @@ export async function populate(
   });
   const leaving = await customer(agency, { firstName: `Adiós ${word}` });
   await agency.delete(`/v1/customers/${leaving.id}`);
+  const twin = await customer(agency, { firstName: `Gemela ${word}` });
   await erasedWithFile({ agency, service });
   const { id: apiKeyId } = parseJson(await issueApiKey(agency.scope, { name: `${index} ${word}` }));
   const made = {
@@ -126,6 +127,7 @@ export async function populate(
     archivedProductId: archivedProduct.id as string,
     customerId: customerId as string,
     leavingCustomerId: leaving.id as string,
+    twinCustomerId: twin.id as string,
     contactId: contactId as string,
     pipelineStageId: pipelineStageId as string,
     stageKey,
@@ -210,6 +212,12 @@ const ASKED: Record<string, Operation> = {
   },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: {
     body: ({ word }) => ({ destinations: [word], variants: [{ label: word, durationHours: 2.5 }] }),
+  },
+  [`POST ${BELOW}/customers/{customerId}/restore`]: {
+    ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
+  },
+  [`POST ${BELOW}/customers/{customerId}/merge`]: {
+    body: ({ twinCustomerId }) => ({ from: twinCustomerId }),
   },
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),

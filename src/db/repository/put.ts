@@ -60,7 +60,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const lockStatement = prepared(
     `${name}.lock_to_write`,
     ($: Params<RecordKey>) => sql<Stored>`
-      select ${selectList(locked)} from ${table} where ${rowOf(view, $)} for update`,
+      select ${selectList(locked)} from ${table} where ${rowOf(view, $)} for no key update`,
   );
 
   const found = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
