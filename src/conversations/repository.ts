@@ -4,10 +4,18 @@ import { validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
 import { defineKnownValues, type KnownValues } from '../db/repository/known-values.ts';
-import { defineList, equals, newestFirst, recordFilters, since } from '../db/repository/list.ts';
+import {
+  before,
+  defineList,
+  equals,
+  newestFirst,
+  plannedEachTime,
+  recordFilters,
+  since,
+} from '../db/repository/list.ts';
 import { missing, named, organizationParam, type RecordKey, rowOf } from '../db/repository/view.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
-import { isId } from '../db/sql/ids.ts';
+import { idOrNull, isId } from '../db/sql/ids.ts';
 import { type Fields, isoTime, type Json, jsonOf, jsonText } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
@@ -49,12 +57,14 @@ const conversationLists = {
     ...recordFilters,
     activityState: equals('activityState'),
     channel: equals('channel'),
-    updatedSince: since('updatedAt', 'value'),
+    updatedSince: plannedEachTime(since('updatedAt')),
+    updatedBefore: plannedEachTime(before('updatedAt')),
     customerId: {
       field: 'chainId',
       where: (chainId: PgColumn, value: Placeholder) => sql`${chainId} in (
         select thread.chain_id from ${conversations} as thread
         where thread.organization_id = ${organizationParam} and thread.customer_id = ${value})`,
+      value: idOrNull,
     },
     query: {
       field: 'chainId',
@@ -62,7 +72,8 @@ const conversationLists = {
         select ${searchableConversations.chain} from ${searchableConversations}
         where ${searchableConversations.organizationId} = ${organizationParam}
           and ${searchableConversations.search} like contains_pattern(${text})))`,
-      by: 'search' as const,
+      isPlannedEachTime: true,
+      isTotalLater: true,
     },
   },
 };

@@ -26,7 +26,8 @@ export const ofContacts: Filter = {
         where ${customerContactKeys.organizationId} = ${organizationParam}
           and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
         limit 1) found))`,
-  by: 'key',
+  isTotalLater: true,
+  isShort: true,
 };
 
 /** A contact with its type, as `customers.contact_keys` has it: `email ana@example.com`. */

@@ -140,7 +140,7 @@ export function cutTo(fields: readonly string[], body: string): string {
 }
 
 /** Their names and types tell what they are, in each list again. */
-const KNOWN_BY_NAME = ['limit', 'offset', 'createdSince', 'updatedSince'];
+const KNOWN_BY_NAME = ['limit', 'offset', 'createdSince', 'createdBefore', 'updatedSince', 'updatedBefore'];
 
 const WIDEST = 2 ** 31 - 1;
 
