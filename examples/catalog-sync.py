@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the catalog what a CSV file says, by externalReferenceCode. Python 3.9, standard library only.
+"""Makes the catalog equal to a CSV file, by externalReferenceCode. Python 3.9, standard library only.
 
 CRM_URL=https://crm.example.com CRM_API_KEY=tcrm_… python3 catalog-sync.py catalog.csv [--force]
 
-The file has the columns code, title, price and currency. Products that are gone from it are paused: more than a tenth of the
-catalog only with --force, because such a file is more often a broken one.
+The file has the columns code, title, price and currency. Products that it does not have are paused. A file that would pause more
+than a tenth of the catalog is probably broken, and needs --force.
 """
 
 import csv
@@ -22,7 +22,7 @@ TRIES = 6
 
 
 def call(method, path="", body=None):
-    """One request, repeated while the fault passes: a repeated POST has one key, and so makes one product."""
+    """Sends a request, with retries. They have one Idempotency-Key, so a POST creates one product."""
     headers = {
         "Authorization": "Bearer " + os.environ["CRM_API_KEY"],
         "Content-Type": "application/json",
@@ -33,8 +33,8 @@ def call(method, path="", body=None):
     for attempt in range(TRIES):
         request = urllib.request.Request(URL + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return json.load(answer)
+            with urllib.request.urlopen(request, timeout=30) as response:
+                return json.load(response)
         except urllib.error.HTTPError as error:
             if error.code not in (429, 502, 503, 504) or attempt == TRIES - 1:
                 sys.exit(f"{method} {path}: {error.read().decode()}")
@@ -47,7 +47,7 @@ def call(method, path="", body=None):
 
 
 def settled_products():
-    """Every product once: the walk is repeated until none came twice and the total stood still."""
+    """Every product once: the walk is repeated until none came twice and the total did not change."""
     for _ in range(10):
         found, rows, totals, offset = {}, 0, set(), 0
         while not totals or offset < max(totals):
@@ -68,7 +68,7 @@ def main(path, force):
     by_code.pop(None, None)
     gone = [product for code, product in by_code.items() if code not in rows and product["status"] != "paused"]
     if len(gone) > len(by_code) / 10 and not force:
-        sys.exit(f"{len(gone)} of {len(by_code)} products would be paused. Nothing was changed; --force does it.")
+        sys.exit(f"{len(gone)} of {len(by_code)} products would be paused. Nothing was changed; use --force if this is right.")
     counts = {"created": 0, "changed": 0, "unchanged": 0, "paused": len(gone)}
     for code, row in rows.items():
         wanted = {

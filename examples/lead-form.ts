@@ -1,4 +1,7 @@
-/** A website's lead form, server side: what a visitor sends becomes a customer. The key never reaches the browser. */
+/**
+ * A website's lead form, on the server: a visitor becomes a customer. The key never reaches the browser; a key with
+ * access "create" is enough, and whoever steals it reads nothing.
+ */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { env } from 'node:process';
@@ -6,7 +9,7 @@ import { CrmError, type CustomerContactCreate, createClient } from 'travel-agenc
 
 const crm = createClient({ apiKey: env.CRM_API_KEY ?? '', baseUrl: env.CRM_URL ?? 'http://localhost:3000' });
 
-/** The token makes one customer of a double click, or of a browser that sends the form again. */
+/** The token makes a double click, or a form that is sent again, one customer. */
 const form = () => `<!doctype html><meta charset="utf-8"><form method="post">
   <input type="hidden" name="token" value="${randomUUID()}">
   <input name="name" placeholder="Nombre"> <input name="phone" placeholder="+52 55 1234 5678" required>
@@ -14,39 +17,47 @@ const form = () => `<!doctype html><meta charset="utf-8"><form method="post">
   <textarea name="message" placeholder="¿A dónde quieres viajar?"></textarea> <button>Enviar</button>
 </form>`;
 
-async function takeLead(request: IncomingMessage): Promise<[status: number, answer: string]> {
+async function takeLead(request: IncomingMessage): Promise<[status: number, page: string]> {
   let body = '';
   for await (const chunk of request.setEncoding('utf8')) {
     body += chunk;
     if (body.length > 20_000) return [413, 'El mensaje es demasiado largo.'];
   }
   const sent = new URLSearchParams(body);
-  const [firstName, summary] = [sent.get('name') || null, sent.get('message') || null];
-  const email = sent.get('email');
+  const text = (name: string) => sent.get(name)?.trim() || null;
+  const [firstName, summary, email] = [text('name'), text('message'), text('email')];
   const contacts: CustomerContactCreate[] = [
-    { identifierType: 'whatsapp', identifierValue: sent.get('phone') ?? '' },
+    { identifierType: 'whatsapp', identifierValue: text('phone') ?? '' },
     ...(email ? [{ identifierType: 'email' as const, identifierValue: email }] : []),
   ];
-  const idempotencyKey = sent.get('token')?.slice(0, 255) || randomUUID();
-  const error = await crm.customers
-    .create({ firstName, summary, tags: ['web'], contacts }, { idempotencyKey })
-    .then(
-      () => undefined,
-      (reason) => reason,
-    );
-  const isKnown = error instanceof CrmError && error.is('CUSTOMER_CONTACT_CONFLICT');
-  if (error instanceof CrmError && error.is('VALIDATION_FAILED'))
-    return [400, 'Revisa el teléfono, con + y el país, y el correo.'];
-  // For people to look at: anybody can type the number of somebody else.
-  if (isKnown)
-    console.log('A customer wrote again:', error.details[0]?.customerId, firstName, email, summary);
-  else if (error) return [503, 'No pudimos guardar tus datos. Inténtalo en un momento.'];
-  return [200, '¡Gracias! Te escribimos hoy.']; // The same for known numbers: which ones we have is nobody's business.
+  const idempotencyKey = text('token')?.slice(0, 255) || randomUUID();
+  try {
+    await crm.customers.create({ firstName, summary, tags: ['web'], contacts }, { idempotencyKey });
+  } catch (error) {
+    if (!(error instanceof CrmError)) throw error;
+    if (error.is('VALIDATION_FAILED')) return [400, 'Revisa el teléfono, con + y el país, y el correo.'];
+    if (!error.is('CUSTOMER_CONTACT_CONFLICT'))
+      return [503, 'No pudimos guardar tus datos. Inténtalo en un momento.'];
+    const id = error.details[0]?.customerId ?? '';
+    await addTag(id, 'web').catch((reason) => console.error('The tag was not added:', reason.message));
+    // Anybody can type the number of somebody else: the rest is for people to read. Send it where they do, such as by email.
+    console.log('A known customer wrote:', { id, firstName, email, message: summary });
+  }
+  return [200, '¡Gracias! Te escribimos hoy.']; // Known customers get the same page: it tells nobody whom the agency knows.
+}
+
+/** A key that only creates cannot do this. */
+async function addTag(id: string, tag: string): Promise<void> {
+  const customer = await crm.customers.get(id);
+  if (!customer.tags.includes(tag))
+    await crm.customers.update(id, { tags: [...customer.tags, tag] }, { ifMatch: customer });
 }
 
 const server = createServer(async (request, response) => {
-  const [status, answer] =
-    request.method === 'POST' ? await takeLead(request).catch(() => [400, '']) : [200, form()];
-  response.writeHead(Number(status), { 'content-type': 'text/html; charset=utf-8' }).end(answer);
+  const [status, page] =
+    request.method === 'POST'
+      ? await takeLead(request).catch((): [number, string] => [400, ''])
+      : [200, form()];
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(page);
 });
 server.listen(Number(env.PORT ?? 8080), () => console.log('Listening on', server.address()));

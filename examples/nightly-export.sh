@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Writes every customer to customers.ndjson and customers.csv in a folder: for cron, with curl and jq.
+# Writes all customers to customers.ndjson and customers.csv in a folder: for cron, with curl and jq.
 #   CRM_URL=https://crm.example.com CRM_API_KEY=tcrm_… ./nightly-export.sh /backups
 set -euo pipefail
-folder=${1:?Where to? nightly-export.sh <folder>}
+folder=${1:?Usage: nightly-export.sh <folder>}
 work=$(mktemp -d "$folder/.export.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-page() { # of 100 from an offset; curl waits as long as Retry-After says
+page() { # 100 customers from an offset; curl honors Retry-After
   curl --silent --show-error --fail --retry 8 --retry-connrefused --max-time 60 \
     --header "Authorization: Bearer $CRM_API_KEY" "$CRM_URL/v1/customers?limit=100&offset=$1"
 }
 
-# A list is a live query: a row that changes meanwhile moves to the front, comes twice and pushes another past us.
-# So the walk is repeated until no row came twice and the total stood still.
+# A row that changes meanwhile moves to the front: it comes twice, or another one is missed.
+# So the walk is repeated until no row came twice and the total did not change.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   : >"$work/rows" && : >"$work/totals"
   offset=0 total=1

@@ -1,6 +1,6 @@
 /**
- * An agent that reads the pipeline: it answers a question with a language model that may look things up in the CRM, and
- * change nothing. Any model behind an OpenAI-compatible address (`MODEL_URL`, `MODEL`, `MODEL_KEY`) that can call tools.
+ * An agent that reads the pipeline: a language model looks things up in the CRM to answer a question, and changes nothing. It
+ * takes any model with tool calls behind an OpenAI-compatible address (`MODEL_URL`, `MODEL`, `MODEL_KEY`).
  *   node pipeline-agent.ts "Which hot leads has nobody written to this week?"
  */
 import { argv, env } from 'node:process';
@@ -24,7 +24,7 @@ const tools: Record<
   },
   find_customer: {
     description:
-      'Finds whoever has a contact: a telephone number with its country code, an address or a handle.',
+      'Finds the customer with a contact: a telephone number with its country code, an email address or a handle.',
     needs: ['contact'],
     run: ({ contact = '' }) => crm.customers.withContact(contact),
   },
@@ -57,12 +57,12 @@ async function think(messages: Message[]): Promise<Message> {
     headers: { 'content-type': 'application/json', authorization: `Bearer ${env.MODEL_KEY ?? ''}` },
     body: JSON.stringify({ model: env.MODEL, messages, tools: described }),
   });
-  if (!response.ok) throw new Error(`The model answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`The model returned ${response.status}: ${await response.text()}`);
   const { choices } = (await response.json()) as { choices: [{ message: Message }] };
   return choices[0].message;
 }
 
-/** What a tool found, or why it could not: the model reads either, and may try again. */
+/** The result of a tool, or its error: the model reads either, and can try again. */
 async function use({ id, function: { name, arguments: given } }: ToolCall): Promise<Message> {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   const found = await Promise.resolve()

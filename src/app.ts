@@ -7,9 +7,11 @@ import type { Database } from './db/pool/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { refuseFloods } from './http/admission.ts';
 import { setCacheControl } from './http/headers.ts';
+import { linkPages } from './http/pages.ts';
 import { type PressureLimits, refuseUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
+import { showKnownValues } from './mcp/known-values.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { PUBLIC_API } from './openapi/description.ts';
 import { describeApi } from './openapi/document.ts';
@@ -42,6 +44,7 @@ export async function buildApp(options: AppOptions) {
   if (pressure) await refuseUnderPressure(app, pressure);
   const document = published(describeApi(app, PUBLIC_API), publisher);
   const { publicUrl } = publisher;
+  linkPages(app, publicUrl);
   app.register(referenceRoutes, { title: PUBLIC_API.title, document, publicUrl, hasGuide: true });
 
   app.register(
@@ -51,6 +54,7 @@ export async function buildApp(options: AppOptions) {
       limitRate(v1, rateLimit);
       refuseBeyondKey(v1);
       refuseFloods(v1, db);
+      showKnownValues(v1);
       v1.register(catalogRoutes);
       v1.register(customerRoutes);
       v1.register(opportunityRoutes);

@@ -10,6 +10,7 @@ import type { FileStorage } from './files/storage.ts';
 import { setCacheControl } from './http/headers.ts';
 import { type HealthOptions, healthRoutes } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
+import { linkPages } from './http/pages.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { describeApi } from './openapi/document.ts';
 import { opportunityDashboardRoutes } from './opportunities/dashboard.ts';
@@ -46,6 +47,7 @@ const UPLOAD_TIMEOUT_MS = 60_000;
 export async function buildDashboardApp(options: DashboardOptions) {
   const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
+  linkPages(app);
   const document = published(describeApi(app, DASHBOARD_API), publisher);
   app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
 

@@ -10,6 +10,7 @@ const withRuntime = (script: string, ...args: string[]): string[] =>
 /** The slowest first. */
 const CHECKS: readonly [name: string, command: string[]][] = [
   ['types', ['tsc']],
+  ['types of tools', ['tsc', '--project', 'tools']],
   ['format and lint', ['tools/node_modules/.bin/biome', 'check']],
   ['OpenAPI documents', node('tools/check-documents.ts')],
   ['generated documents', withRuntime('tools/documents.ts', '--check')],

@@ -11,12 +11,12 @@ import type {
   QuoteAttachmentList,
 } from './types.ts';
 
-/** The most that one answer has. */
+/** The maximum of one response. */
 const MAX_MESSAGES = 200;
 
 /**
- * The organization's CRM, as its key sees it. Calls throw `CrmError`; those that failed on the way are repeated, and a
- * repeated create makes no second record.
+ * A client for the organization of the key. Calls throw `CrmError`. A call that failed on the network is retried; a retried
+ * create makes no second record.
  * @throws TypeError without a key or an address
  */
 export function createClient(options: ClientOptions) {
@@ -29,8 +29,8 @@ export function createClient(options: ClientOptions) {
     customers: {
       ...records.customers,
       /**
-       * Whoever has exactly this contact, however it is written: mostly nobody or one. Two, where one has the number for
-       * `whatsapp` and another one for `telefono`, unless `contactType` says which.
+       * The customers with exactly this contact, in any spelling: usually none or one. Two if one has the number for
+       * `whatsapp` and another one for `telefono`; `contactType` selects one of them.
        */
       withContact: async (
         contact: string,
@@ -54,7 +54,7 @@ export function createClient(options: ClientOptions) {
           query,
           options,
         })) as ConversationTranscript,
-      /** Every message of the transcript, the newest first: leave the loop at the first one that you have. */
+      /** Every message of the transcript, newest first: leave the loop at the first one that you already have. */
       messages: async function* (
         id: string,
         options: RequestOptions = {},
@@ -73,7 +73,7 @@ export function createClient(options: ClientOptions) {
     /** Quotes of opportunities, and their attachments. Read only. */
     quotes: {
       ...records.quotes,
-      /** The files of a quote. Each `url` is a download credential of a few minutes: fetch it, do not store it. */
+      /** The files of a quote. Each `url` downloads its file for a few minutes: fetch it, do not store it. */
       attachments: async (id: string, options: RequestOptions = {}): Promise<QuoteAttachmentList> =>
         (await send('GET', `/v1/quotes/${part(id)}/attachments`, { options })) as QuoteAttachmentList,
     },

@@ -4,8 +4,8 @@ export {
   type DetailsByCode,
   type DetailsOf,
   type ErrorCode,
-  type Fault,
   type TakenContact,
+  type ValidationError,
 } from './errors.ts';
 export {
   type Changes,
@@ -17,12 +17,12 @@ export {
   type Walk,
 } from './lists.ts';
 export {
-  type AnswerInfo,
-  answerInfo,
   type ChangeOptions,
   type ClientOptions,
   type CreateOptions,
   type RequestOptions,
+  type ResponseInfo,
   type Retry,
+  responseInfo,
 } from './request.ts';
 export type * from './types.ts';

@@ -1,73 +1,74 @@
 import { CrmError, type ErrorCode } from './errors.ts';
 
-/** A try that failed and will be repeated. */
+/** A failed attempt that will be retried. */
 export type Retry = {
   method: string;
   path: string;
   error: CrmError;
-  /** Milliseconds until the next try. */
+  /** Milliseconds until the next attempt. */
   wait: number;
 };
 
 export type ClientOptions = {
   /** The organization's API key. It is a secret: keep it on a server. */
   apiKey: string;
-  /** Where the service answers, such as `https://crm.example.com`. */
+  /** Address of the service, such as `https://crm.example.com`. */
   baseUrl: string;
-  /** Have names that mean nothing refused with a suggestion. Default: true. */
+  /** Reject unknown fields and parameters, with a suggestion. Default: true. */
   strict?: boolean;
-  /** Told the names in a request that had no effect, such as `body.nickname`. */
+  /** Called with the ignored fields and parameters of a request, such as `body.nickname`. */
   onIgnored?: (names: string[], request: { method: string; path: string }) => void;
-  /** Told each try that failed and will be repeated. */
+  /** Called with each failed attempt that will be retried. */
   onRetry?: (retry: Retry) => void;
   /** Replaces the platform's fetch. */
   fetch?: typeof fetch;
 } & RetryOptions;
 
 type RetryOptions = {
-  /** Milliseconds that one try may take, its answer included. Default: 30,000. */
+  /** Milliseconds that one attempt may take, its response included. Default: 30,000. */
   timeout?: number;
-  /** How often a try that failed is repeated. Waiting that the service asks for (429) does not count. Default: 5. */
+  /** How often a failed attempt is retried. Waiting for the rate limit (429) does not count. Default: 5. */
   retries?: number;
-  /** Milliseconds after the first try in which the last may begin. Default: 120,000. */
+  /** Milliseconds after the first attempt in which the last one may begin. Default: 120,000. */
   maxRetryTime?: number;
 };
 
 export type RequestOptions = RetryOptions & {
-  /** Ends the call, its tries and its waiting; the call then throws the signal's reason. */
+  /** Cancels the call, which then throws the signal's reason. */
   signal?: AbortSignal;
 };
 
 export type CreateOptions = RequestOptions & {
-  /** 1 to 255 characters: calls with one key and one body make one record, within 24 hours. Default: a random one. */
+  /** 1 to 255 characters. Calls with the same key and body create one record, within 24 hours. Default: a random key. */
   idempotencyKey?: string;
 };
 
 export type ChangeOptions = RequestOptions & {
-  /** Change the record only if it is still this one: what `get`, `create` or `update` returned, or an ETag. Else 412. */
+  /** Change the record only if it is unchanged since `get`, `create` or `update` returned this value, or an ETag; else 412. */
   ifMatch?: object | string;
 };
 
-/** What an answer said beside its body. */
-export type AnswerInfo = {
+/** What a response has beside its body. */
+export type ResponseInfo = {
   requestId: string | undefined;
   /** The version of the record or page. */
   etag: string | undefined;
-  /** The record was made by an earlier request with this idempotency key. */
+  /** An earlier request with this idempotency key created the record. */
   replayed: boolean;
-  /** When the service answered, by its own clock, in whole seconds: an HTTP date. */
+  /** Time of the response by the service's clock, in whole seconds: an HTTP date. */
   date: string | undefined;
 };
 
-const answers = new WeakMap<object, AnswerInfo>();
+const infos = new WeakMap<object, ResponseInfo>();
 
-/** What the answer said beside this body; undefined for anything that no call returned. */
-export const answerInfo = (body: object): AnswerInfo | undefined => answers.get(body);
+/** What the response had beside this body; undefined for an object that no call returned. */
+export const responseInfo = (body: object): ResponseInfo | undefined => infos.get(body);
 
-/** @throws TypeError for an object that came with no version, such as a row of a list */
+/** @throws TypeError for an object that came without an ETag, such as a row of a list */
 function etagOf(version: object | string): string {
-  const etag = typeof version === 'string' ? version : answers.get(version)?.etag;
-  if (etag === undefined) throw new TypeError('ifMatch: this object has no ETag; read it by get first.');
+  const etag = typeof version === 'string' ? version : infos.get(version)?.etag;
+  if (etag === undefined)
+    throw new TypeError('ifMatch: this object came without an ETag. Read it with get first.');
   return etag;
 }
 
@@ -77,22 +78,20 @@ type Call = {
   query?: Query | undefined;
   body?: object;
   options?: (CreateOptions & ChangeOptions) | undefined;
-  /** The tag of what is there already: the call then returns undefined if it is unchanged. */
-  ifNoneMatch?: string | undefined;
 };
 
-/** Sends a request until it is answered. @throws CrmError, or the reason of the signal */
-export type Send = (method: string, path: string, call?: Call) => Promise<object | undefined>;
+/** Sends a request, with retries. @throws CrmError, or the reason of the signal */
+export type Send = (method: string, path: string, call?: Call) => Promise<object>;
 
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 10_000;
-/** Broken on the way, or told to come back: 502 and 504 are a proxy's words for a broken connection. */
-const PASSING = new Set([0, 429, 502, 503, 504]);
+/** No response, the rate limit, overload; 502 and 504 are a proxy's words for a broken connection. */
+const TRANSIENT = new Set([0, 429, 502, 503, 504]);
 
-/** What each signal ends. They share one listener: Node.js 20 takes more than ten on a signal for a leak. */
+/** What each signal cancels. It has one listener for all calls: Node.js 20 warns of a leak at more than ten. */
 const endings = new WeakMap<AbortSignal, { ends: Set<() => void>; listener: () => void }>();
 
-/** Has the signal end something. @returns takes that back */
+/** Calls `end` when the signal aborts. @returns a function that unregisters it */
 function endBy(signal: AbortSignal | null | undefined, end: () => void): () => void {
   if (!signal) return () => undefined;
   let shared = endings.get(signal);
@@ -115,30 +114,30 @@ function endBy(signal: AbortSignal | null | undefined, end: () => void): () => v
   };
 }
 
-/** Resolves after so many milliseconds; rejects with the signal's reason when that comes first. */
+/** Resolves after so many milliseconds, or rejects with the signal's reason. */
 function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      takeBack();
+      unregister();
       resolve();
     }, milliseconds);
-    const takeBack = endBy(signal, () => {
+    const unregister = endBy(signal, () => {
       clearTimeout(timer);
-      takeBack();
+      unregister();
       reject(signal?.reason);
     });
   });
 }
 
 /** Milliseconds that the answer asks to wait; undefined where it does not. */
-function retryAfter(headers: Headers): number | undefined {
+function retryAfterOf(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
   const milliseconds = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
 }
 
-/** 32 hexadecimal digits. `crypto.randomUUID` is not there on pages without https. */
+/** 32 hexadecimal digits. Pages without https have no `crypto.randomUUID`. */
 const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
@@ -147,12 +146,12 @@ const randomKey = (): string =>
 type Init = RequestInit & { method: string };
 
 type Outcome =
-  | { body: object | undefined; ignored: string | null }
-  | { error: CrmError; isPassing: boolean; isToldToWait: boolean; asked: number | undefined };
+  | { body: object; ignored: string | null }
+  | { error: CrmError; isTransient: boolean; mustWait: boolean; retryAfter: number | undefined };
 
 type ErrorBody = { error?: { code?: ErrorCode; message?: string; details?: CrmError['details'] } };
 
-/** What an answer means: its body, or what failed and whether that passes. */
+/** The body of the response, or its error and whether a retry can help. */
 function read(response: Response, text: string, attempts: number): Outcome {
   const { status, headers } = response;
   const requestId = headers.get('x-request-id') ?? undefined;
@@ -160,12 +159,11 @@ function read(response: Response, text: string, attempts: number): Outcome {
   try {
     body = JSON.parse(text);
   } catch {
-    // An answer of something between here and the service: told below as what it is.
+    // A response of something between here and the service: an error below.
   }
   const ignored = headers.get('x-ignored-parameters');
-  if (status === 304) return { body: undefined, ignored };
   if (response.ok && typeof body === 'object' && body !== null) {
-    answers.set(body, {
+    infos.set(body, {
       requestId,
       etag: headers.get('etag') ?? undefined,
       replayed: headers.get('idempotency-replayed') === 'true',
@@ -175,27 +173,27 @@ function read(response: Response, text: string, attempts: number): Outcome {
   }
   const said = (body as ErrorBody | undefined)?.error;
   const error = new CrmError(
-    said?.message ?? `The answer (${status}) is not the service's: ${text.slice(0, 200)}`,
+    said?.message ?? `The response (${status}) does not come from the service: ${text.slice(0, 200)}`,
     {
       status,
-      code: said?.code ?? 'UNEXPECTED_ANSWER',
+      code: said?.code ?? 'UNEXPECTED_RESPONSE',
       ...(said?.details && { details: said.details }),
       requestId,
       attempts,
     },
   );
-  const isToldToWait = status === 429 || error.code === 'IDEMPOTENCY_IN_PROGRESS';
-  const isPassing = isToldToWait || PASSING.has(status);
-  return { error, isPassing, isToldToWait, asked: retryAfter(headers) };
+  const mustWait = status === 429 || error.code === 'IDEMPOTENCY_IN_PROGRESS';
+  const isTransient = mustWait || TRANSIENT.has(status);
+  return { error, isTransient, mustWait, retryAfter: retryAfterOf(headers) };
 }
 
-/** Why fetch rejected: its own message only says that it did. */
+/** Why fetch rejected: its own message says only that it did. */
 function reasonOf(cause: unknown): string {
   const { cause: inner, message } = cause as { cause?: unknown; message?: string };
   return (inner as { message?: string } | undefined)?.message || message || String(cause);
 }
 
-/** The one place that sends: with the key, in tries, each of limited time. @throws TypeError without a key or an address */
+/** @throws TypeError without a key or an address */
 export function createSend({
   apiKey,
   baseUrl,
@@ -205,20 +203,20 @@ export function createSend({
   fetch: send = (input, init) => fetch(input, init),
   ...defaults
 }: ClientOptions): Send {
-  if (!apiKey) throw new TypeError('createClient: apiKey is empty. It is the key that the dashboard showed.');
+  if (!apiKey) throw new TypeError('createClient: apiKey is empty. The dashboard issues API keys.');
   // A page may name a path of its own server.
   if (!/^(https?:\/\/[^/]|\/)/i.test(baseUrl))
     throw new TypeError(
-      `createClient: baseUrl is ${JSON.stringify(baseUrl)}. It is where the service answers, such as https://crm.example.com.`,
+      `createClient: baseUrl is ${JSON.stringify(baseUrl)}. It must be the address of the service, such as https://crm.example.com.`,
     );
   const root = baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
-  /** A key over its limit is over it for all of its requests: they wait together. */
+  /** The rate limit of a key holds for all of its requests: they wait together. */
   let limitedUntil = 0;
 
   async function attempt(path: string, init: Init, timeout: number, attempts: number): Promise<Outcome> {
     const controller = new AbortController();
     const { signal, method } = init;
-    const takeBack = endBy(signal, () => controller.abort(signal?.reason));
+    const unregister = endBy(signal, () => controller.abort(signal?.reason));
     const timer = setTimeout(() => controller.abort(), timeout);
     try {
       const response = await send(root + path, { ...init, signal: controller.signal });
@@ -228,17 +226,17 @@ export function createSend({
       signal?.throwIfAborted();
       const isLate = controller.signal.aborted;
       const [code, what]: [ErrorCode, string] = isLate
-        ? ['TIMED_OUT', `no answer within ${timeout} ms`]
+        ? ['TIMED_OUT', `no response within ${timeout} ms`]
         : ['CONNECTION_FAILED', `the connection failed: ${reasonOf(cause)}`];
       const error = new CrmError(`${method} ${path}: ${what}.`, { status: 0, code, attempts, cause });
-      return { error, isPassing: true, isToldToWait: false, asked: undefined };
+      return { error, isTransient: true, mustWait: false, retryAfter: undefined };
     } finally {
       clearTimeout(timer);
-      takeBack();
+      unregister();
     }
   }
 
-  return async (method, path, { query = {}, body, options = {}, ifNoneMatch } = {}) => {
+  return async (method, path, { query = {}, body, options = {} } = {}) => {
     const { timeout = 30_000, retries = 5, maxRetryTime = 120_000 } = { ...defaults, ...options };
     const { signal, ifMatch, idempotencyKey = method === 'POST' ? randomKey() : undefined } = options;
     const parameters = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
@@ -254,7 +252,6 @@ export function createSend({
         ...(body && { 'content-type': 'application/json' }),
         ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         ...(ifMatch !== undefined && { 'if-match': etagOf(ifMatch) }),
-        ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
       },
       ...(body && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -269,13 +266,13 @@ export function createSend({
         if (outcome.ignored !== null) onIgnored?.(outcome.ignored.split(', '), { method, path });
         return outcome.body;
       }
-      const { error, isPassing, isToldToWait, asked = 0 } = outcome;
-      if (!isToldToWait) failures += 1;
+      const { error, isTransient, mustWait, retryAfter = 0 } = outcome;
+      if (!mustWait) failures += 1;
       // Full jitter: clients that failed together do not come back together.
       const backoff = Math.random() * Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** Math.min(failures, 10));
-      const wait = asked + backoff;
-      if (!isPassing || failures > retries || Date.now() + wait > last) throw error;
-      if (error.status === 429) limitedUntil = Math.max(limitedUntil, Date.now() + asked);
+      const wait = retryAfter + backoff;
+      if (!isTransient || failures > retries || Date.now() + wait > last) throw error;
+      if (error.status === 429) limitedUntil = Math.max(limitedUntil, Date.now() + retryAfter);
       onRetry?.({ method, path, error, wait });
       await pause(wait, signal);
     }

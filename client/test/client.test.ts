@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { operationsOf, readDocument } from '../../test/support/contract.ts';
-import { answerInfo, CrmError, createClient } from '../src/index.ts';
+import { CrmError, createClient, responseInfo } from '../src/index.ts';
 import { useClient } from './start.ts';
 
 const { start } = useClient();
@@ -77,17 +77,17 @@ test('errors have status, code, details typed by the code, and the request id', 
   ]);
 });
 
-describe('names that mean nothing', () => {
+describe('unknown names', () => {
   const misspelt = () => ({ contacts: [contact(`visitor ${Math.random()}`)], firstname: 'Ana' });
 
-  test('are refused, with a suggestion', async () => {
+  test('are rejected, with a suggestion', async () => {
     const { crm } = await start();
     const error = await failure(crm.customers.create(misspelt()));
     expect(error).toMatchObject({ code: 'VALIDATION_FAILED' });
     expect(error.message).toContain('did you mean firstName?');
   });
 
-  test('reach the callback where they are let pass', async () => {
+  test('reach the callback where they are ignored', async () => {
     const told: unknown[] = [];
     const { crm } = await start({ strict: false, onIgnored: (...ignored) => told.push(ignored) });
     await crm.customers.create(misspelt());
@@ -106,7 +106,7 @@ test.each([
   [{ apiKey: 'tcrm_', baseUrl: '' }, 'baseUrl is ""'],
   [{ apiKey: 'tcrm_', baseUrl: undefined as unknown as string }, 'baseUrl is undefined'],
   [{ apiKey: 'tcrm_', baseUrl: 'crm.example.com' }, 'such as https://crm.example.com'],
-])('a client of %j is refused with the reason', (options, reason) => {
+])('a client of %j is rejected with the reason', (options, reason) => {
   expect(() => createClient(options)).toThrow(TypeError);
   expect(() => createClient(options)).toThrow(reason);
 });
@@ -120,14 +120,14 @@ test('an id cannot lead to another path', async () => {
   expect((await failure(crm.customers.get('a?b#c'))).code).toBe('CUSTOMER_NOT_FOUND');
 });
 
-test('an answer tells its request id', async () => {
+test('a response has its request id', async () => {
   const { crm } = await start();
   const page = await crm.customers.list();
-  expect(answerInfo(page)).toMatchObject({ requestId: expect.any(String), replayed: false });
-  expect(answerInfo({})).toBeUndefined();
+  expect(responseInfo(page)).toMatchObject({ requestId: expect.any(String), replayed: false });
+  expect(responseInfo({})).toBeUndefined();
 });
 
-test('a change is held to the version that was read, made or changed last', async () => {
+test('a change with a stale ifMatch is rejected', async () => {
   const { crm } = await start();
   const made = await crm.products.create({ title: 'Patagonia' });
   const read = await crm.products.get(made.id);
@@ -147,7 +147,7 @@ test('a create with the key of an earlier one says so, and makes no second recor
   const first = await crm.products.create({ title: 'Patagonia' }, options);
   const second = await crm.products.create({ title: 'Patagonia' }, options);
   expect(second).toEqual(first);
-  expect([first, second].map((answer) => answerInfo(answer)?.replayed)).toEqual([false, true]);
+  expect([first, second].map((answer) => responseInfo(answer)?.replayed)).toEqual([false, true]);
   const other = crm.products.create({ title: 'Norte' }, options);
   await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
   expect((await crm.products.list()).pagination.total).toBe(1);

@@ -32,6 +32,18 @@ test('whoever has a contact is found by any spelling of it, and told apart by th
   expect(await crm.customers.withContact('5512345')).toEqual([]);
 });
 
+test('byIds asks for a hundred at a time, and what is archived does not come', async () => {
+  const { agency, crm, asked } = await start();
+  const made = await Promise.all(Array.from({ length: 120 }, () => customer(agency)));
+  await agency.delete(`/v1/customers/${made[0]?.id}`);
+  const ids = idsOf(made);
+  const found = await crm.customers.byIds([...ids, ...ids]);
+  expect(idsOf(found).sort()).toEqual(ids.slice(1).sort());
+  expect(asked.map((query) => query.get('ids')?.split(',').length)).toEqual([100, 20]);
+  expect(await crm.customers.byIds([])).toEqual([]);
+  expect(asked).toHaveLength(2);
+});
+
 describe('changes', () => {
   test('are everything at first, and then what was written since, with an overlap', async () => {
     const { crm, asked } = await start();

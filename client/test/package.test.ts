@@ -84,7 +84,7 @@ describe('the package', () => {
     const first = await run(process.execPath, [example], { env });
     expect(first.stdout).toBe('New customer Ana\nPatagonia Norte 1450\n');
     const second = await run(process.execPath, [example], { env });
-    expect(second.stdout).toMatch(/^We know her already, as [\da-f-]{36}\nPatagonia/);
+    expect(second.stdout).toMatch(/^Known customer [\da-f-]{36}\nPatagonia/);
   });
 });
 

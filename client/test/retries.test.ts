@@ -156,7 +156,7 @@ describe('a call fails', () => {
   test('when what answers is not the service', async () => {
     const { crm } = meeting([() => new Response('<h1>Welcome to the hotel</h1>')]);
     const outcome = await settled(crm.customers.list());
-    expect(outcome).toMatchObject({ error: { status: 200, code: 'UNEXPECTED_ANSWER' } });
+    expect(outcome).toMatchObject({ error: { status: 200, code: 'UNEXPECTED_RESPONSE' } });
   });
 });
 

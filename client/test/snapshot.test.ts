@@ -80,33 +80,3 @@ describe('a snapshot with writers beside it', () => {
     expect(pages).toBe(8);
   });
 });
-
-describe('a snapshot with an earlier one', () => {
-  test('does not have unchanged pages sent again', async () => {
-    const statuses: number[] = [];
-    const { agency, crm } = await start({
-      fetch: async (url, init) => {
-        const response = await fetch(url, init);
-        statuses.push(response.status);
-        return response;
-      },
-    });
-    for (let number = 0; number < 10; number += 1)
-      await agency.post('/v1/catalog/products', { title: `Product ${number}` });
-    const first = await crm.products.snapshot({ limit: 4 });
-    const second = await crm.products.snapshot({ limit: 4 }, { previous: first });
-    expect(statuses).toEqual([200, 200, 200, 304, 304, 304]);
-    expect(second).toEqual(first);
-
-    statuses.length = 0;
-    await agency.patch(`/v1/catalog/products/${first[5]?.id}`, { title: 'Changed' });
-    const third = await crm.products.snapshot({ limit: 4 }, { previous: second });
-    expect(statuses).toEqual([200, 200, 304]);
-    expect(third.map(({ title }) => title)).toContain('Changed');
-    expect(await crm.products.snapshot({ limit: 4 })).toEqual(third);
-    // Another filter has pages of its own.
-    statuses.length = 0;
-    expect(await crm.products.snapshot({ limit: 4, status: 'draft' }, { previous: third })).toEqual([]);
-    expect(statuses).toEqual([200]);
-  });
-});

@@ -1,17 +1,20 @@
 import { fromCell } from './cells.ts';
 import { CommandError } from './context.ts';
-import { IMPORTED, type Importable, propertiesOf, type Schema, typesOf } from './document.ts';
+import { IMPORTED, type Importable, propertiesOf, type Schema, schemaOf, typesOf } from './document.ts';
 import { CellError, cellValue, FIELDS, type Fields, folded } from './fields.ts';
 import type { Row, Source } from './source.ts';
 
 /** Which column fills which field; undefined where it fills none. */
 export type Columns = { header: string; field: string | undefined; isGuess: boolean }[];
 
-/** The columns that a file of refused rows has in front. */
-export const REFUSAL_COLUMNS = ['line', 'code', 'message', 'customerId'];
+/** The columns that a file of rejected rows has in front. */
+export const REJECTION_COLUMNS = ['line', 'code', 'message', 'customerId'];
 
-/** A field's own name goes before the other names of others. */
-function guess(header: string, fields: Fields): string | undefined {
+export const isRejections = (header: readonly string[]): boolean =>
+  REJECTION_COLUMNS.every((column, index) => header[index] === column);
+
+/** The field that a column's name means. A field's own name goes before the other names of others. */
+function fieldNamed(header: string, fields: Fields): string | undefined {
   const name = folded(header);
   if (name === '') return undefined;
   const all = Object.entries(fields);
@@ -22,8 +25,8 @@ function guess(header: string, fields: Fields): string | undefined {
 
 /**
  * Maps columns to fields: as `maps` say (`"Teléfono=contacts.whatsapp"`; nothing after the = leaves a column out), else by
- * guessing from their names. A field that is no contact takes one column.
- * @throws when a map names no column or no field
+ * their names. A field that is no contact takes one column.
+ * @throws CommandError when a map names no column or no field
  */
 export function mapColumns(
   header: readonly string[],
@@ -31,29 +34,42 @@ export function mapColumns(
   resource: Importable,
 ): Columns {
   const fields = FIELDS[resource];
-  const told = new Map<string, string | undefined>();
+  const mapped = new Map<string, string | undefined>();
   for (const map of maps) {
     const at = map.lastIndexOf('=');
     const [column, field] = [map.slice(0, at).trim(), map.slice(at + 1).trim()];
     if (at < 0 || !header.includes(column))
-      throw new CommandError(
-        `--map ${map}: the file has no column "${column}". It has: ${header.join(', ')}.`,
-      );
+      throw new CommandError(`--map ${map}: no column is named "${column}". Columns: ${header.join(', ')}.`);
     if (field !== '' && !(field in fields))
       throw new CommandError(
-        `--map ${map}: there is no field "${field}". There are: ${Object.keys(fields).join(', ')}.`,
+        `--map ${map}: there is no field "${field}". Fields: ${Object.keys(fields).join(', ')}.`,
       );
-    told.set(column, field === '' ? undefined : field);
+    mapped.set(column, field === '' ? undefined : field);
   }
-  const taken = new Set(told.values());
-  const isRefusals = REFUSAL_COLUMNS.every((column, index) => header[index] === column);
+  const taken = new Set(mapped.values());
+  const own = isRejections(header) ? REJECTION_COLUMNS.length : 0;
   return header.map((column, index) => {
-    if (told.has(column)) return { header: column, field: told.get(column), isGuess: false };
-    const field = isRefusals && index < REFUSAL_COLUMNS.length ? undefined : guess(column, fields);
+    if (mapped.has(column)) return { header: column, field: mapped.get(column), isGuess: false };
+    const field = index < own ? undefined : fieldNamed(column, fields);
     const isFree = field !== undefined && (!taken.has(field) || fields[field]?.kind === 'contact');
     taken.add(field);
-    return { header: column, field: isFree ? field : undefined, isGuess: true };
+    return { header: column, field: isFree ? field : undefined, isGuess: column !== field };
   });
+}
+
+/**
+ * Why the file may be of something else: all columns that are used are guesses, and they are only one of many, or more columns
+ * would fit the other resource. A table of people has a name for the title of a product.
+ */
+export function doubtOf(columns: Columns, resource: Importable): string | undefined {
+  const used = columns.filter(({ field }) => field !== undefined);
+  const [only] = used;
+  if (!only || used.some(({ isGuess }) => !isGuess)) return undefined;
+  const other = resource === 'products' ? 'customers' : 'products';
+  const fitsOther = columns.filter(({ header }) => fieldNamed(header, FIELDS[other])).length;
+  if (fitsOther <= used.length && (used.length > 1 || columns.length <= 2)) return undefined;
+  const which = used.map(({ header, field }) => `"${header}" as ${field}`).join(', ');
+  return `Is this a file of ${resource}? Of its ${columns.length} columns only ${which} would be imported, by a guess. If that is right, say so: --map "${only.header}=${only.field}".`;
 }
 
 export type Body = Record<string, unknown>;
@@ -61,7 +77,7 @@ export type Body = Record<string, unknown>;
 /** Why a row cannot be sent at all, in the words of the service's own errors. */
 export class RowError extends Error {
   readonly code: string;
-  /** Where it is in the body that the row makes, as the service writes it: `body.contacts[0].identifierValue`. */
+  /** Where it is in the body of the row, as the service writes it: `body.contacts[0].identifierValue`. */
   readonly path: string | undefined;
   constructor(message: string, { path, code = 'VALIDATION_FAILED' }: { path?: string; code?: string } = {}) {
     super(message);
@@ -70,47 +86,46 @@ export class RowError extends Error {
   }
 }
 
-/**
- * What can be written of a value that an answer had: without the fields that only answers have, in contacts and variants
- * too. So an export can be imported as it is.
- */
-function writable(value: unknown, written: Schema | undefined, shown: Schema | undefined): unknown {
-  if (Array.isArray(value)) return value.map((entry) => writable(entry, written, shown));
+function withoutReadOnly(value: unknown, written: Schema | undefined, shown: Schema | undefined): unknown {
+  if (Array.isArray(value)) return value.map((entry) => withoutReadOnly(entry, written, shown));
   if (typeof value !== 'object' || value === null) return value;
-  const [taken, answered] = [propertiesOf(written), propertiesOf(shown)];
+  const [writable, readable] = [propertiesOf(written), propertiesOf(shown)];
   const kept = Object.entries(value).filter(
-    ([name]) => Object.hasOwn(taken, name) || !Object.hasOwn(answered, name),
+    ([name]) => Object.hasOwn(writable, name) || !Object.hasOwn(readable, name),
   );
   return Object.fromEntries(
-    kept.map(([name, inner]) => [name, writable(inner, taken[name], answered[name])]),
+    kept.map(([name, inner]) => [name, withoutReadOnly(inner, writable[name], readable[name])]),
   );
 }
 
-/** What an empty cell does: its field is left out, or cleared; with `all`, lists too, and fields without a column stay. */
+/** The body without the fields that only responses have, in contacts and variants too: so an export can be imported as it is. */
+export const writableOf = (body: Body, resource: Importable): Body =>
+  withoutReadOnly(body, schemaOf(IMPORTED[resource].created), schemaOf(IMPORTED[resource].shown)) as Body;
+
+/** What an empty cell does: nothing, or it clears its field; with `all`, lists too, and fields without a column stay. */
 export type Clearing = 'none' | 'nullable' | 'all';
 
 /**
- * Makes bodies from rows. The comma is the decimal mark in files whose delimiter is the semicolon, as spreadsheets have it.
+ * Returns what reads a body from a row. The comma is the decimal mark in files whose delimiter is the semicolon, as
+ * spreadsheets write them.
  */
-export function bodyMaker(
+export function bodyReader(
   columns: Columns,
   { delimiter }: Pick<Source, 'delimiter'>,
   resource: Importable,
   clears: Clearing = 'none',
 ): (row: Row) => Body {
   const fields = FIELDS[resource];
-  const { written, shown } = IMPORTED[resource];
-  const [taken, answered] = [propertiesOf(written), propertiesOf(shown)];
-  /** An empty cell leaves a field that has no null as it is. */
-  const isNullable = (field: string): boolean => typesOf(taken[field] ?? {}).includes('null');
+  const created = propertiesOf(schemaOf(IMPORTED[resource].created));
+  const isNullable = (field: string): boolean => typesOf(created[field] ?? {}).includes('null');
   const used = columns.flatMap(({ header, field }, index) => {
     const rule = field === undefined ? undefined : fields[field];
     return field === undefined || rule === undefined ? [] : [{ header, field, rule, index }];
   });
   const isDecimalComma = delimiter === ';';
   return ({ cells, object }) => {
-    if (object) return writable(object, written, shown) as Body;
-    // A cell that is missing is not an empty one: the row was cut, or holds a delimiter that is not quoted.
+    if (object) return object;
+    // A row with too few cells was cut; one with more has a delimiter that is not quoted.
     if (cells.length < columns.length || cells.slice(columns.length).some((cell) => cell.trim() !== ''))
       throw new RowError(`the row has ${cells.length} cells, the header ${columns.length}`);
     const body: Body = {};
@@ -125,8 +140,7 @@ export function bodyMaker(
       }
       try {
         const value = cellValue(rule, text, isDecimalComma);
-        if (kind === 'json') body[field] = writable(value, taken[field], answered[field]);
-        else if (kind !== 'contact') body[field] = value;
+        if (kind !== 'contact') body[field] = value;
         else
           for (const identifierValue of value as string[])
             contacts.push({ identifierType: field.slice('contacts.'.length), identifierValue });
@@ -136,8 +150,8 @@ export function bodyMaker(
       }
     }
     if (resource === 'customers') {
-      const isAbout = clears !== 'all' || used.some(({ rule }) => rule.kind === 'contact');
-      if (contacts.length === 0 && isAbout)
+      const needsContact = clears !== 'all' || used.some(({ rule }) => rule.kind === 'contact');
+      if (contacts.length === 0 && needsContact)
         throw new RowError('no contact: every contact column of the row is empty');
       if (contacts.length > 0) body.contacts = contacts;
     } else if (body.title === undefined && clears === 'none') throw new RowError('no title');
@@ -147,46 +161,33 @@ export function bodyMaker(
 
 const SHOWN = 60;
 
-/**
- * Makes the function that says a fault of a row in the words of whoever made the file: the column and the cell, and not the
- * path in the body.
- */
-export function faultSpeaker(columns: Columns, resource: Importable) {
-  const fields = FIELDS[resource];
-  const isContact = ({ field }: Columns[number]): boolean =>
-    field !== undefined && fields[field]?.kind === 'contact';
+type Contact = { identifierType: string; identifierValue: string };
 
-  /** The column of a contact, by its place in the body. */
-  function contactColumn(
-    cells: readonly string[],
-    place: number,
-  ): [column: number, value: string] | undefined {
-    let next = 0;
-    for (const [index, column] of columns.entries()) {
-      const text = isContact(column) ? fromCell(cells[index] ?? '') : undefined;
-      const values =
-        text === undefined ? [] : (cellValue({ kind: 'contact', codes: {} }, text, false) as string[]);
-      if (place < next + values.length) return [index, values[place - next] ?? ''];
-      next += values.length;
-    }
-    return undefined;
-  }
+/** Returns what words an error of a body for whoever wrote the file: with the column and the cell, not the path in the body. */
+export function errorSpeaker(columns: Columns) {
+  /** The column with this value of a contact. */
+  const columnOf = (cells: readonly string[], { identifierType, identifierValue }: Contact): number =>
+    columns.findIndex(({ field }, index) => {
+      const text = field === `contacts.${identifierType}` ? fromCell(cells[index] ?? '') : undefined;
+      const values = text === undefined ? [] : cellValue({ kind: 'contact', codes: {} }, text, false);
+      return (values as string[]).includes(identifierValue);
+    });
 
-  return ({ cells, object }: Row, path: string, message: string): string => {
+  return ({ cells, object }: Row, body: Body, path: string, message: string): string => {
     const [, field = '', entry, rest = ''] = /^body\.(\w+)(?:\[(\d+)\])?(.*)$/.exec(path) ?? [];
     const contact =
-      field === 'contacts' && entry !== undefined ? contactColumn(cells, Number(entry)) : undefined;
-    const index = contact?.[0] ?? columns.findIndex((column) => column.field === field);
+      field === 'contacts' ? (body.contacts as Contact[] | undefined)?.[Number(entry)] : undefined;
+    const index = contact ? columnOf(cells, contact) : columns.findIndex((column) => column.field === field);
     const header = columns[index]?.header;
     if (object || header === undefined) return `${path.replace(/^body\./, '')} ${message}`;
-    const text = contact?.[1] ?? fromCell(cells[index] ?? '') ?? '';
+    const text = contact?.identifierValue ?? fromCell(cells[index] ?? '') ?? '';
     const isWithin = field === 'variants' && rest !== '';
     const value = text === '' || isWithin ? '' : `: ${JSON.stringify(text.slice(0, SHOWN))}`;
     return `column "${header}" ${isWithin ? `, at ${rest.replace(/^\./, '')},` : ''}${message}${value}`;
   };
 }
 
-/** @throws when no column can fill what every record needs */
+/** @throws CommandError when no column fills what every record needs */
 export function requireFields(columns: Columns, resource: Importable, more: readonly string[] = []): void {
   const filled = columns.flatMap(({ field }) => field ?? []);
   const needed = resource === 'customers' ? ['contacts.'] : ['title', ...more];
@@ -194,7 +195,7 @@ export function requireFields(columns: Columns, resource: Importable, more: read
     if (filled.some((name) => name === field || (field.endsWith('.') && name.startsWith(field)))) continue;
     const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Código=${field}`;
     throw new CommandError(
-      `No column fills ${field === 'contacts.' ? 'a contact' : field}. Say which one does: --map "${example}".`,
+      `No column fills ${field === 'contacts.' ? 'a contact' : field}. Say which one does, such as --map "${example}".`,
     );
   }
 }

@@ -5,18 +5,20 @@ import type { Output } from './progress.ts';
 /** What every command works with. */
 export type Context = {
   crm: CrmClient;
-  /** Told the milliseconds whenever the key's limit makes a request wait. */
-  onLimit: { tell: (milliseconds: number) => void };
+  /** No key was given: nothing can be read of the service. */
+  isOffline: boolean;
+  /** `report` gets the milliseconds whenever the key's limit makes a request wait. */
+  onLimit: { report: (milliseconds: number) => void };
   output: NodeJS.WriteStream;
   errors: Output;
   input: NodeJS.ReadStream;
-  /** Ends the work softly: what is under way is finished. */
+  /** Stops the work; requests under way are finished. */
   stop: AbortSignal;
-  /** Ends what is under way, too. */
+  /** Cancels requests under way, too. */
   cancel: AbortSignal;
 };
 
-/** Something to say without a stack: the command cannot go on. */
+/** The command cannot go on; its message is shown without a stack. */
 export class CommandError extends Error {
   readonly exitCode: number;
   constructor(message: string, exitCode = 1) {
@@ -25,21 +27,21 @@ export class CommandError extends Error {
   }
 }
 
-/** Milliseconds. Waiting for the key's limit may take its time. */
-const MAX_RETRY_TIME = 3_600_000;
+/** Long enough for the limit of any key. */
+const MAX_RETRY_MS = 3_600_000;
 
 export function connect(
-  options: { url: string; key: string; retries: number },
+  options: { url: string; key: string | undefined; retries: number },
   signals: Pick<Context, 'stop' | 'cancel'>,
 ): Context {
-  const onLimit: Context['onLimit'] = { tell: () => undefined };
+  const onLimit: Context['onLimit'] = { report: () => undefined };
   const settings = {
-    apiKey: options.key,
+    apiKey: options.key ?? 'none',
     baseUrl: options.url,
     retries: options.retries,
-    maxRetryTime: MAX_RETRY_TIME,
+    maxRetryTime: MAX_RETRY_MS,
     onRetry: ({ error, wait }: Retry) => {
-      if (error.status === 429) onLimit.tell(wait);
+      if (error.status === 429) onLimit.report(wait);
     },
   };
   let crm: CrmClient;
@@ -48,15 +50,19 @@ export function connect(
   } catch (error) {
     throw new CommandError((error as Error).message);
   }
-  return { crm, onLimit, output: process.stdout, errors: process.stderr, input: process.stdin, ...signals };
+  const isOffline = options.key === undefined;
+  const { stdout: output, stderr: errors, stdin: input } = process;
+  return { crm, isOffline, onLimit, output, errors, input, ...signals };
 }
 
-/** Asks on a terminal; elsewhere nobody can answer, and the default holds. */
+export const isOnTerminal = ({ input, errors }: Context): boolean => Boolean(input.isTTY && errors.isTTY);
+
+/** Asks on a terminal; elsewhere nobody can reply, and the default holds. */
 export async function confirm(context: Context, question: string, preset: boolean): Promise<boolean> {
   const { input, errors, stop } = context;
-  if (!input.isTTY || !errors.isTTY) return preset;
+  if (!isOnTerminal(context)) return preset;
   const reader = createInterface({ input, output: errors });
-  // The reader takes Ctrl-C for itself.
+  // Otherwise the reader would keep Ctrl-C for itself.
   reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const options = preset ? '[Y/n]' : '[y/N]';
   const answer = await reader.question(`${question} ${options} `, { signal: stop }).catch(() => {
@@ -66,6 +72,6 @@ export async function confirm(context: Context, question: string, preset: boolea
   return answer.trim() === '' ? preset : /^(y|s)/i.test(answer.trim());
 }
 
-/** Whether the service refused what was sent, and would refuse it again; other failures end the run. */
-export const isRefusal = (error: unknown): error is CrmError =>
+/** Whether the service rejected what was sent, and would do so again; other errors end the run. */
+export const isRejection = (error: unknown): error is CrmError =>
   error instanceof CrmError && [400, 409, 413].includes(error.status) && !error.is('IDEMPOTENCY_IN_PROGRESS');

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** The OpenAPI document of the service: which fields there are, and what they take. */
+/** The OpenAPI document of the service: which lists there are, and which fields they have and take. */
 
-/** What the document uses of JSON Schema. */
+/** What this program reads of JSON Schema; `rules.ts` checks by all of it. */
 export type Schema = {
   $ref?: string;
   type?: string | string[];
@@ -11,18 +11,13 @@ export type Schema = {
   anyOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;
-  required?: string[];
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  maxItems?: number;
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
 };
 
 type Parameter = { name: string; in: string };
-type Operation = { parameters?: (Parameter | { $ref: string })[] };
+type Operation = {
+  parameters?: (Parameter | { $ref: string })[];
+  responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
+};
 
 const {
   paths,
@@ -32,11 +27,7 @@ const {
   components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 
-/** The names of the filters that a list has. */
-export const filtersOfList = (path: string): string[] =>
-  (paths[path]?.get?.parameters ?? [])
-    .map((one) => ('$ref' in one ? parameters[one.$ref.replace('#/components/parameters/', '')] : one))
-    .flatMap((one) => (one?.in === 'query' && !['limit', 'offset'].includes(one.name) ? [one.name] : []));
+export { schemas };
 
 const REFERENCE = '#/components/schemas/';
 
@@ -48,11 +39,7 @@ export function resolved(schema: Schema = {}): Schema {
   if ($ref !== undefined) return schemas[$ref.slice(REFERENCE.length)] ?? {};
   const [value] = anyOf?.filter(({ type }) => type !== 'null') ?? [];
   if (value === undefined) return schema;
-  return {
-    ...value,
-    type: [...typesOf(value), 'null'],
-    ...(value.enum && { enum: [...value.enum, null] }),
-  };
+  return { ...value, type: [...typesOf(value), 'null'] };
 }
 
 /** The fields of an object, or of the objects of a list. */
@@ -63,10 +50,29 @@ export function propertiesOf(schema: Schema | undefined): Record<string, Schema>
 
 export const typesOf = (schema: Schema): string[] => [resolved(schema).type ?? []].flat();
 
-/** What can be imported: the schema that create takes, and the one that answers show. */
+function queryOf({ parameters: declared = [] }: Operation): string[] {
+  const found = declared.map((one) =>
+    '$ref' in one ? parameters[one.$ref.replace('#/components/parameters/', '')] : one,
+  );
+  return found.flatMap((one) => (one?.in === 'query' ? [one.name] : []));
+}
+
+/** Every list with pages, by the last word of its path: the client has the same names. */
+export const LISTS: Record<string, { fields: string[]; filters: string[] }> = Object.fromEntries(
+  Object.entries(paths).flatMap(([path, { get }]) => {
+    const query = get ? queryOf(get) : [];
+    if (!query.includes('offset')) return [];
+    const page = get?.responses[200]?.content?.['application/json']?.schema;
+    const fields = Object.keys(propertiesOf(propertiesOf(page).data));
+    const filters = query.filter((name) => name !== 'limit' && name !== 'offset');
+    return [[path.replace(/.*\//, ''), { fields, filters }]];
+  }),
+);
+
+/** What can be imported: the schemas of a create, of an update and of a response. */
 export const IMPORTED = {
-  customers: { written: schemaOf('CustomerCreate'), shown: schemaOf('Customer') },
-  products: { written: schemaOf('CatalogProductCreate'), shown: schemaOf('CatalogProduct') },
-};
+  customers: { created: 'CustomerCreate', updated: 'CustomerUpdate', shown: 'Customer' },
+  products: { created: 'CatalogProductCreate', updated: 'CatalogProductUpdate', shown: 'CatalogProduct' },
+} as const;
 
 export type Importable = keyof typeof IMPORTED;

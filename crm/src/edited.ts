@@ -3,45 +3,47 @@ import { entityTag } from '../../rules/entity-tag.ts';
 import { type Body, type Columns, RowError } from './columns.ts';
 import type { Row } from './source.ts';
 
-/** Rows of an export that a person has edited: each is what its customer is to be. */
+/** Rows of an export that a person has edited: each says what its customer is to be. */
 
-/** The customer that a row is of, and when it was last changed as the row was exported. */
-export type Identity = { id: string; updatedAt: string };
+/** The customer of a row, and when it was last changed as the row was exported. */
+type Identity = { id: string; updatedAt: string };
+
+/** A row's customer; null: not found, or archived. */
+export type Edited = { identity: Identity; customer: Customer | null };
 
 const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** As exports have it. A spreadsheet may have written the moment in its own way: then it tells nothing. */
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** As exports have it. A timestamp that a spreadsheet wrote in its own way is not compared. */
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Makes the function that tells whose row it is; undefined for a row, or a file, that is no export's. */
-export function identityOf(columns: Columns): (row: Row) => Identity | undefined {
+/** Returns what reads the identity from a row; undefined for a row, or a file, that is no export's. */
+export function identityReader(columns: Columns): (row: Row) => Identity | undefined {
   const [id, updatedAt] = ['id', 'updatedAt'].map((name) =>
     columns.findIndex(({ header, field }) => header === name && field === undefined),
   ) as [number, number];
   return ({ cells, object }) => {
-    const [named, moment] = object ? [object.id, object.updatedAt] : [cells[id], cells[updatedAt]];
-    const isOurs = typeof named === 'string' && typeof moment === 'string' && ID.test(named.trim());
-    return isOurs ? { id: named.trim().toLowerCase(), updatedAt: moment.trim() } : undefined;
+    const [named, changed] = object ? [object.id, object.updatedAt] : [cells[id], cells[updatedAt]];
+    const isOurs = typeof named === 'string' && typeof changed === 'string' && ID.test(named.trim());
+    return isOurs ? { id: named.trim().toLowerCase(), updatedAt: changed.trim() } : undefined;
   };
 }
 
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 
-/** Each row with its customer, a hundred of them read at once. Null: there is none, or it is archived. */
+/** Each row with its customer, a hundred of them in a request. */
 export async function* withCustomers<Item extends { row: Row }>(
   crm: CrmClient,
   items: AsyncIterable<Item>,
   identify: (row: Row) => Identity | undefined,
   signal: AbortSignal,
-): AsyncGenerator<Item & { edited?: { customer: Customer | null; identity: Identity } }> {
+): AsyncGenerator<Item & { edited?: Edited }> {
   let held: { item: Item; identity: Identity | undefined }[] = [];
   async function* complete() {
-    const ids = held.flatMap(({ identity }) => identity?.id ?? []);
-    const { data } =
-      ids.length > 0
-        ? await crm.customers.list({ ids: ids.join(), limit: MOST_IDS }, { signal })
-        : { data: [] };
-    const customers = new Map(data.map((customer) => [customer.id, customer]));
+    const found = await crm.customers.byIds(
+      held.flatMap(({ identity }) => identity?.id ?? []),
+      { signal },
+    );
+    const customers = new Map(found.map((customer) => [customer.id, customer]));
     for (const { item, identity } of held)
       yield identity
         ? { ...item, edited: { customer: customers.get(identity.id) ?? null, identity } }
@@ -50,7 +52,7 @@ export async function* withCustomers<Item extends { row: Row }>(
   }
   for await (const item of items) {
     held.push({ item, identity: identify(item.row) });
-    if (held.length === MOST_IDS) yield* complete();
+    if (held.length === MAX_IDS) yield* complete();
   }
   yield* complete();
 }
@@ -60,7 +62,7 @@ type Contact = { identifierType: string; identifierValue: string };
 const isSame = (one: Contact, other: Contact): boolean =>
   one.identifierType === other.identifierType && one.identifierValue === other.identifierValue;
 
-/** Those of the customer that the row still has, in their order, then the row's new ones: a table knows no order across channels. */
+/** The customer's contacts that the row still has, in their order, then the row's new ones: a table has no order across channels. */
 const contactsOf = ({ contacts }: Customer, wanted: readonly Contact[]): Contact[] => [
   ...contacts.filter((contact) => wanted.some((one) => isSame(one, contact))),
   ...wanted.filter((one) => !contacts.some((contact) => isSame(one, contact))),
@@ -82,32 +84,38 @@ function differences(customer: Customer, { contacts, ...body }: Body, isTable: b
   ) as CustomerUpdate;
 }
 
-const changedSince = (names: readonly string[]): RowError =>
+const changedSince = (changes: CustomerUpdate): RowError =>
   new RowError(
-    `the customer was changed since the export, and ${names.join(', ')} would be set back: export it again`,
+    `the customer has changed since the export, and ${Object.keys(changes).join(', ')} would be set back: export it again`,
     { code: 'PRECONDITION_FAILED' },
   );
 
 /**
- * Makes the customer what its row says: an empty cell clears its field, tags and contacts that are gone go. A change that
- * somebody else made since the export is not set back.
- * @throws RowError, CrmError
+ * What the row changes of its customer: an empty cell clears its field, tags and contacts that are gone go.
+ * @throws RowError when the customer is not found, or was changed since the export
  */
-export async function applyEdit(
-  crm: CrmClient,
-  { customer, identity }: { customer: Customer | null; identity: Identity },
+export function changesOf(
+  { customer, identity }: Edited,
   body: Body,
-  options: { isTable: boolean; signal: AbortSignal },
-): Promise<'updated' | 'unchanged'> {
-  const { isTable, signal } = options;
+  isTable: boolean,
+): { customer: Customer; changes: CustomerUpdate } {
   if (!customer)
-    throw new RowError('there is no customer with this id: it is archived, or of another organization', {
+    throw new RowError('no customer of this organization has this id, or the customer is archived', {
       code: 'CUSTOMER_NOT_FOUND',
     });
   const changes = differences(customer, body, isTable);
-  const names = Object.keys(changes);
-  if (names.length === 0) return 'unchanged';
-  if (MOMENT.test(identity.updatedAt) && identity.updatedAt !== customer.updatedAt) throw changedSince(names);
+  const isCurrent = !TIMESTAMP.test(identity.updatedAt) || identity.updatedAt === customer.updatedAt;
+  if (!isCurrent && Object.keys(changes).length > 0) throw changedSince(changes);
+  return { customer, changes };
+}
+
+/** Sends the changes, unless somebody else has changed the customer meanwhile. @throws RowError, CrmError */
+export async function applyChanges(
+  crm: CrmClient,
+  { customer, changes }: { customer: Customer; changes: CustomerUpdate },
+  signal: AbortSignal,
+): Promise<'updated' | 'unchanged'> {
+  if (Object.keys(changes).length === 0) return 'unchanged';
   const update = (ifMatch: object | string) =>
     crm.customers.update(customer.id, changes, { ifMatch, signal });
   try {
@@ -115,13 +123,10 @@ export async function applyEdit(
   } catch (error) {
     if (!(error instanceof CrmError && error.is('PRECONDITION_FAILED'))) throw error;
     const now = await crm.customers.get(customer.id, { signal });
-    // Nobody has changed it: a proxy, or another version of the service, makes other tags.
-    if (now.updatedAt !== customer.updatedAt) {
-      // The first try may have done it, and its answer was lost.
-      if (Object.keys(differences(now, body, isTable)).length === 0) return 'updated';
-      throw changedSince(names);
-    }
-    await update(now);
+    // Nobody has changed it: a proxy, or another version of the service, sends other tags.
+    if (now.updatedAt === customer.updatedAt) await update(now);
+    // The first attempt may have changed it, and its response was lost.
+    else if (Object.keys(differences(now, changes, false)).length > 0) throw changedSince(changes);
   }
   return 'updated';
 }

@@ -14,8 +14,8 @@ import { inspect, openRows } from './source.ts';
 import { readJson, replaceFile } from './state.ts';
 
 /**
- * Everything that a key can read, in a folder: the lists, a transcript for each conversation, the files of quotes. A list is written
- * whole or again; transcripts and files are settled one by one, in the order of their list.
+ * Everything that a key can read, in a folder: the lists, a transcript for each conversation, the files of quotes. An interrupted
+ * list is written again from its start; transcripts and files resume where they were, in the order of their list.
  */
 
 export type ExportAllOptions = {
@@ -27,10 +27,10 @@ export type ExportAllOptions = {
   concurrency: number;
 };
 
-/** How far the items of a list are, and how long the file of what they became is. */
+/** How many items of a list are written, and the length of their file. */
 type Settled = { items: number; bytes: number; counts: Record<string, number> };
 
-/** How far an export is, kept in its folder so that it can go on. */
+/** How far an export is, saved in its folder for --resume. */
 type State = {
   format: 'csv' | 'ndjson';
   startedAt: string;
@@ -45,10 +45,10 @@ const SUMS = 'SHA256SUMS';
 const SAVE_EVERY_MS = 1_000;
 const IDS = 100;
 
-/** What one item becomes: its line, and what it adds to the counts. */
+/** The line of one item, and what it adds to the counts. */
 type Outcome = { line: string; counts: Record<string, number> };
 
-/** Lists of `/v1` that stand behind another name there. */
+/** The record was archived since its list was read. */
 const isGone = (error: unknown): boolean => error instanceof CrmError && error.status === 404;
 
 async function sha256Of(path: string): Promise<string> {
@@ -57,7 +57,7 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Gives a file its name when all of it is on the disk. */
+/** Renames a file that is whole on the disk. */
 async function finish(partial: string, path: string): Promise<void> {
   const file = await open(partial, 'r+');
   await file.sync().finally(() => file.close());
@@ -82,8 +82,8 @@ const listPath = (folder: string, resource: string, format: State['format']): st
   join(folder, `${resource}.${format}`);
 
 /**
- * The state of the folder; a new one where nothing was begun.
- * @throws CommandError for a folder with other files, and without `resume` for an export that was stopped
+ * The state of the folder; undefined when its export is complete.
+ * @throws CommandError for a folder with other files, and without `resume` for an interrupted export
  */
 async function openState(folder: string, { resume, format }: ExportAllOptions): Promise<State | undefined> {
   await mkdir(folder, { recursive: true });
@@ -92,30 +92,25 @@ async function openState(folder: string, { resume, format }: ExportAllOptions): 
   if (!state) {
     if (names.includes(SUMS)) {
       if (resume) return undefined;
-      throw new CommandError(`${folder} has a whole export already; choose another folder.`);
+      throw new CommandError(`${folder} has a complete export. Choose another folder.`);
     }
-    if (names.length > 0) throw new CommandError(`${folder} has other files; choose an empty folder.`);
+    if (names.length > 0) throw new CommandError(`${folder} has other files. Choose an empty folder.`);
     return { format: format ?? 'ndjson', startedAt: new Date().toISOString(), lists: {}, settled: {} };
   }
-  if (!resume) throw new CommandError(`The export into ${folder} is unfinished: --resume goes on with it.`);
+  if (!resume) throw new CommandError(`The export into ${folder} is unfinished: use --resume to continue.`);
   if (format !== undefined && format !== state.format)
-    throw new CommandError(`The export into ${folder} began as ${state.format}.`);
+    throw new CommandError(`The export into ${folder} began with --format ${state.format}.`);
   return state;
 }
 
-/**
- * Two agencies must not be mixed: some of the records that are written are this key's too.
- * @throws CommandError
- */
+/** @throws CommandError when this key finds none of the records that are written: two agencies must not be mixed */
 async function checkAgency({ crm, stop }: Context, folder: string, { lists, format }: State): Promise<void> {
   for (const resource of exportable) {
     if (!lists[resource]) continue;
     const ids = await firstIds(listPath(folder, resource, format), IDS);
-    const list = crm[resource].list as (query: object, options: object) => Promise<{ data: unknown[] }>;
-    const { data } = await list({ ids: ids.join(','), limit: IDS }, { signal: stop });
-    if (data.length > 0) return;
+    if ((await crm[resource].byIds(ids, { signal: stop })).length > 0) return;
     throw new CommandError(
-      `This key finds none of the first ${resource} in ${folder}: they are another agency's. Begin in another folder.`,
+      `This key finds none of the first ${resource} in ${folder}: they are another agency's. Choose another folder.`,
     );
   }
 }
@@ -153,10 +148,10 @@ async function settleEach(
   const isWritten = (await readdir(folder)).includes(`${name}.ndjson`);
   if (isWritten) return;
   const file = await open(partial, 'a+');
-  // What was written after the state was saved is written again.
+  // What was written after the last save is written again.
   await file.truncate(done.bytes);
-  const progress = startProgress(context.errors, name, done.items);
-  context.onLimit.tell = progress.held;
+  const progress = startProgress(context.errors, list, done.items);
+  context.onLimit.report = progress.held;
   let savedAt = Date.now();
   const note = async () => {
     await file.sync();
@@ -177,7 +172,8 @@ async function settleEach(
         done.bytes += text.length;
         for (const [kind, count] of Object.entries(counts))
           done.counts[kind] = (done.counts[kind] ?? 0) + count;
-        progress.update({ done: done.items, total, rows: done.items, counts: {} });
+        const { bytes: _, ...shown } = done.counts;
+        progress.update({ done: done.items, total, rows: done.items, counts: shown });
         if (Date.now() - savedAt >= SAVE_EVERY_MS) await note();
       },
       concurrency,
@@ -214,14 +210,14 @@ async function transcriptOf({ crm, cancel: signal }: Context, conversationId: st
   };
 }
 
-/** The name without what some disk or program takes for something else. The id before it makes it one of its kind. */
+/** The name without what some file system or program takes for something else. The id before it makes it unique. */
 const safeName = (name: string): string =>
   [...name.normalize('NFC').replaceAll(/[\p{C}/\\:*?"<>|]/gu, '_')]
     .slice(-100)
     .join('')
     .replace(/[. ]+$/, '');
 
-/** A file that cannot be had. The export goes on without it, and says so. */
+/** A file that cannot be downloaded. The export continues without it. */
 class MissingFile extends Error {}
 
 /** Streams the file to the disk. @returns its SHA-256 */
@@ -229,7 +225,7 @@ async function download(url: string, path: string, sizeBytes: number, signal: Ab
   const response = await fetch(url, { signal });
   if (!response.ok || !response.body) {
     await response.body?.cancel();
-    throw new MissingFile(`the answer was ${response.status}`);
+    throw new MissingFile(`the response was ${response.status}`);
   }
   const hash = createHash('sha256');
   let bytes = 0;
@@ -243,7 +239,7 @@ async function download(url: string, path: string, sizeBytes: number, signal: Ab
   const partial = `${path}.partial`;
   try {
     await pipeline(Readable.fromWeb(response.body as never), measure, createWriteStream(partial), { signal });
-    if (bytes !== sizeBytes) throw new MissingFile(`it has ${bytes} bytes and not ${sizeBytes}`);
+    if (bytes !== sizeBytes) throw new MissingFile(`it has ${bytes} bytes instead of ${sizeBytes}`);
     await finish(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
@@ -254,11 +250,11 @@ async function download(url: string, path: string, sizeBytes: number, signal: Ab
 
 const ATTEMPTS = 4;
 
-/** Of a connection, not of this disk. */
+/** An error of the connection, not of this disk. */
 const isOfNetwork = (error: unknown): boolean =>
   error instanceof MissingFile || (error instanceof Error && !('syscall' in error && 'path' in error));
 
-/** The files of the quote, each fetched by a link of this moment. */
+/** The files of the quote. A link lives for minutes: each retry takes a new one. */
 async function filesOf(
   { crm, cancel: signal, errors }: Context,
   folder: string,
@@ -282,9 +278,11 @@ async function filesOf(
         if (signal.aborted || !isOfNetwork(error)) throw signal.aborted ? signal.reason : error;
         if (attempt === ATTEMPTS) {
           if (!(error instanceof MissingFile))
-            throw new CommandError(`A file of quote ${quoteId} did not arrive: ${error}`);
+            throw new CommandError(
+              `The file ${JSON.stringify(fileName)} of quote ${quoteId} cannot be downloaded: ${error}`,
+            );
           errors.write(
-            `\nThe file ${JSON.stringify(fileName)} of quote ${quoteId} is missing: ${error.message}.\n`,
+            `\nThe file ${JSON.stringify(fileName)} of quote ${quoteId} cannot be downloaded: ${error.message}.\n`,
           );
           add('missingFiles');
           return { file: null, sha256: null };
@@ -297,10 +295,10 @@ async function filesOf(
   try {
     let line = '';
     for (const attachment of await listed()) {
+      add('attachments');
       await mkdir(join(folder, 'files', quoteId), { recursive: true });
       const { url: _url, ...described } = attachment;
       line += `${JSON.stringify({ quoteId, ...described, ...(await fetched(attachment)) })}\n`;
-      add('attachments');
     }
     return { line, counts };
   } catch (error) {
@@ -309,7 +307,7 @@ async function filesOf(
   }
 }
 
-/** What is in the folder, and the checksum of each file, in the form that `sha256sum -c` reads. */
+/** Writes the counts, and the checksum of each file as `sha256sum -c` reads it. */
 async function writeManifest(folder: string, state: State): Promise<Record<string, number>> {
   const { lists, settled, format, startedAt } = state;
   const counts: Record<string, number> = {
@@ -339,18 +337,18 @@ async function writeManifest(folder: string, state: State): Promise<Record<strin
 
 /**
  * Writes all that the key can read into a folder.
- * @returns how many files of quotes are missing
- * @throws CommandError when it cannot go on; what is done stays for --resume
+ * @returns how many files of quotes could not be downloaded
+ * @throws CommandError when it cannot go on; what is written stays for --resume
  */
 export async function exportAll(context: Context, options: ExportAllOptions): Promise<number> {
   const { errors } = context;
   const { output: folder, filter, delimiter, concurrency } = options;
-  if (folder === undefined) throw new CommandError('Into which folder? Say crm export --all -o FOLDER.');
+  if (folder === undefined) throw new CommandError('Which folder? Write crm export --all -o FOLDER.');
   if (filter.length > 0 || delimiter !== ',')
-    throw new CommandError('--all takes no --filter and no --delimiter: it exports all, with commas.');
+    throw new CommandError('--all takes neither --filter nor --delimiter.');
   const state = await openState(folder, options);
   if (!state) {
-    errors.write(`${folder} has the whole export: nothing is left to do.\n`);
+    errors.write(`${folder} has the complete export.\n`);
     return 0;
   }
   const save = () => replaceFile(join(folder, STATE), JSON.stringify(state));
@@ -370,12 +368,12 @@ export async function exportAll(context: Context, options: ExportAllOptions): Pr
   } catch (error) {
     const { message, exitCode = 1 } = error as { message: string; exitCode?: number };
     const isUnfinished = (await readdir(folder)).includes(STATE);
-    const goOn = isUnfinished ? `\nGo on with: crm export --all -o ${folder} --resume` : '';
+    const goOn = isUnfinished ? `\nTo continue: crm export --all -o ${folder} --resume` : '';
     throw new CommandError(`${message}${goOn}`, exitCode);
   }
   await rm(join(folder, STATE));
   errors.write(
-    `${folder} has all that this key can read. To check it later: cd ${folder} && sha256sum -c ${SUMS}\n`,
+    `${folder} has all that this key can read. To verify it: cd ${folder} && sha256sum -c ${SUMS}\n`,
   );
   return counts.missingFiles ?? 0;
 }

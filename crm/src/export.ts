@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import type { CustomerContact, Page, Walk } from '../../client/src/index.ts';
+import type { CrmClient, CustomerContact, Walk } from '../../client/src/index.ts';
 import { csvLine, toCell } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
-import { filtersOfList, propertiesOf, schemaOf } from './document.ts';
+import { LISTS } from './document.ts';
 import { listCell } from './fields.ts';
 import { startProgress } from './progress.ts';
 
@@ -12,11 +12,11 @@ export type ExportOptions = {
   delimiter: string;
   output?: string;
   filter: string[];
-  /** What the rows are called while it runs. */
+  /** The name of the rows in the progress. */
   unit?: string;
 };
 
-/** In the order that a spreadsheet shows them in. */
+/** Their order is that of the columns. */
 const CHANNELS: Record<CustomerContact['identifierType'], true> = {
   whatsapp: true,
   telefono: true,
@@ -26,39 +26,22 @@ const CHANNELS: Record<CustomerContact['identifierType'], true> = {
   web: true,
 };
 
-/** By these a person knows a record. */
+/** What a person knows a record by comes first. */
 const FIRST = ['id', 'externalReferenceCode', 'firstName', 'lastName', 'displayName', 'contacts'];
 
+/** The lists of the service: a new one is exported without a change here. */
+export type Exportable = keyof CrmClient;
+
+export const exportable = Object.keys(LISTS) as Exportable[];
+
 /** A column for each field of the records; contacts have one for each channel. */
-function columnsOf(schema: string): string[] {
-  const fields = Object.keys(propertiesOf(schemaOf(schema)));
+function columnsOf(resource: Exportable): string[] {
+  const fields = LISTS[resource]?.fields ?? [];
   const first = FIRST.filter((field) => fields.includes(field));
   return [...first, ...fields.filter((field) => !first.includes(field))].flatMap((field) =>
     field === 'contacts' ? Object.keys(CHANNELS).map((channel) => `contacts.${channel}`) : field,
   );
 }
-
-const COLUMNS = {
-  customers: columnsOf('Customer'),
-  products: columnsOf('CatalogProduct'),
-  opportunities: columnsOf('Opportunity'),
-  conversations: columnsOf('Conversation'),
-  quotes: columnsOf('Quote'),
-  team: columnsOf('TeamMember'),
-};
-
-const PATHS: Record<keyof typeof COLUMNS, string> = {
-  customers: '/v1/customers',
-  products: '/v1/catalog/products',
-  opportunities: '/v1/opportunities',
-  conversations: '/v1/conversations',
-  quotes: '/v1/quotes',
-  team: '/v1/team',
-};
-
-export type Exportable = keyof typeof COLUMNS;
-
-export const exportable = Object.keys(COLUMNS) as Exportable[];
 
 type ExportRow = { id: string; contacts?: CustomerContact[] };
 
@@ -71,7 +54,7 @@ function textOf(row: ExportRow, column: string, delimiter: string): string | und
   }
   const value = row[column as keyof ExportRow] as unknown;
   if (value === null || value === undefined) return undefined;
-  // Spreadsheets whose delimiter is the semicolon have the comma as decimal mark.
+  // Spreadsheets that delimit with the semicolon take the comma for the decimal mark.
   if (typeof value === 'number' && delimiter === ';') return String(value).replace('.', ',');
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return listCell(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -88,36 +71,19 @@ const tableOf = (rows: readonly ExportRow[], columns: readonly string[], delimit
     )
     .join('');
 
-/** The next page is asked for while this one is written. */
-async function* ahead<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value> {
-  const iterator = values[Symbol.asyncIterator]();
-  let next = iterator.next();
-  for (;;) {
-    const { value, done } = await next;
-    if (done) return;
-    next = iterator.next();
-    // Its failure is met at the next turn.
-    next.catch(() => undefined);
-    yield value;
-  }
-}
-
-/** @throws for a filter that the list does not have */
+/** @throws CommandError for a filter that the list does not have */
 function filtersOf(filters: readonly string[], resource: Exportable): Record<string, string> {
-  const known = filtersOfList(PATHS[resource]);
-  const unknown = filters
-    .map((filter) => filter.split('=', 1)[0] ?? '')
-    .find((name) => !known.includes(name));
-  if (unknown !== undefined && filters.every((filter) => filter.indexOf('=') > 0))
-    throw new CommandError(
-      `--filter ${unknown}: ${resource} have no such filter. They have: ${known.join(', ')}.`,
-    );
+  const known = LISTS[resource]?.filters ?? [];
   return Object.fromEntries(
     filters.map((filter) => {
-      const at = filter.indexOf('=');
-      if (at < 1)
-        throw new CommandError(`--filter ${filter}: say name=value, such as --filter status=active.`);
-      return [filter.slice(0, at), filter.slice(at + 1)];
+      const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(filter) ?? [];
+      if (name === '')
+        throw new CommandError(`--filter ${filter}: write name=value, such as --filter status=active.`);
+      if (!known.includes(name))
+        throw new CommandError(
+          `--filter ${name}: ${resource} have no such filter. They have: ${known.join(', ')}.`,
+        );
+      return [name, value];
     }),
   );
 }
@@ -125,9 +91,9 @@ function filtersOf(filters: readonly string[], resource: Exportable): Record<str
 const MAX_WALKS = 10;
 
 /**
- * Writes every row of a list once. Rows that others moved past the walk are fetched by walking again, until nothing moved.
+ * Writes every row of a list once. The walk is repeated until the list did not change under it: rows that others moved come then.
  * @returns how many rows there are
- * @throws CommandError when the list moved during each of ten walks
+ * @throws CommandError when the list changed during each of ten walks
  */
 export async function exportList(
   context: Context,
@@ -137,7 +103,7 @@ export async function exportList(
   const { crm, errors, stop: signal, onLimit } = context;
   const format = options.format ?? (/\.(ndjson|jsonl)$/i.test(options.output ?? '') ? 'ndjson' : 'csv');
   const output = options.output === undefined ? context.output : createWriteStream(options.output);
-  const columns = COLUMNS[resource];
+  const columns = columnsOf(resource);
   const render = (rows: readonly ExportRow[]): string =>
     format === 'ndjson'
       ? rows.map((row) => `${JSON.stringify(row)}\n`).join('')
@@ -153,18 +119,18 @@ export async function exportList(
   // Excel reads UTF-8 only behind a byte order mark.
   let head = format === 'csv' ? `\ufeff${csvLine(columns, options.delimiter)}` : '';
   const progress = startProgress(errors, options.unit ?? 'rows');
-  onLimit.tell = progress.held;
+  onLimit.report = progress.held;
 
-  /** Writes what is new; whether the list stood still meanwhile. */
+  /** Writes what is new; false when the list changed meanwhile. */
   const pass = async (): Promise<boolean> => {
     const seen = new Set<string>();
     let total: number | undefined;
-    let stoodStill = true;
-    for await (const { data, pagination } of ahead<Page<ExportRow>>(walk.pages())) {
+    let isSettled = true;
+    for await (const { data, pagination } of walk.pages()) {
       total ??= pagination.total;
-      if (pagination.total !== total) stoodStill = false;
+      if (pagination.total !== total) isSettled = false;
       for (const { id } of data) {
-        if (seen.has(id)) stoodStill = false;
+        if (seen.has(id)) isSettled = false;
         seen.add(id);
       }
       const fresh = data.filter(({ id }) => !written.has(id));
@@ -174,12 +140,14 @@ export async function exportList(
       const done = written.size;
       progress.update({ done, total: pagination.total, rows: done, counts: {} });
     }
-    return stoodStill;
+    return isSettled;
   };
   try {
     for (let walks = 1; !(await pass()); walks += 1) {
       if (walks === MAX_WALKS)
-        throw new CommandError(`The list moved during each of ${MAX_WALKS} walks; rows may be missing.`);
+        throw new CommandError(
+          `The list changed during each of ${MAX_WALKS} walks. Rows may be missing: export it again.`,
+        );
     }
   } catch (error) {
     progress.end('Stopped');

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { CrmError, UnsettledListError } from '../../client/src/index.ts';
 import { DELIMITERS } from './cells.ts';
 import { CommandError, type Context, connect } from './context.ts';
@@ -11,10 +11,10 @@ import { FIELDS } from './fields.ts';
 import { type ImportOptions, importFile } from './import.ts';
 import { type SyncOptions, syncProducts } from './sync.ts';
 
-/** Some rows were refused; the rest is done. */
-const SOME_REFUSED = 2;
-/** After Ctrl-C, what is under way has this many milliseconds to finish. */
-const GRACE = 5_000;
+/** Some rows were rejected, or files not downloaded; the rest is done. */
+const SOME_REJECTED = 2;
+/** After Ctrl-C, requests under way have this many milliseconds to finish. */
+const GRACE_MS = 5_000;
 const INTERRUPTED = 130;
 
 const stop = new AbortController();
@@ -22,7 +22,7 @@ const cancel = new AbortController();
 process.on('SIGINT', interrupt);
 process.on('SIGTERM', interrupt);
 
-/** The first time lets requests under way finish, the second ends them; what is settled stays noted either way. */
+/** The first call lets requests under way finish, the second cancels them, the third ends the process. */
 function interrupt(): void {
   if (cancel.signal.aborted) process.exit(INTERRUPTED);
   const end = () => cancel.abort(new CommandError('Stopped.', INTERRUPTED));
@@ -31,8 +31,8 @@ function interrupt(): void {
     return;
   }
   stop.abort(new CommandError('Stopped.', INTERRUPTED));
-  process.stderr.write('\nStopping; once more ends it at once.\n');
-  setTimeout(end, GRACE).unref();
+  process.stderr.write('\nStopping. Press Ctrl-C again to stop at once.\n');
+  setTimeout(end, GRACE_MS).unref();
 }
 
 const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
@@ -63,18 +63,18 @@ const fieldList = (resource: Importable): string =>
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
 const program = new Command('crm')
-  .version(version, '-V, --version', 'say which version this is')
+  .version(version, '-V, --version', 'show the version')
   .description('Imports, exports and syncs the data of a travel agency.')
   .addOption(
-    new Option('--url <url>', 'where the service answers').env('CRM_URL').default('http://localhost:3000'),
+    new Option('--url <url>', 'address of the service').env('CRM_URL').default('http://localhost:3000'),
   )
-  .addOption(new Option('--key <key>', 'the API key; better kept in the environment').env('CRM_API_KEY'))
+  .addOption(new Option('--key <key>', 'API key; safer in the environment').env('CRM_API_KEY'))
   .addOption(
-    new Option('--retries <count>', 'how often a request that failed on the way is sent again')
+    new Option('--retries <count>', 'how often a failed request is retried')
       .argParser(wholeNumber)
       .default(9),
   )
-  .showHelpAfterError('(crm --help, or crm import --help, shows how)')
+  .showHelpAfterError('(see crm --help, or crm import --help)')
   .addHelpText(
     'after',
     examples(
@@ -85,49 +85,42 @@ const program = new Command('crm')
   );
 
 const concurrency = () =>
-  new Option('--concurrency <count>', 'requests under way at once').argParser(atLeastOne).default(16);
+  new Option('--concurrency <count>', 'requests at the same time').argParser(atLeastOne).default(16);
 const map = () =>
-  new Option('--map <column=field>', 'which column fills which field; more than once')
+  new Option('--map <column=field>', 'the field that a column fills; can be repeated')
     .argParser(collect)
     .default([]);
 const delimiter = (preset?: string) => {
-  const option = new Option('--delimiter <character>', 'between cells; one of , ; | and tab').argParser(
-    delimiterOf,
-  );
+  const option = new Option('--delimiter <character>', 'one of , ; | and tab').argParser(delimiterOf);
   return preset === undefined ? option : option.default(preset);
 };
 const dryRun = () => new Option('--dry-run', 'show what would happen, and change nothing');
 const yes = () => new Option('-y, --yes', 'do not ask');
 
-function context({ isOffline = false } = {}): Context {
-  const {
-    url,
-    retries,
-    // A trial sends nothing, and needs no key.
-    key = isOffline ? 'none' : undefined,
-  } = program.opts<{
-    url: string;
-    retries: number;
-    key?: string;
-  }>();
-  if (!key) throw new CommandError('Which key? Set CRM_API_KEY, or say --key.');
-  return connect({ url, key, retries }, { stop: stop.signal, cancel: cancel.signal });
+function context({ mayBeOffline = false } = {}): Context {
+  const { url, retries, key } = program.opts<{ url: string; retries: number; key?: string }>();
+  if (!key && !mayBeOffline) throw new CommandError('No API key. Set CRM_API_KEY, or use --key.');
+  return connect({ url, key: key || undefined, retries }, { stop: stop.signal, cancel: cancel.signal });
+}
+
+function end(rejected: number): void {
+  if (rejected > 0) process.exitCode = SOME_REJECTED;
 }
 
 program
   .command('import')
   .description('create a record for each row of a CSV or NDJSON file')
-  .argument('<resource>', `one of ${Object.keys(FIELDS).join(', ')}`)
+  .addArgument(new Argument('<resource>').choices(Object.keys(FIELDS)))
   .argument('<file>')
   .addOption(map())
   .addOption(dryRun())
   .addOption(
-    new Option('--update [how]', 'change the customer that has the contact: fill what is empty, or overwrite')
+    new Option('--update [how]', 'update the customer that has the contact: fill empty fields, or overwrite')
       .choices(['fill', 'overwrite'])
       .preset('fill'),
   )
-  .option('--resume', 'go on with an import that was stopped')
-  .option('--restart', 'forget an import that was stopped')
+  .option('--resume', 'continue an interrupted import')
+  .option('--restart', 'forget an interrupted import')
   .addOption(yes())
   .addOption(delimiter())
   .addOption(concurrency())
@@ -141,36 +134,26 @@ program
       'crm import products catalog.csv',
     )}\nFields:\n${fieldList('customers')}\n${fieldList('products')}\n`,
   )
-  .action(async (resource: string, file: string, options: ImportOptions) => {
-    if (!(resource in FIELDS))
-      throw new CommandError(
-        `There is no import of "${resource}": one of ${Object.keys(FIELDS).join(', ')}.`,
-      );
-    const refused = await importFile(
-      context({ isOffline: options.dryRun === true }),
-      resource as Importable,
-      file,
-      options,
-    );
-    if (refused > 0) process.exitCode = SOME_REFUSED;
-  });
+  .action(async (resource: Importable, file: string, options: ImportOptions) =>
+    end(await importFile(context({ mayBeOffline: options.dryRun === true }), resource, file, options)),
+  );
 
 program
   .command('export')
   .description('write a list as CSV or NDJSON, or everything into a folder')
-  .argument('[resource]', `one of ${exportable.join(', ')}`)
+  .addArgument(new Argument('[resource]').choices(exportable))
   .option('--all', 'every list, all transcripts and the files of quotes, into the folder of --output')
-  .option('--resume', 'with --all: go on with an export that was stopped')
+  .option('--resume', 'with --all: continue an interrupted export')
   .addOption(
     new Option(
       '--format <format>',
-      'csv unless --output ends in .ndjson; with --all ndjson, which keeps all',
+      'csv unless --output ends in .ndjson; with --all ndjson, which loses nothing',
     ).choices(['csv', 'ndjson']),
   )
-  .option('-o, --output <file>', 'where to write; standard output without it')
+  .option('-o, --output <file>', 'file, or folder with --all; otherwise standard output')
   .addOption(concurrency())
   .addOption(
-    new Option('--filter <name=value>', 'a filter of the list; more than once')
+    new Option('--filter <name=value>', 'a filter of the list; can be repeated')
       .argParser(collect)
       .default([]),
   )
@@ -185,28 +168,25 @@ program
     ),
   )
   .action(
-    async (resource: string | undefined, options: ExportOptions & ExportAllOptions & { all?: boolean }) => {
-      if (options.all && resource !== undefined) throw new CommandError(`Say either ${resource} or --all.`);
-      if (options.all) {
-        if ((await exportAll(context(), options)) > 0) process.exitCode = SOME_REFUSED;
-        return;
-      }
-      if (resource === undefined)
-        throw new CommandError(`Which list? One of ${exportable.join(', ')}; or --all.`);
-      if (!exportable.includes(resource as Exportable))
-        throw new CommandError(`There is no export of "${resource}": one of ${exportable.join(', ')}.`);
-      await exportList(context(), resource as Exportable, options);
+    async (
+      resource: Exportable | undefined,
+      options: ExportOptions & ExportAllOptions & { all?: boolean },
+    ) => {
+      if (options.all && resource) throw new CommandError(`Use either ${resource} or --all.`);
+      if (options.all) end(await exportAll(context(), options));
+      else if (resource) await exportList(context(), resource, options);
+      else throw new CommandError(`Which list? One of ${exportable.join(', ')}; or --all.`);
     },
   );
 
 program
   .command('sync')
-  .description('make the catalog what a file says, by externalReferenceCode')
-  .argument('<resource>', 'products')
+  .description('make the catalog equal to a file, by externalReferenceCode')
+  .addArgument(new Argument('<resource>').choices(['products']))
   .argument('<file>')
   .addOption(map())
   .addOption(dryRun())
-  .option('--archive-missing', 'archive the products that have a code and are not in the file; asks first')
+  .option('--archive-missing', 'archive products that have a code and are not in the file; asks first')
   .addOption(yes())
   .addOption(delimiter())
   .addOption(concurrency())
@@ -217,24 +197,21 @@ program
       'crm sync products catalog.csv --map "Código=externalReferenceCode" --archive-missing',
     ),
   )
-  .action(async (resource: string, file: string, options: SyncOptions) => {
-    if (resource !== 'products')
-      throw new CommandError(`There is no sync of "${resource}": only of products.`);
-    const refused = await syncProducts(context(), file, options);
-    if (refused > 0) process.exitCode = SOME_REFUSED;
-  });
+  .action(async (_resource: string, file: string, options: SyncOptions) =>
+    end(await syncProducts(context(), file, options)),
+  );
 
 try {
   await program.parseAsync();
 } catch (error) {
   const { code, message } = error as { code?: string; message: string };
-  // Whoever read our output has enough of it.
+  // Whoever reads our output has closed it.
   if (code === 'EPIPE') process.exit(0);
   const isExpected =
     error instanceof CommandError ||
     error instanceof CrmError ||
     error instanceof UnsettledListError ||
-    // Of a file: it is not there, is a folder, may not be read, the disk is full.
+    // Of a file: not found, a folder, without permission, a full disk.
     'syscall' in (error as object);
   process.stderr.write(`${isExpected ? message : (error as Error).stack}\n`);
   process.exit(error instanceof CommandError ? error.exitCode : 1);

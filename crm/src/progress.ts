@@ -1,6 +1,7 @@
 import { SingleBar } from 'cli-progress';
+import { printable } from './cells.ts';
 
-/** How far a run is: a bar on a terminal, a line every ten seconds elsewhere. */
+/** The output of a run. Progress is a bar on a terminal, a line every ten seconds elsewhere. */
 
 type ProgressState = {
   /** `done` of `total` steps. */
@@ -12,9 +13,9 @@ type ProgressState = {
 
 export type Progress = {
   update: (state: ProgressState) => void;
-  /** The service asks to wait, for so many milliseconds. */
+  /** Call it with the milliseconds that the key's limit makes a request wait. */
   held: (milliseconds: number) => void;
-  /** Ends the display and says the counts once more. */
+  /** Ends the display with a line of the counts. */
   end: (word: string) => void;
 };
 
@@ -31,7 +32,16 @@ const duration = (seconds: number): string => {
 
 export const thousands = (count: number): string => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 
-/** @param from the rows of earlier runs: they are counted, and say nothing of the speed */
+/** A line for each field that changes: whose it is, its name, the old and the new value as JSON; no old one in a new record. */
+export const changeLines = (name: string, changes: object, old?: object): string =>
+  Object.entries(changes)
+    .map(([field, value]) => {
+      const before = old ? JSON.stringify(old[field as keyof typeof old]) : '';
+      return `${[name, field, before, JSON.stringify(value)].map(printable).join('\t')}\n`;
+    })
+    .join('');
+
+/** @param from the rows of earlier runs: they count as done, but not for the speed */
 export function startProgress(output: Output, unit: string, from = 0): Progress {
   const start = Date.now();
   let state: ProgressState = { done: 0, total: 0, rows: 0, counts: {} };
@@ -40,7 +50,7 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
 
   const seconds = () => (Date.now() - start) / 1_000;
   const rate = () => Math.round(Math.max(0, state.rows - from) / Math.max(0.001, seconds()));
-  /** Of the lines that are done, as many as of the rows are of this run. */
+  /** The share of the finished lines that belongs to this run. */
   const done = () => state.done * (1 - from / state.rows);
   const left = () => (seconds() * Math.max(0, state.total - state.done)) / done();
   const counts = () =>
@@ -49,7 +59,7 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
       .map(([name, count]) => `, ${thousands(count)} ${name}`)
       .join('');
   const text = () => {
-    const note = Date.now() < heldUntil ? ", waiting: the key's limit holds it" : '';
+    const note = Date.now() < heldUntil ? ', waiting for the rate limit of the key' : '';
     return `${thousands(state.rows)} ${unit}, ${thousands(rate())}/s, ${duration(left())} left${counts()}${note}`;
   };
   const line = () => {
@@ -69,7 +79,7 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
       })
     : undefined;
   bar?.start(1, 0, { text: text() });
-  // A bar waiting for the limit has nothing else that redraws it.
+  // Nothing else redraws the bar while requests wait for the limit.
   const timer = setInterval(
     () => (bar ? bar.update({ text: text() }) : line()),
     bar ? REDRAW_EVERY : LINE_EVERY,
@@ -95,7 +105,7 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
       );
       const waited = held - Math.max(0, heldUntil - Date.now());
       if (waited >= 1_000)
-        output.write(`The limit of the key held it up for ${duration(waited / 1_000)} of that.\n`);
+        output.write(`Of that, ${duration(waited / 1_000)} waiting for the rate limit of the key.\n`);
     },
   };
 }

@@ -1,99 +1,98 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 import { contactKey, type IdentifierType, identifierRule } from '../../rules/contact-key.ts';
 import { textFault } from '../../rules/product-text.ts';
 import { type Body, RowError } from './columns.ts';
-import { IMPORTED, type Importable, resolved, type Schema, typesOf } from './document.ts';
+import { IMPORTED, type Importable, schemas } from './document.ts';
 
-/** What the service would refuse of a body, found without it: the rules of its document, and its own for contacts and sizes. */
+/** What the service would reject in a body, found without the service: the rules of its document, of texts and of contacts. */
 
-const typeOf = (value: unknown): string =>
-  value === null
-    ? 'null'
-    : Array.isArray(value)
-      ? 'array'
-      : Number.isInteger(value)
-        ? 'integer'
-        : typeof value;
+/** `/contacts/0/identifierValue` → `body.contacts[0].identifierValue` */
+const pathOf = (pointer: string): string =>
+  `body${pointer.replaceAll(/\/(\d+)(?=\/|$)/g, '[$1]').replaceAll('/', '.')}`;
 
-function range(size: number, least = 0, most = Number.POSITIVE_INFINITY): string | undefined {
-  if (size < least) return `at least ${least}`;
-  return size > most ? `at most ${most}` : undefined;
+function rowErrorOf({ keyword, instancePath, params, message = '' }: ErrorObject): RowError {
+  const path = pathOf(instancePath);
+  switch (keyword) {
+    case 'required':
+      return new RowError('is required', { path: `${path}.${params.missingProperty}` });
+    case 'additionalProperties':
+      return new RowError('is not a known name', { path: `${path}.${params.additionalProperty}` });
+    case 'enum':
+      return new RowError(
+        `must be one of ${params.allowedValues.filter((value: unknown) => value !== null).join(', ')}`,
+        { path },
+      );
+    case 'type':
+      return new RowError(`must be ${[params.type].flat().join(' or ')}`, { path });
+    default:
+      return new RowError(message, { path });
+  }
 }
 
-type Fault = { path: string; message: string };
-
-/** The first fault. */
-function faultOf(value: unknown, given: Schema, path: string): Fault | undefined {
-  const schema = resolved(given);
-  const inner = (part: unknown, of: Schema | undefined, at: string): Fault | undefined =>
-    of && faultOf(part, of, at);
-  const fault = (message: string): Fault => ({ path, message });
-  const types = typesOf(schema);
-  const type = typeOf(value);
-  if (!types.includes(type) && !(type === 'integer' && types.includes('number')))
-    return fault(`must be ${types.join(' or ')}`);
-  if (schema.enum && !schema.enum.includes(value))
-    return fault(`must be one of ${schema.enum.filter((one) => one !== null).join(', ')}`);
-  if (typeof value === 'string') {
-    if (/[\0\p{Cs}]/u.test(value)) return fault('must not contain U+0000 or a lone surrogate');
-    const bound = range([...value].length, schema.minLength, schema.maxLength);
-    return bound === undefined ? undefined : fault(`must have ${bound} characters`);
-  }
-  if (typeof value === 'number') {
-    const { exclusiveMinimum: above } = schema;
-    const bound = range(value, schema.minimum, schema.maximum);
-    if (above !== undefined && value <= above) return fault(`must be greater than ${above}`);
-    return bound === undefined ? undefined : fault(`must be ${bound}`);
-  }
-  if (Array.isArray(value)) {
-    const bound = range(value.length, schema.minItems, schema.maxItems);
-    if (bound) return fault(`must have ${bound} entries`);
-    return value.map((entry, index) => inner(entry, schema.items, `${path}[${index}]`)).find(Boolean);
-  }
+/** The pointer of the first text that PostgreSQL does not store. */
+function unstorable(value: unknown, pointer = ''): string | undefined {
+  if (typeof value === 'string') return /[\0\p{Cs}]/u.test(value) ? pointer : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
-  const { properties = {}, required = [] } = schema;
-  const missing = required.find((name) => !(name in value));
-  if (missing !== undefined) return { path: `${path}.${missing}`, message: 'is required' };
   return Object.entries(value)
-    .map(([name, part]) =>
-      name in properties
-        ? inner(part, properties[name], `${path}.${name}`)
-        : { path: `${path}.${name}`, message: 'is not a known name' },
-    )
-    .find(Boolean);
+    .map(([name, inner]) => unstorable(inner, `${pointer}/${name}`))
+    .find((found) => found !== undefined);
+}
+
+/**
+ * Returns a check of bodies by a schema of the document.
+ * @throws Error for a schema with a keyword or format that nothing checks; the check throws a RowError
+ */
+export function schemaChecker(schemas: Record<string, object>): (schema: string, body: Body) => void {
+  // The service rejects unknown fields, as the client asks for it.
+  const closed = JSON.parse(JSON.stringify(schemas), (_name, value) =>
+    value?.properties ? { ...value, additionalProperties: false } : value,
+  );
+  const ajv = new Ajv2020({ allowUnionTypes: true });
+  ajv.addVocabulary(['components']);
+  formats.default(ajv);
+  ajv.addSchema({ $id: 'document', components: { schemas: closed } });
+  return (schema, body) => {
+    const validate = ajv.getSchema(`document#/components/schemas/${schema}`);
+    if (!validate?.(body)) throw rowErrorOf(validate?.errors?.[0] as ErrorObject);
+    const pointer = unstorable(body);
+    if (pointer !== undefined)
+      throw new RowError('must not contain U+0000 or a lone surrogate', { path: pathOf(pointer) });
+  };
+}
+
+type Contact = { identifierType: IdentifierType; identifierValue: string };
+
+function keyOf({ identifierType, identifierValue }: Contact, index: number): string {
+  const key = contactKey(identifierType, identifierValue);
+  if (key !== null) return `${identifierType} ${key}`;
+  const path = `body.contacts[${index}].identifierValue`;
+  throw new RowError(identifierRule(identifierType, identifierValue), { path });
 }
 
 /**
  * A check of the bodies of one file, each with its line.
- * @param isOnce whether a contact may stand in one row only
+ * @param isOnce whether a contact may be in one row only
  */
 export function checker(
   resource: Importable,
   { isOnce }: { isOnce: boolean },
-): (body: Body, line: number, options?: { isEdited: boolean }) => void {
+): (body: Body, line: number, options?: { isUpdate: boolean }) => void {
   const lines = new Map<string, number>();
-  const { written } = IMPORTED[resource];
-  return (body, line, { isEdited } = { isEdited: false }) => {
-    const fault = faultOf(body, isEdited ? { ...resolved(written), required: [] } : written, 'body');
-    if (fault) throw new RowError(fault.message, fault);
+  const checkSchema = schemaChecker(schemas);
+  return (body, line, { isUpdate } = { isUpdate: false }) => {
+    checkSchema(IMPORTED[resource][isUpdate ? 'updated' : 'created'], body);
     if (resource === 'products') {
       const tooLong = textFault(body);
       if (tooLong) throw new RowError(tooLong.message, { path: `body.${tooLong.path.join('.')}` });
       return;
     }
-    const contacts = (body.contacts ?? []) as { identifierType: IdentifierType; identifierValue: string }[];
-    const keys = contacts.map(({ identifierType, identifierValue }, index) => {
-      const key = contactKey(identifierType, identifierValue);
-      if (key === null)
-        throw new RowError(identifierRule(identifierType, identifierValue), {
-          path: `body.contacts[${index}].identifierValue`,
-        });
-      return `${identifierType} ${key}`;
-    });
+    const keys = ((body.contacts ?? []) as Contact[]).map(keyOf);
     for (const [index, key] of keys.entries()) {
       const path = `body.contacts[${index}]`;
-      if (keys.indexOf(key) < index) throw new RowError('stands in the row twice', { path });
+      if (keys.indexOf(key) < index) throw new RowError('is in the row twice', { path });
       const earlier = lines.get(key);
-      if (isOnce && earlier !== undefined) throw new RowError(`stands in line ${earlier}, too`, { path });
+      if (isOnce && earlier !== undefined) throw new RowError(`is also in line ${earlier}`, { path });
     }
     for (const key of keys) lines.set(key, line);
   };

@@ -6,18 +6,18 @@ import { parse } from 'csv-parse';
 import { DELIMITERS, fromCell } from './cells.ts';
 import { CommandError } from './context.ts';
 
-/** Tables as people have them: CSV of any spreadsheet, or one JSON object a line. */
+/** The file of an import: CSV of any spreadsheet, or one JSON object a line. */
 
 export type Source = {
   path: string;
   format: 'csv' | 'ndjson';
   encoding: string;
-  /** Lines of text, to tell how far a run is. */
+  /** Lines of text, for the progress. */
   lines: number;
-  /** Tells this content from any other. */
+  /** SHA-256 of the content. */
   fingerprint: string;
   delimiter: string;
-  /** Rows of nothing but delimiters, as spreadsheets leave them at the end; counted while rows are read. */
+  /** Rows that contain nothing but delimiters, as spreadsheets leave them at the end; counted while rows are read. */
   emptyRows: number;
 };
 
@@ -40,7 +40,7 @@ async function* textOf(path: string, encoding: string): AsyncGenerator<string> {
   yield decoder.decode();
 }
 
-/** The delimiter that the first line has most of, outside of quotes. */
+/** The delimiter that is most frequent in the first line, outside of quotes. */
 function delimiterOf(firstLine: string): string {
   const named = /^sep=([,;\t|])$/i.exec(firstLine)?.[1];
   if (named !== undefined) return named;
@@ -52,7 +52,7 @@ function delimiterOf(firstLine: string): string {
 /** Bytes that Windows-1252 gives no character, and the zero of files that are no text. */
 const NO_TEXT = /[\0\u0081\u008d\u008f\u0090\u009d]/;
 
-/** For a file that is not UTF-8 throughout. A stray byte in UTF-8 must not make all its other accents another language's. */
+/** A file of which some bytes are not UTF-8 is Windows-1252, unless most of its accents are UTF-8: then those bytes are errors. */
 async function windowsOrNone(path: string): Promise<string> {
   let [accents, strays, line, strayLine] = [0, 0, 1, 0];
   for await (const text of textOf(path, 'utf-8')) {
@@ -67,7 +67,7 @@ async function windowsOrNone(path: string): Promise<string> {
   }
   if (strays > accents) return 'windows-1252';
   throw new CommandError(
-    `${path}, line ${strayLine}: a byte that is no UTF-8, in a file that otherwise is. Save it as UTF-8.`,
+    `${path}, line ${strayLine}: a byte is not UTF-8, although the file is. Save it as UTF-8.`,
   );
 }
 
@@ -80,12 +80,12 @@ export async function inspect(
   options: { delimiter?: string | undefined; format?: 'csv' | 'ndjson' | undefined } = {},
 ): Promise<Source> {
   const found = await stat(path).catch((error: { code?: string }) => {
-    throw error.code === 'ENOENT' ? new CommandError(`There is no file ${path}.`) : error;
+    throw error.code === 'ENOENT' ? new CommandError(`File not found: ${path}`) : error;
   });
-  if (found.isDirectory()) throw new CommandError(`${path} is a folder.`);
+  if (found.isDirectory()) throw new CommandError(`${path} is a folder, not a file.`);
   if (/\.json$/i.test(path))
     throw new CommandError(
-      `${path}: JSON is read with one object a line, from .ndjson: jq -c '.[]' ${path} > ${path.replace(/json$/i, 'ndjson')}`,
+      `${path}: JSON needs one object a line (.ndjson). To convert it: jq -c '.[]' ${path} > ${path.replace(/json$/i, 'ndjson')}`,
     );
   const hash = createHash('sha256');
   const strict = new TextDecoder('utf-8', { fatal: true });
@@ -115,7 +115,9 @@ export async function inspect(
   let last = '\n';
   for await (const text of textOf(path, encoding)) {
     if (encoding === 'windows-1252' ? NO_TEXT.test(text) : text.includes('\0'))
-      throw new CommandError(`${path} is no text in UTF-8, UTF-16 or Windows-1252. Save it as CSV in UTF-8.`);
+      throw new CommandError(
+        `${path} is not text in UTF-8, UTF-16 or Windows-1252. Save it as CSV in UTF-8.`,
+      );
     if (lines === 0) first += text;
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
     last = text.at(-1) ?? last;
@@ -158,7 +160,7 @@ async function* csvRows(source: Source): AsyncGenerator<Row> {
     }
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    throw code?.startsWith('CSV_') ? new CommandError(`${path} is no good CSV: ${message}`) : error;
+    throw code?.startsWith('CSV_') ? new CommandError(`${path} is not valid CSV: ${message}`) : error;
   } finally {
     input.destroy();
   }
@@ -175,13 +177,13 @@ async function* ndjsonRows({ path, encoding }: Source): AsyncGenerator<Row> {
     if (text.trim() === '') return [];
     try {
       const object: unknown = JSON.parse(text);
-      // A line of a file of refused rows has the row inside.
+      // A line of a file of rejected rows has the row inside.
       if (isObject(object))
         return [
           { line, cells: [text], object: 'code' in object && isObject(object.row) ? object.row : object },
         ];
     } catch {
-      // Said below, with the line.
+      // Thrown below, with the line.
     }
     throw new CommandError(`${path}, line ${line}: not a JSON object.`);
   };

@@ -2,27 +2,27 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { Columns } from './columns.ts';
 import type { UpdateMode } from './update.ts';
 
-/** How far an import is, kept beside its file so that it can go on. */
+/** How far an import is, saved beside its file for --resume. */
 export type ImportState = {
   resource: string;
   fingerprint: string;
   delimiter: string;
-  /** What each column fills: another mapping would make other records, and other keys. */
+  /** Another mapping would create other records, with other idempotency keys. */
   columns: Columns;
   maps: string[];
   /** Rows that are settled, from the first on. */
   rows: number;
-  /** How many rows became what. */
+  /** How many rows were created, updated, rejected and so on. */
   counts: Record<string, number>;
   update?: UpdateMode | undefined;
-  /** Length of the file of refused rows. */
-  refusalBytes: number;
+  /** Length of the file of rejected rows. */
+  rejectionBytes: number;
 };
 
 /** `leads.csv` → `leads.csv.crm-import` */
 export const statePath = (path: string): string => `${path}.crm-import`;
 
-/** The JSON of a file; undefined where there is none. */
+/** The JSON of a file; undefined where there is no file. */
 export async function readJson<Value>(path: string): Promise<Value | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Value;

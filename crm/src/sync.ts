@@ -5,12 +5,13 @@ import {
   CrmError,
 } from '../../client/src/index.ts';
 import { printable } from './cells.ts';
-import { type Body, RowError } from './columns.ts';
-import { CommandError, type Context, confirm, isRefusal } from './context.ts';
-import { tellEmptyRows } from './import.ts';
+import { type Body, RowError, writableOf } from './columns.ts';
+import { CommandError, type Context, confirm, isRejection } from './context.ts';
+import { reportEmptyRows } from './import.ts';
 import { inOrder } from './in-order.ts';
-import { startProgress, thousands } from './progress.ts';
-import { openRefusals, type Refusal } from './refusals.ts';
+import { changeLines, startProgress, thousands } from './progress.ts';
+import { openRejections, type Rejection } from './rejections.ts';
+import { checker } from './rules.ts';
 import { inspect, type Row } from './source.ts';
 import { openTable } from './table.ts';
 
@@ -23,45 +24,45 @@ export type SyncOptions = {
   concurrency: number;
 };
 
-/** The fields that differ. Null clears a list, which then reads as empty; variants can only be created. */
-function differences(product: CatalogProduct, body: Body): CatalogProductUpdate {
-  const differing = Object.entries(body).filter(([name, wanted]) => {
-    if (name === 'variants') return false;
-    const have = product[name as keyof CatalogProduct];
-    return JSON.stringify(Array.isArray(have) ? (wanted ?? []) : wanted) !== JSON.stringify(have);
-  });
-  return Object.fromEntries(differing) as CatalogProductUpdate;
+/** Null clears a list, which then reads as empty. */
+const isSame = (wanted: unknown, have: unknown): boolean =>
+  JSON.stringify(Array.isArray(have) ? (wanted ?? []) : wanted) === JSON.stringify(have);
+
+/** The fields that differ. */
+const differences = (product: CatalogProduct, body: Body): CatalogProductUpdate =>
+  Object.fromEntries(
+    Object.entries(body).filter(([name, wanted]) => !isSame(wanted, product[name as keyof CatalogProduct])),
+  );
+
+/** Whether each variant of the row says of its fields what the product has. A field that the row leaves out may have any value. */
+function hasVariants({ variants: have }: CatalogProduct, wanted: unknown): boolean {
+  if (wanted === undefined) return true;
+  if (!Array.isArray(wanted) || wanted.length !== have.length) return false;
+  return have.every((variant, index) =>
+    Object.entries(wanted[index] ?? {}).every(([name, value]) =>
+      isSame(value, variant[name as keyof typeof variant]),
+    ),
+  );
 }
 
 type Outcome =
-  | { refusal: Refusal }
+  | { rejection: Rejection }
   | { result: 'left alone' }
   | { result: 'created' | 'changed' | 'unchanged'; code: string; changes: Body; product?: CatalogProduct };
 
-type Synced = Extract<Outcome, { code: string }>;
-
-/** So many refusals of a trial are shown; the file has all. */
+/** How many rejections a dry run shows; the file has all. */
 const SHOWN = 5;
 
-/** Each change on a line: code, field, old and new value as JSON, the old one empty for a product that is new. */
-const changeLines = ({ code, changes, product }: Synced): string =>
-  Object.entries(changes)
-    .map(([name, wanted]) => {
-      const old = product ? JSON.stringify(product[name as keyof CatalogProduct]) : '';
-      return `${[code, name, old, JSON.stringify(wanted)].map(printable).join('\t')}\n`;
-    })
-    .join('');
-
-const refused = (code: string, message: string): Outcome => ({ refusal: { code, message } });
+const rejected = (code: string, message: string): Outcome => ({ rejection: { code, message } });
 
 /**
- * Makes the catalog what the file says, product by product, by their externalReferenceCode.
- * @returns how many rows were refused
+ * Creates and updates products as the file says, by their externalReferenceCode.
+ * @returns how many rows were rejected
  */
 export async function syncProducts(context: Context, path: string, options: SyncOptions): Promise<number> {
   const { crm, errors, output, stop, cancel: signal, onLimit } = context;
   const source = await inspect(path, { delimiter: options.delimiter });
-  const { header, rows, toBody, refusalFor } = await openTable(context, source, 'products', {
+  const { header, rows, read, rejectionFor } = await openTable(context, source, 'products', {
     map: options.map,
     needs: ['externalReferenceCode'],
     clears: 'nullable',
@@ -74,39 +75,47 @@ export async function syncProducts(context: Context, path: string, options: Sync
     if (code !== null) byCode.set(code, [...(byCode.get(code) ?? []), product]);
   }
 
+  const check = checker('products', { isOnce: false });
   const inFile = new Set<string>();
-  const counts = { created: 0, changed: 0, unchanged: 0, 'left alone': 0, refused: 0 };
+  const counts = { created: 0, changed: 0, unchanged: 0, 'left alone': 0, rejected: 0 };
   let unread = 0;
-  const work = async (row: Row): Promise<Outcome> => {
+  async function work(row: Row): Promise<Outcome> {
+    let body: Body = {};
     try {
-      const body = toBody(row);
+      const { variants, ...fields } = read(row);
+      body = writableOf(fields, 'products');
       const code = body.externalReferenceCode;
       if (typeof code !== 'string') return { result: 'left alone' };
-      if (inFile.has(code)) return refused('DUPLICATE_CODE', `the file has ${code} in an earlier row, too`);
+      if (inFile.has(code)) return rejected('DUPLICATE_CODE', `an earlier row has the code ${code}, too`);
       inFile.add(code);
       const [product, another] = byCode.get(code) ?? [];
       if (another)
-        return refused('AMBIGUOUS_CODE', `several products have the code ${code}: archive all but one`);
+        return rejected('AMBIGUOUS_CODE', `several products have the code ${code}: archive all but one`);
       if (!product) {
-        if (body.title === undefined) return refused('VALIDATION_FAILED', 'no title');
-        const made = withoutNulls(body);
-        if (!options.dryRun) await crm.products.create(made as CatalogProductCreate, { signal });
-        return { result: 'created', code, changes: made };
+        if (body.title === undefined) return rejected('VALIDATION_FAILED', 'no title');
+        body = withoutNulls(writableOf({ ...body, ...(variants !== undefined && { variants }) }, 'products'));
+        if (options.dryRun) check(body, row.line);
+        else await crm.products.create(body as CatalogProductCreate, { signal });
+        return { result: 'created', code, changes: body };
       }
-      const changes = differences(product, body);
-      if (Object.keys(changes).length === 0) return { result: 'unchanged', code, changes };
-      if (!options.dryRun) await crm.products.update(product.id, changes, { signal });
-      return { result: 'changed', code, changes, product };
+      if (!hasVariants(product, variants))
+        return rejected('VARIANTS_DIFFER', 'variants are changed in the dashboard');
+      body = differences(product, body);
+      if (Object.keys(body).length === 0) return { result: 'unchanged', code, changes: body };
+      if (options.dryRun) check(body, row.line, { isUpdate: true });
+      else await crm.products.update(product.id, body, { signal });
+      return { result: 'changed', code, changes: body, product };
     } catch (error) {
-      if (error instanceof RowError) unread += 1;
-      if (error instanceof RowError || isRefusal(error)) return { refusal: refusalFor(row, error) };
+      if (error instanceof RowError && error.path === undefined) unread += 1;
+      if (error instanceof RowError || isRejection(error))
+        return { rejection: rejectionFor(row, error, body) };
       throw error;
     }
-  };
+  }
 
   const progress = startProgress(errors, 'rows');
-  onLimit.tell = progress.held;
-  const refusals = await openRefusals(source, header);
+  onLimit.report = progress.held;
+  const rejections = await openRejections(source, header);
   let settled = 0;
   try {
     await inOrder(rows, {
@@ -115,14 +124,15 @@ export async function syncProducts(context: Context, path: string, options: Sync
       signal: stop,
       settle: async (row, outcome) => {
         settled += 1;
-        if ('refusal' in outcome) {
-          counts.refused += 1;
-          if (options.dryRun && counts.refused <= SHOWN)
-            errors.write(`line ${row.line}: ${printable(outcome.refusal.message)}\n`);
-          await refusals.add(row, outcome.refusal);
+        if ('rejection' in outcome) {
+          counts.rejected += 1;
+          if (options.dryRun && counts.rejected <= SHOWN)
+            errors.write(`line ${row.line}: ${printable(outcome.rejection.message)}\n`);
+          await rejections.add(row, outcome.rejection);
         } else {
           counts[outcome.result] += 1;
-          if (options.dryRun && 'code' in outcome) output.write(changeLines(outcome));
+          if (options.dryRun && 'code' in outcome)
+            output.write(changeLines(outcome.code, outcome.changes, outcome.product));
         }
         progress.update({ done: row.line, total: source.lines, rows: settled, counts });
       },
@@ -131,18 +141,16 @@ export async function syncProducts(context: Context, path: string, options: Sync
   } catch (error) {
     progress.end('Stopped');
     const { message, exitCode = 1 } = error as { message: string; exitCode?: number };
-    throw new CommandError(`${message}\nRun it again to go on: what is done stays done.`, exitCode);
+    throw new CommandError(`${message}\nTo continue, run the same command again.`, exitCode);
   } finally {
-    await refusals.close();
+    await rejections.close();
   }
-  progress.end(options.dryRun ? 'Nothing was sent' : 'Done');
-  tellEmptyRows(errors, source);
+  progress.end(options.dryRun ? 'Nothing was changed' : 'Done');
+  reportEmptyRows(errors, source);
   if (counts['left alone'] > 0)
-    errors.write(`${thousands(counts['left alone'])} rows have no code and were left alone.\n`);
-  if (counts.refused > 0)
-    errors.write(
-      `${thousands(counts.refused)} rows were refused: ${refusals.path} has them with the reasons.\n`,
-    );
+    errors.write(`${thousands(counts['left alone'])} rows without a code were left alone.\n`);
+  if (counts.rejected > 0)
+    errors.write(`Rejected rows, with the reasons: ${rejections.path} (${thousands(counts.rejected)}).\n`);
 
   const gone = [...byCode].filter(([code]) => !inFile.has(code)).flatMap(([, products]) => products);
   if (gone.length > 0) {
@@ -152,36 +160,37 @@ export async function syncProducts(context: Context, path: string, options: Sync
   }
   if (options.archiveMissing && gone.length > 0 && !options.dryRun)
     await archiveMissing(context, gone, {
-      isTold: options.yes === true,
+      isSure: options.yes === true,
       isEmptyFile: inFile.size === 0,
       unread,
     });
-  return counts.refused;
+  return counts.rejected;
 }
 
-/** A product that is made has nothing to clear. */
+/** A new product has nothing to clear. */
 const withoutNulls = (body: Body): Body =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 
 async function archiveMissing(
   context: Context,
   gone: readonly CatalogProduct[],
-  { isTold, isEmptyFile, unread }: { isTold: boolean; isEmptyFile: boolean; unread: number },
+  { isSure, isEmptyFile, unread }: { isSure: boolean; isEmptyFile: boolean; unread: number },
 ): Promise<void> {
   const { crm, errors, cancel: signal } = context;
-  if (isEmptyFile) throw new CommandError('The file names no product at all: nothing is archived.');
+  if (isEmptyFile)
+    throw new CommandError('Nothing was archived: no row of the file has the code of a product.');
   if (unread > 0)
     throw new CommandError(
-      `${thousands(unread)} rows could not be read, and may be those of such products: nothing is archived.`,
+      `Nothing was archived: ${thousands(unread)} rows could not be read, and may be of such products.`,
     );
   const question = `Archive these ${thousands(gone.length)} products? The dashboard can restore them for 30 days.`;
-  if (!isTold && !(await confirm(context, question, false))) {
-    errors.write('Nothing was archived; --yes says so in advance.\n');
+  if (!isSure && !(await confirm(context, question, false))) {
+    errors.write('Nothing was archived; --yes archives without asking.\n');
     return;
   }
   for (const { id } of gone)
     await crm.products.archive(id, { signal }).catch((error: unknown) => {
-      // Somebody archived it meanwhile, or a first try whose answer was lost.
+      // Somebody else, or a first attempt whose response was lost, has archived it.
       if (!(error instanceof CrmError && error.is('CATALOG_PRODUCT_NOT_FOUND'))) throw error;
     });
   errors.write(`${thousands(gone.length)} products were archived.\n`);

@@ -2,17 +2,18 @@ import type { CrmError } from '../../client/src/index.ts';
 import { printable } from './cells.ts';
 import {
   type Body,
-  bodyMaker,
+  bodyReader,
   type Clearing,
   type Columns,
-  faultSpeaker,
+  errorSpeaker,
   mapColumns,
   type RowError,
   requireFields,
+  writableOf,
 } from './columns.ts';
 import type { Context } from './context.ts';
 import type { Importable } from './document.ts';
-import { type Refusal, refusalOf } from './refusals.ts';
+import { type Rejection, rejectionOf } from './rejections.ts';
 import { openRows, type Row, type Source } from './source.ts';
 
 /** A file whose columns are known, about to be read row by row. */
@@ -20,9 +21,12 @@ export type Table = {
   header: string[];
   columns: Columns;
   rows: AsyncGenerator<Row>;
+  /** All that the row says. @throws RowError */
+  read: (row: Row) => Body;
+  /** What of it can be written. @throws RowError */
   toBody: (row: Row) => Body;
-  /** Why the row is refused, in the words of whoever made the file. */
-  refusalFor: (row: Row, error: CrmError | RowError) => Refusal;
+  /** Why the row is rejected, in the words of whoever wrote the file. `body` is what was sent or checked. */
+  rejectionFor: (row: Row, error: CrmError | RowError, body: Body) => Rejection;
 };
 
 const DELIMITER_NAMES: Record<string, string> = {
@@ -58,7 +62,7 @@ async function peek(
 
 /**
  * Opens the file and shows which column fills which field.
- * @throws when a map means nothing, or no column fills what is needed
+ * @throws CommandError when a map means nothing, or no column fills what is needed
  */
 export async function openTable(
   { errors }: Context,
@@ -72,7 +76,6 @@ export async function openTable(
     needs?: readonly string[];
     /** Rows of an export can be changed: such a file need not have every field of a record. */
     isEdited?: boolean;
-    /** What an empty cell does. */
     clears?: Clearing;
   },
 ): Promise<Table> {
@@ -82,17 +85,19 @@ export async function openTable(
   if (source.format === 'csv') {
     const { path, encoding, delimiter } = source;
     errors.write(`${path} is ${encoding}, with ${DELIMITER_NAMES[delimiter] ?? delimiter} between cells.\n`);
-    errors.write('Its columns (? is a guess; --map "Column=field" says otherwise):\n');
+    errors.write('Columns (? marks a guess; --map "Column=field" overrides it):\n');
     errors.write(describeColumns(columns, first));
     const isExport = options.isEdited && ['id', 'updatedAt'].every((name) => opened.header.includes(name));
     if (!isExport) requireFields(columns, resource, options.needs);
   }
-  const say = faultSpeaker(columns, resource);
+  const say = errorSpeaker(columns);
+  const read = bodyReader(columns, source, resource, options.clears);
   return {
     header: opened.header,
     columns,
     rows,
-    toBody: bodyMaker(columns, source, resource, options.clears),
-    refusalFor: (row, error) => refusalOf(error, (path, message) => say(row, path, message)),
+    read,
+    toBody: (row) => writableOf(read(row), resource),
+    rejectionFor: (row, error, body) => rejectionOf(error, (path, message) => say(row, body, path, message)),
   };
 }

@@ -1,16 +1,16 @@
 import {
-  answerInfo,
   type CrmClient,
   CrmError,
   type Customer,
   type CustomerCreate,
   type CustomerUpdate,
+  responseInfo,
 } from '../../client/src/index.ts';
 
-/** What becomes of the customer that has a row's contact: only empty fields are filled, or the row wins. */
+/** What an update does with the customer that has a row's contact: it fills empty fields, or overwrites fields that differ. */
 export type UpdateMode = 'fill' | 'overwrite';
 
-/** Tags and contacts that are new are added at the end; none is taken away, and the first contact stays the primary one. */
+/** New tags and contacts are added at the end; none is removed, and the primary contact stays. */
 function changesOf(
   customer: Customer,
   { tags = [], contacts, ...wanted }: CustomerCreate,
@@ -18,8 +18,8 @@ function changesOf(
 ): CustomerUpdate {
   const names = Object.keys(wanted) as (keyof typeof wanted)[];
   const details = names.filter((name) => {
-    const isGiven = wanted[name] !== undefined && wanted[name] !== null && wanted[name] !== customer[name];
-    return isGiven && (mode === 'overwrite' || !customer[name]);
+    const isSent = wanted[name] !== undefined && wanted[name] !== null && wanted[name] !== customer[name];
+    return isSent && (mode === 'overwrite' || !customer[name]);
   });
   const newTags = new Set(tags.filter((tag) => !customer.tags.includes(tag)));
   const newContacts = contacts.filter((_contact, index) => !taken.has(index));
@@ -30,7 +30,7 @@ function changesOf(
   };
 }
 
-/** The one customer that has all contacts that are taken, and which these are. */
+/** The one customer that has all taken contacts, and the indexes of these contacts in the body. */
 function holderOf(error: unknown): { id: string; taken: Set<number> } | undefined {
   if (!(error instanceof CrmError && error.is('CUSTOMER_CONTACT_CONFLICT'))) return undefined;
   const [first, ...others] = error.details;
@@ -39,11 +39,11 @@ function holderOf(error: unknown): { id: string; taken: Set<number> } | undefine
   return { id: first.customerId, taken: new Set(taken) };
 }
 
-/** How often others may change the customer in between: rows of the same file, too, as many as are under way. */
+/** Others may change the customer meanwhile: also rows of the same file, as many as are under way. */
 const MAX_TRIES = 50;
 
 /**
- * Creates the customer; with a mode, changes the one that has its contact.
+ * Creates the customer; with a mode, updates the one that has its contact.
  * @throws CrmError also where the contacts belong to several customers
  */
 export async function createOrUpdate(
@@ -54,8 +54,8 @@ export async function createOrUpdate(
   const { mode, idempotencyKey, signal } = options;
   for (let tries = 1; ; tries += 1) {
     try {
-      const made = await crm.customers.create(body, { idempotencyKey, signal });
-      return answerInfo(made)?.replayed ? 'repeated' : 'created';
+      const customer = await crm.customers.create(body, { idempotencyKey, signal });
+      return responseInfo(customer)?.replayed ? 'repeated' : 'created';
     } catch (error) {
       const holder = mode && holderOf(error);
       if (!holder) throw error;
@@ -65,9 +65,9 @@ export async function createOrUpdate(
         if (Object.keys(changes).length === 0) return 'unchanged';
         await crm.customers.update(holder.id, changes, { ifMatch: customer, signal });
         return 'updated';
-      } catch (fault) {
-        const isOutdated = fault instanceof CrmError && [404, 412].includes(fault.status);
-        if (!isOutdated || tries === MAX_TRIES) throw fault;
+      } catch (failure) {
+        const isOutdated = failure instanceof CrmError && [404, 412].includes(failure.status);
+        if (!isOutdated || tries === MAX_TRIES) throw failure;
       }
     }
   }

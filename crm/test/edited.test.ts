@@ -75,7 +75,7 @@ test('a row is what its customer is to be: empty cells clear, tags and contacts 
   const { edit, run, read } = await exported(['Ana', 'Eva']);
   const before = await read('Ana');
   // Without --update, because its contacts are taken.
-  expect((await run()).stderr).toMatch(/2 refused\./);
+  expect((await run()).stderr).toMatch(/2 rejected\./);
   expect(await read('Ana')).toEqual(before);
   const eva = await read('Eva');
   await edit((row) => {
@@ -117,15 +117,15 @@ test('what somebody else changed since the export is not set back; the row says 
   await agency.patch(`/v1/customers/${id}`, { city: 'Bogotá' });
   await edit((row) => Object.assign(row, { country: 'Perú' }));
   const { code, stderr } = await run('--update');
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/1 updated, 1 refused\./)]);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/1 updated, 1 rejected\./)]);
   expect(await read('Ana')).toMatchObject({ city: 'Bogotá', country: null });
   const rejected = await readFile(path.replace('.csv', '.rejected.csv'), 'utf8');
   expect(rejected).toContain(
-    'PRECONDITION_FAILED,"the customer was changed since the export, and city, country would be set back: export it again"',
+    'PRECONDITION_FAILED,"the customer has changed since the export, and city, country would be set back: export it again"',
   );
 });
 
-test('a customer that is gone is refused, and a row without an id is a new customer', async () => {
+test('a customer that is gone is rejected, and a row without an id is a new customer', async () => {
   const { agency, path, edit, run, read } = await exported(['Ana', 'Eva', 'Luz']);
   await agency.delete(`/v1/customers/${(await read('Ana')).id}`);
   await edit((row) => {
@@ -138,9 +138,9 @@ test('a customer that is gone is refused, and a row without an id is a new custo
       });
   });
   const { stderr } = await run('--update');
-  expect(stderr).toMatch(/1 created, 1 unchanged, 1 refused\./);
+  expect(stderr).toMatch(/1 created, 1 unchanged, 1 rejected\./);
   expect(await readFile(path.replace('.csv', '.rejected.csv'), 'utf8')).toContain(
-    'CUSTOMER_NOT_FOUND,"there is no customer with this id: it is archived, or of another organization"',
+    'CUSTOMER_NOT_FOUND,"no customer of this organization has this id, or the customer is archived"',
   );
   expect(await read('Sol')).toMatchObject({ city: 'Lima' });
 });
@@ -158,4 +158,44 @@ test('NDJSON says the order of contacts, too', async () => {
   const after = await read('Ana');
   expect(after).toMatchObject({ summary: 'x', contacts: before.contacts.toReversed() });
   expect((await crm(['import', 'customers', path, '--update'], at(agency))).stderr).toMatch(/1 unchanged\./);
+});
+
+test('a rejected row names the column and the value that are wrong, whatever order its contacts are sent in', async () => {
+  const { agency, path, edit, run } = await exported(['Ana']);
+  const taken = { identifierType: 'telefono', identifierValue: '+525599999999' };
+  const { id } = (await agency.post('/v1/customers', { contacts: [taken] })).body;
+  // The service gets the stored contacts first; the column of the new one is between theirs.
+  await edit((row) => Object.assign(row, { 'contacts.telefono': '+525599999999' }));
+  expect((await run('--update')).stderr).toMatch(/1 rejected\./);
+  expect(await readFile(path.replace('.csv', '.rejected.csv'), 'utf8')).toContain(
+    `"column ""contacts.telefono"" belongs to customer ${id}: ""+525599999999""",${id},`,
+  );
+});
+
+test('a dry run compares with the customers and shows each change; without a key it says that nobody compared', async () => {
+  const { agency, path, edit, run, read } = await exported(['Ana', 'Eva', 'Luz', 'Sol']);
+  const before = await read('Ana');
+  await agency.patch(`/v1/customers/${(await read('Luz')).id}`, { country: 'Perú' });
+  await edit((row) => {
+    if (row.firstName === 'Ana') Object.assign(row, { city: '', 'contacts.whatsapp': '' });
+    if (row.firstName === 'Luz') row.city = 'Quito';
+    if (row.firstName === 'Sol') row.preferredLanguage = 'Klingon';
+  });
+  const trial = await run('--update', '--dry-run');
+  expect(trial.stdout).toBe(
+    [
+      `${before.id}\tcity\t"Lima"\tnull\n`,
+      `${before.id}\tcontacts\t${JSON.stringify(before.contacts)}\t[{"identifierType":"email","identifierValue":"ana@example.com"}]\n`,
+    ].join(''),
+  );
+  expect([trial.code, trial.stderr]).toEqual([
+    2,
+    expect.stringContaining('Nothing was changed: 1 updated, 1 unchanged, 2 rows rejected.'),
+  ]);
+  expect(await read('Ana')).toEqual(before);
+
+  const { stdout, stderr } = await crm(['import', 'customers', path, '--update', '--dry-run']);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('Nothing was changed: 3 not compared, 1 rows rejected.');
+  expect(stderr).toContain('only with a key (CRM_API_KEY)');
 });

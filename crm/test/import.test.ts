@@ -4,7 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { doubtOf, mapColumns } from '../src/columns.ts';
+import { IMPORTED, schemas } from '../src/document.ts';
 import { exportable } from '../src/export.ts';
+import { schemaChecker } from '../src/rules.ts';
 import { statePath } from '../src/state.ts';
 import { crm, type Ended, leadNames, leads, startCrm, storedNames, useCrm } from './command.ts';
 
@@ -20,7 +23,7 @@ describe('crm import customers', () => {
     'Mal;;123;;;',
   ];
 
-  test('creates a record for each row, and keeps what was refused with its reason', async () => {
+  test('creates a record for each row, and keeps what was rejected with its reason', async () => {
     const agency = await service.agency();
     const path = file('leads.csv');
     await writeFile(path, `\ufeff${LEADS.join('\r\n')}\r\n`);
@@ -29,7 +32,7 @@ describe('crm import customers', () => {
     expect(stderr).toMatch(/Teléfono +→ +contacts\.whatsapp +\+52 55 1234 5678/);
     expect(stderr).toMatch(/Nombre +→ +firstName \? +Ana/);
     expect(stderr).toMatch(/Edad +→ +\(left out\) +31/);
-    expect(stderr).toMatch(/Done: 5 rows in .*, 2 created, 3 refused\./);
+    expect(stderr).toMatch(/Done: 5 rows in .*, 2 created, 3 rejected\./);
     expect(code).toBe(2);
 
     const { data } = (await agency.get('/v1/customers')).body;
@@ -57,17 +60,17 @@ describe('crm import customers', () => {
     expect(rejected).toHaveLength(5);
     expect(existsSync(statePath(path))).toBe(false);
 
-    // Mended, the refused rows go in as they are; what is refused again has its reason once.
+    // Mended, the rejected rows go in as they are; what is rejected again has its reason once.
     const again = file('leads.rejected.csv');
     await writeFile(again, (await readFile(again, 'utf8')).replaceAll('Ana@Example.com', 'eva@example.com'));
     const second = await crm(['import', 'customers', again, ...args], at(agency));
-    expect(second.stderr).toMatch(/Done: 3 rows in .*, 1 created, 2 refused\./);
+    expect(second.stderr).toMatch(/Done: 3 rows in .*, 1 created, 2 rejected\./);
     const twice = (await readFile(file('leads.rejected.rejected.csv'), 'utf8')).split('\r\n');
     expect(twice.map((line) => line.split(';').length)).toEqual([10, 10, 10, 1]);
     expect(twice[0]).toBe(rejected[0]);
   });
 
-  test('takes refused rows of NDJSON too, once they are mended', async () => {
+  test('takes rejected rows of NDJSON too, once they are mended', async () => {
     const agency = await service.agency();
     const row = (address: string) =>
       JSON.stringify({ contacts: [{ identifierType: 'email', identifierValue: address }] });
@@ -76,7 +79,7 @@ describe('crm import customers', () => {
     const again = file('lines.rejected.ndjson');
     await writeFile(again, (await readFile(again, 'utf8')).replace('"luis"', '"luis@example.com"'));
     const second = await crm(['import', 'customers', again], at(agency));
-    expect(second.stderr).toMatch(/Done: 2 rows in .*, 1 created, 1 refused\./);
+    expect(second.stderr).toMatch(/Done: 2 rows in .*, 1 created, 1 rejected\./);
     const twice = JSON.parse(await readFile(file('lines.rejected.rejected.ndjson'), 'utf8'));
     expect(twice.row).toEqual(JSON.parse(row('eva')));
   });
@@ -86,24 +89,26 @@ describe('crm import customers', () => {
     await writeFile(file('mistake.json'), '[{ "title": "Patagonia" }]');
     const { url, key } = at(await service.agency());
     const [path, json, folder] = [file('mistake.csv'), file('mistake.json'), file('.')];
-    const web = ['import', 'customers', path, '--map', 'Edad=contacts.web'];
+    const begun = file('begun.csv');
+    await writeFile(begun, 'Nombre,Edad\nAna,31\n');
+    const web = ['import', 'customers', begun, '--map', 'Edad=contacts.web'];
     const mistakes: [string[], string | RegExp, { url: string; key?: string }?][] = [
-      [['import', 'customers', path, '--map', 'X=city'], 'the file has no column "X". It has: Nombre, Edad.'],
+      [['import', 'customers', path, '--map', 'X=city'], 'no column is named "X". Columns: Nombre, Edad.'],
       [['import', 'customers', path, '--map', 'Edad=age'], 'there is no field "age"'],
       [['import', 'customers', path], 'No column fills a contact. Say which one does'],
       [['import', 'customers', folder], 'is a folder'],
       [['sync', 'products', folder], 'is a folder'],
       [['sync', 'products', json], 'one object a line'],
-      [['import', 'customers', file('none.csv')], /^There is no file \S+none\.csv\.\n$/],
-      [['import', 'quotes', path], 'one of customers, products'],
+      [['import', 'customers', file('none.csv')], /^File not found: \S+none\.csv\n$/],
+      [['import', 'quotes', path], 'Allowed choices are customers, products'],
       [['import', 'products', path, '--update'], '--update is for customers'],
       [['import', 'customers', path, '--update', 'all'], 'fill, overwrite'],
       [['import', 'customers', path, '--delimiter', 'x'], 'must be one of , ; | and tab'],
       [['export', 'team', '-o', folder], 'EISDIR'],
-      [['export', '--all'], 'Into which folder? Say crm export --all -o FOLDER.'],
-      [['export', 'team', '--all', '-o', 'x'], 'Say either team or --all.'],
+      [['export', '--all'], 'Which folder? Write crm export --all -o FOLDER.'],
+      [['export', 'team', '--all', '-o', 'x'], 'Use either team or --all.'],
       [['export'], `Which list? One of ${exportable.join(', ')}; or --all.`],
-      [['export', '--all', '-o', 'x', '--filter', 'tag=vip'], '--all takes no --filter and no --delimiter'],
+      [['export', '--all', '-o', 'x', '--filter', 'tag=vip'], '--all takes neither --filter nor --delimiter'],
       [['--url', 'crm.example.com', 'export', 'team'], 'such as https://crm.example.com'],
       [['--key', '', 'export', 'team'], 'Set CRM_API_KEY'],
       [web, 'Set CRM_API_KEY', { url }],
@@ -116,6 +121,40 @@ describe('crm import customers', () => {
       expect(stderr, String(message)).not.toMatch(/^ +at /m);
       expect(code).toBe(1);
     }
+  });
+});
+
+describe('crm import products of a file of people', () => {
+  const people = 'Nombre,Teléfono,Correo,Ciudad\nAna,+525512345678,ana@example.com,Puebla\n';
+
+  test.each([[[]], [['--yes']]])('is rejected where nobody can be asked, with %j', async (args) => {
+    const agency = await service.agency();
+    await writeFile(file('people.csv'), people);
+    const run = ['import', 'products', file('people.csv'), ...args];
+    const { code, stderr } = await crm(run, at(agency));
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'Is this a file of products? Of its 4 columns only "Nombre" as title would be imported, by a guess.',
+    );
+    expect((await agency.get('/v1/catalog/products')).body.data).toEqual([]);
+    expect((await crm([...run, '--map', 'Nombre=title'], at(agency))).stderr).toContain('1 created');
+  });
+
+  test.each([
+    ['one column of many', 'Nombre,Zapato,Edad', 'products'],
+    ['more columns of the other kind', 'Nombre,Estado,Teléfono,Correo', 'products'],
+    ['a catalog among customers', 'Título,Precio,Moneda,Web', 'customers'],
+  ] as const)('is doubted for %s', (_why, header, resource) => {
+    expect(doubtOf(mapColumns(header.split(','), [], resource), resource)).toContain(`file of ${resource}?`);
+  });
+
+  test.each([
+    ['Título,Precio,Nota interna,Guía', 'products'],
+    ['title,Nota,Guía', 'products'],
+    ['Nombre', 'products'],
+    ['Nombre,Teléfono,Edad,Zapato,Talla', 'customers'],
+  ] as const)('columns %j of %s are not doubted', (header, resource) => {
+    expect(doubtOf(mapColumns(header.split(','), [], resource), resource)).toBeUndefined();
   });
 });
 
@@ -161,7 +200,7 @@ describe('crm import customers --dry-run', () => {
     const rejected = (await readFile(file('messy.rejected.csv'), 'utf8')).trim().split('\r\n').slice(1);
     const lines = rejected.map((row) => Number.parseInt(row, 10));
     expect(lines).toEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
-    expect(trial.stderr).toMatch(/Nothing was sent\. 3 customers would be sent, 10 rows refused/);
+    expect(trial.stderr).toMatch(/Nothing was changed: 3 customers would be sent, 10 rows rejected/);
     expect(JSON.parse(trial.stdout.split('\n')[0] ?? '')).toMatchObject({
       firstName: 'Ana',
       tags: ['vip'],
@@ -172,11 +211,38 @@ describe('crm import customers --dry-run', () => {
     });
     expect(existsSync(statePath(path))).toBe(false);
     expect(trial.stderr).toContain('line 5: column "Idioma" must be one of es, pt, en: "Klingon"');
-    expect(run.stderr).toMatch(/3 created, 10 refused/);
+    expect(run.stderr).toMatch(/3 created, 10 rejected/);
     const { data } = (await agency.get('/v1/customers')).body;
     expect(
       data.map(({ preferredLanguage }: { preferredLanguage: string }) => preferredLanguage).sort(),
     ).toEqual(['en', 'es', 'pt']);
+  });
+
+  test('checks every keyword of the schemas, and a keyword that nothing checks is an error', () => {
+    const check = schemaChecker({
+      Person: {
+        type: 'object',
+        properties: {
+          birthday: { type: ['string', 'null'], format: 'date' },
+          since: { type: 'string', format: 'date-time' },
+          code: { type: 'string', pattern: '^[A-Z]+$' },
+        },
+      },
+      Unknown: { type: 'object', minSparkle: 1 },
+    });
+    check('Person', { birthday: '2028-02-29', since: '2027-01-01T00:00:00Z', code: 'A' });
+    for (const [name, value] of [
+      ['birthday', '2027-02-29'],
+      ['since', '2027-01-01'],
+      ['code', 'a'],
+    ] as const)
+      expect(() => check('Person', { [name]: value })).toThrow(
+        expect.objectContaining({ path: `body.${name}`, message: expect.stringMatching(/^must match/) }),
+      );
+    expect(() => check('Unknown', {})).toThrow('minSparkle');
+    for (const { created, updated } of Object.values(IMPORTED))
+      for (const schema of [created, updated])
+        expect(() => schemaChecker(schemas)(schema, { nickname: 'x' })).toThrow(/is required|is not a known/);
   });
 
   test('and so of a catalog, its variants too', async () => {
@@ -200,8 +266,8 @@ describe('crm import customers --dry-run', () => {
     await writeFile(path, bodies.map((body) => JSON.stringify(body)).join('\n'));
     const trial = await crm(['import', 'products', path, '--dry-run']);
     const run = await crm(['import', 'products', path], at(agency));
-    expect(run.stderr).toMatch(/1 created, 12 refused/);
-    expect(trial.stderr).toContain('1 products would be sent, 12 rows refused');
+    expect(run.stderr).toMatch(/1 created, 12 rejected/);
+    expect(trial.stderr).toContain('1 products would be sent, 12 rows rejected');
   });
 });
 
@@ -233,7 +299,7 @@ describe('crm import customers --update', () => {
   test('fills what is empty, adds tags and contacts, and takes nothing away', async () => {
     const { ana, bea, run, read } = await lists();
     const { code, stderr } = await run('--update');
-    expect(stderr).toMatch(/Done: 3 rows in .*, 1 created, 1 updated, 1 refused\./);
+    expect(stderr).toMatch(/Done: 3 rows in .*, 1 created, 1 updated, 1 rejected\./);
     expect(code).toBe(2);
     const after = await read(ana.id);
     expect(after).toMatchObject({ firstName: 'Ana', city: 'Puebla', tags: ['vip', 'feria'] });
@@ -245,13 +311,13 @@ describe('crm import customers --update', () => {
     expect(await read(bea.id)).toEqual(bea);
 
     const again = await run('--update', 'fill');
-    expect(again.stderr).toMatch(/1 created before, 1 unchanged, 1 refused\./);
+    expect(again.stderr).toMatch(/1 created before, 1 unchanged, 1 rejected\./);
     expect(await read(ana.id)).toEqual(after);
   });
 
   test('overwrites what the row says otherwise', async () => {
     const { ana, run, read } = await lists();
-    expect((await run('--update', 'overwrite')).stderr).toMatch(/1 created, 1 updated, 1 refused/);
+    expect((await run('--update', 'overwrite')).stderr).toMatch(/1 created, 1 updated, 1 rejected/);
     expect(await read(ana.id)).toMatchObject({ firstName: 'Anita', city: 'Puebla', tags: ['vip', 'feria'] });
   });
 
@@ -280,7 +346,7 @@ test('crm import products takes numbers as spreadsheets write them, lists and va
     ].join('\r\n'),
   );
   const { stderr } = await crm(['import', 'products', file('catalog.csv')], at(agency));
-  expect(stderr).toMatch(/1 created, 1 refused/);
+  expect(stderr).toMatch(/1 created, 1 rejected/);
   const { data } = (await agency.get('/v1/catalog/products')).body;
   expect(data).toMatchObject([
     {
@@ -294,7 +360,7 @@ test('crm import products takes numbers as spreadsheets write them, lists and va
     },
   ]);
   expect(await readFile(file('catalog.rejected.csv'), 'utf8')).toContain(
-    '3;VALIDATION_FAILED;"column ""Precio"" is no number: ""mucho""";;MAL-01',
+    '3;VALIDATION_FAILED;"column ""Precio"" is not a number: ""mucho""";;MAL-01',
   );
 });
 
@@ -311,15 +377,15 @@ describe('an import that was ended goes on where it stopped', () => {
     const first = startCrm(['import', 'customers', path], at(agency, proxy.origin));
     const { code, stderr } = await first.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain(`Go on with: crm import customers ${path} --resume`);
+    expect(stderr).toContain(`To continue: crm import customers ${path} --resume`);
     expect((await storedNames(service, agency)).length).toBeLessThan(COUNT);
 
     const without = await crm(['import', 'customers', path], at(agency));
     expect(without).toMatchObject({ code: 1 });
-    expect(without.stderr).toMatch(/is unfinished \(\d+ rows done\): --resume goes on/);
+    expect(without.stderr).toMatch(/is unfinished \(\d+ rows done\): use --resume to continue/);
     const second = await crm(['import', 'customers', path, '--resume'], at(agency));
     expect(second.stderr).toMatch(/Done: \d+ rows/);
-    expect(second.stderr).not.toContain('refused');
+    expect(second.stderr).not.toContain('rejected');
     expect(second.code).toBe(0);
     expect(await storedNames(service, agency)).toEqual(leadNames(COUNT));
     expect(existsSync(statePath(path))).toBe(false);
@@ -335,7 +401,7 @@ describe('an import that was ended goes on where it stopped', () => {
     expect(mapped.stderr).toContain('began with another --map');
     await writeFile(path, leads(4));
     const resumed = await crm(['import', 'customers', path, '--resume'], nowhere);
-    expect(resumed.stderr).toContain('no longer the file whose import began');
+    expect(resumed.stderr).toContain('has changed since its import began');
     const agency = await service.agency();
     const fresh = await crm(['import', 'customers', path, '--restart'], at(agency));
     expect(fresh.stderr).toContain('4 created');
@@ -362,7 +428,7 @@ test('an import says when the limit of the key is what holds it', async () => {
   const { code, stderr } = await crm(['import', 'customers', file('limited.csv')], limited);
   expect(code).toBe(0);
   expect(stderr).toContain('50 created');
-  expect(stderr).toMatch(/The limit of the key held it up for \d+ s of that\./);
+  expect(stderr).toMatch(/Of that, \d+ s waiting for the rate limit of the key\./);
   server.closeAllConnections();
   server.close();
 });

@@ -23,12 +23,6 @@ test('the packed command works with nothing beside it but what it names, the cli
   await run('tar', ['-xzf', String(tarball), '-C', installed, '--strip-components=1'], { cwd: file('.') });
   const { bin, dependencies, version } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
   // As npm would install them, without asking a registry.
-  expect(Object.keys(dependencies).sort()).toEqual([
-    'cli-progress',
-    'commander',
-    'csv-parse',
-    'libphonenumber-js',
-  ]);
   for (const name of Object.keys(dependencies)) {
     const [own, shared] = ['crm/node_modules', 'node_modules'].map((folder) => join(root, folder, name));
     await symlink(existsSync(String(own)) ? String(own) : String(shared), file(`node_modules/${name}`));

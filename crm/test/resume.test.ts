@@ -10,7 +10,7 @@ const { service, file, origin, at } = useCrm();
 const COUNT = 100;
 const AT = 40;
 
-test('an import that crashed with requests under way makes nothing twice; the refused rows of both parts are told, each once', async () => {
+test('a crashed import, resumed, creates no record twice and has each rejected row once', async () => {
   const agency = await service.agency();
   const path = file('crashed.csv');
   const isBad = (index: number) => index % 10 === 0;
@@ -28,12 +28,12 @@ test('an import that crashed with requests under way makes nothing twice; the re
 
   const second = await crm(['import', 'customers', path, '--resume'], at(agency, proxy.origin));
   // The sums are those of the whole import.
-  const [told, created = 0, before = 0, refused] =
-    /Done: (\d+) rows in .*?, (\d+) created(?:, (\d+) created before)?, (\d+) refused\./
+  const [all, created = 0, before = 0, bad] =
+    /Done: (\d+) rows in .*?, (\d+) created(?:, (\d+) created before)?, (\d+) rejected\./
       .exec(second.stderr)
       ?.slice(1)
       .map((count) => Number(count ?? 0)) ?? [];
-  expect([told, created + before, refused]).toEqual([COUNT, good.length, COUNT - good.length]);
+  expect([all, created + before, bad]).toEqual([COUNT, good.length, COUNT - good.length]);
   expect(second.code).toBe(2);
   expect(await storedNames(service, agency)).toEqual(good);
   const rejected = (await readFile(file('crashed.rejected.csv'), 'utf8')).trim().split('\r\n').slice(1);
@@ -82,7 +82,9 @@ describe('a sync of the catalog', () => {
       at(agency, proxy.origin),
     );
     expect(first.code).toBe(1);
-    expect(first.stderr).toMatch(/Stopped: [\s\S]*the connection failed: .*\nRun it again to go on/);
+    expect(first.stderr).toMatch(
+      /Stopped: [\s\S]*the connection failed: .*\nTo continue, run the same command again/,
+    );
     expect(first.stderr).not.toContain('Done');
     proxy.lose(false);
     expect((await crm(['sync', 'products', path], at(agency, proxy.origin))).code).toBe(0);

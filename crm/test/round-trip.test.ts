@@ -210,7 +210,7 @@ describe('a table whose rows are cut', () => {
     await writeFile(file('long.csv'), `${CUT}NOR-01,Norte,Salta, Jujuy,Sur\r\n`);
     const { code, stderr } = await crm(['import', 'products', file('long.csv')], at(agency));
     expect(code).toBe(2);
-    expect(stderr).toMatch(/1 created, 3 refused/);
+    expect(stderr).toMatch(/1 created, 3 rejected/);
     expect((await agency.get('/v1/catalog/products')).body.data).toMatchObject([{ title: 'Sur' }]);
   });
 });

@@ -40,45 +40,60 @@ async function has(...programs: string[]): Promise<boolean> {
   return found.every(Boolean);
 }
 
-test('lead-form.ts makes a customer of what a visitor sends, and tells nobody whom the agency knows', async () => {
-  const agency = await service.agency();
-  const variables = { CRM_URL: url, CRM_API_KEY: agency.key, PORT: '0' };
+/** Starts lead-form.ts with the key, until the test ends. */
+async function startForm({ key }: Pick<Agency, 'key'>) {
+  const variables = { CRM_URL: url, CRM_API_KEY: key, PORT: '0' };
   const form = startProcess(variables, [...NODE, example('lead-form.ts')]);
   onTestFinished(() => void form.child.kill());
   const port = () => /port: (\d+)\D/.exec(form.output())?.[1];
-  await expect.poll(port).toBeDefined();
+  await expect.poll(port, { timeout: 30_000 }).toBeDefined();
   const address = `http://127.0.0.1:${port()}`;
-  const send = async (fields: Record<string, string>) => {
-    const response = await fetch(address, { method: 'POST', body: new URLSearchParams(fields) });
-    return { status: response.status, text: await response.text() };
+  return {
+    address,
+    output: form.output,
+    send: async (fields: Record<string, string>) => {
+      const response = await fetch(address, { method: 'POST', body: new URLSearchParams(fields) });
+      return { status: response.status, text: await response.text() };
+    },
   };
+}
 
+const LEAD = {
+  name: ' Ana ',
+  phone: ' +52 55 1234 5678',
+  email: 'ana@example.com ',
+  message: 'Patagonia en enero\n',
+};
+const THANKS = { status: 200, text: expect.stringContaining('Gracias') };
+
+test('lead-form.ts makes a customer of what a visitor sends, and tells nobody whom the agency knows', async () => {
+  const agency = await service.agency();
+  const { address, send, output } = await startForm(agency);
   const page = await (await fetch(address)).text();
-  const lead = {
-    token: String(/name="token" value="([^"]+)"/.exec(page)?.[1]),
-    name: 'Ana',
-    phone: '+52 55 1234 5678',
-    email: 'ana@example.com',
-    message: 'Patagonia en enero',
-  };
+  const lead = { ...LEAD, token: String(/name="token" value="([^"]+)"/.exec(page)?.[1]) };
   const first = await send(lead);
-  expect(first).toMatchObject({ status: 200, text: expect.stringContaining('Gracias') });
+  expect(first).toEqual(THANKS);
   expect(await send(lead)).toEqual(first);
-  const known = { ...lead, token: 'another', name: 'Somebody else', email: 'x@y.example' };
-  expect(await send(known)).toEqual(first);
   expect(await send({ ...lead, phone: 'none', token: 'third' })).toMatchObject({ status: 400 });
   expect(await send({ ...lead, message: 'x'.repeat(30_000) })).toMatchObject({ status: 413 });
-  expect((await agency.get('/v1/customers')).body.data).toMatchObject([
-    {
-      firstName: 'Ana',
-      summary: 'Patagonia en enero',
-      tags: ['web'],
-      contacts: [
-        { identifierType: 'whatsapp', phoneNumber: '+525512345678' },
-        { identifierType: 'email', identifierValue: 'ana@example.com' },
-      ],
-    },
-  ]);
+  const stored = async () => (await agency.get('/v1/customers')).body.data;
+  const ana = {
+    firstName: 'Ana',
+    summary: 'Patagonia en enero',
+    tags: ['web'],
+    contacts: [
+      { identifierType: 'whatsapp', phoneNumber: '+525512345678' },
+      { identifierType: 'email', identifierValue: 'ana@example.com' },
+    ],
+  };
+  expect(await stored()).toMatchObject([ana]);
+
+  const [{ id }] = await stored();
+  await agency.patch(`/v1/customers/${id}`, { tags: ['vip'] });
+  const known = { ...lead, token: 'another', name: 'Somebody else', email: 'x@y.example' };
+  expect(await send(known)).toEqual(first);
+  expect(await stored()).toMatchObject([{ ...ana, tags: ['vip', 'web'] }]);
+  await expect.poll(output).toContain(`id: '${id}'`);
 });
 
 test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ skip }) => {
@@ -106,7 +121,7 @@ test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ s
   expect((await readFile(join(folder, 'customers.ndjson'), 'utf8')).trim().split('\n')).toEqual(rows);
 });
 
-test('mirror.ts follows what changes, and once a day what is gone', async () => {
+test('mirror.ts copies what changed, and once a day removes what is archived', async () => {
   const agency = await service.agency();
   const path = join(folder, 'mirror.json');
   const made = await Promise.all(Array.from({ length: 101 }, () => customer(agency)));
@@ -120,7 +135,7 @@ test('mirror.ts follows what changes, and once a day what is gone', async () => 
   expect(await mirror()).toMatch(/^101 customers, \d+ read, 0 gone\n$/);
   const kept = await copy();
   expect(kept.customers[one?.id ?? '']).toMatchObject({ city: 'Lima' });
-  await writeFile(path, JSON.stringify({ ...kept, walkedAt: kept.walkedAt - 86_400_001 }));
+  await writeFile(path, JSON.stringify({ ...kept, checkedAt: kept.checkedAt - 86_400_001 }));
   expect(await mirror()).toMatch(/^100 customers, \d+ read, 1 gone\n$/);
   const { data } = (await agency.get('/v1/customers?limit=100')).body;
   expect((await copy()).customers).toEqual(

@@ -5,20 +5,12 @@ import { withJobLock } from '../jobs/lock.ts';
 import { JOBS } from '../jobs/schedule.ts';
 import { runCommand, stopSignal, UsageError } from './database.ts';
 
-/** Runs the job that is named, which the service does at its intervals too. */
+/** Runs one job, which the service also runs at its intervals. */
 
-const RUNNING_ALREADY = {
-  purge: 'A purge is running already, in another process.',
-  'purge-organizations': 'Closed organizations are being purged already, by another process.',
-  'erase-files': 'The files of erased customers are being removed already, by another process.',
-  'sweep-files': 'The files are being swept already, by another process.',
-  'sweep-idempotency-keys': 'The idempotency keys are being swept already, by another process.',
-};
-
-function parse(): keyof typeof RUNNING_ALREADY {
+function parse(): keyof typeof JOBS {
   const name = process.argv[2] ?? '';
-  if (name in RUNNING_ALREADY) return name as keyof typeof RUNNING_ALREADY;
-  throw new UsageError(`Name one of the jobs: ${Object.keys(RUNNING_ALREADY).join(', ')}.`);
+  if (name in JOBS) return name as keyof typeof JOBS;
+  throw new UsageError(`Name a job: ${Object.keys(JOBS).join(', ')}.`);
 }
 
 await runCommand(parse, async (name, db, url) => {
@@ -27,5 +19,5 @@ await runCommand(parse, async (name, db, url) => {
   const { storage, close } = await openFiles(readConfig(), '');
   const work = (signal: AbortSignal) => run({ db, storage, logger, signal });
   const counts = await withJobLock<object>(url, lock, work, stopSignal()).finally(close);
-  if (!counts) console.log(RUNNING_ALREADY[name]);
+  if (!counts) console.log(`Another process is already running ${name}.`);
 });

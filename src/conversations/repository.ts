@@ -3,7 +3,6 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
-import { defineKnownValues, type KnownValues } from '../db/repository/known-values.ts';
 import {
   before,
   defineList,
@@ -79,12 +78,6 @@ const conversationLists = {
 };
 
 export const listConversations = defineList(conversationView, conversationLists);
-
-/** The agency's own values of the filters of the list. */
-export const conversationValues: KnownValues = {
-  activityState: defineKnownValues(newestThreads, conversations.activityState),
-  channel: defineKnownValues(newestThreads, conversations.channel),
-};
 
 export const listConversationRecords = defineList(conversationRecordView, {
   ...conversationLists,

@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson, answerPage } from '../http/answers.ts';
+import { answerJson } from '../http/answers.ts';
 import { responses } from '../openapi/responses.ts';
-import { conversationValues, getTranscript, listConversations } from './repository.ts';
+import { getTranscript, listConversations } from './repository.ts';
 import {
   ConversationList,
   ConversationListQuery,
@@ -27,8 +27,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         }),
       },
     },
-    async (request, reply) =>
-      answerPage(request, reply, await listConversations(request.scope, request.query), conversationValues),
+    async (request, reply) => answerJson(reply, await listConversations(request.scope, request.query)),
   );
 
   app.get(

@@ -1,10 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { possibleKeys } from '../../rules/contact-key.ts';
 import { notFound } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineArchive } from '../db/repository/archive.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import { type KnownValue, type KnownValues, MAX_VALUES } from '../db/repository/known-values.ts';
 import {
   changeFilters,
   contains,
@@ -79,22 +78,6 @@ export const listCustomers = (
       contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
     }),
   });
-
-/** An index of tags knows no order, and a table of them would be one more: those of the newest customers do for people. */
-const tagsStatement = prepared(
-  'customers.known_tags',
-  ($: Params<{ organizationId: string }>): SQL<KnownValue> => sql`
-    select distinct tag as value from (
-      select ${customers.tags} from ${customers}
-      where ${customers.organizationId} = ${$.organizationId} and ${liveCustomers.visible}
-      order by ${customers.updatedAt} desc nulls last, ${customers.id} desc nulls last limit 1000
-    ) newest cross join unnest(newest.tags) tag order by tag limit ${sql.raw(String(MAX_VALUES))}`,
-);
-
-/** The agency's own values of the filters of the list. */
-export const customerValues: KnownValues = {
-  tag: ({ db, organizationId }) => db.read(tagsStatement, { organizationId }),
-};
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = defineGet(customerView);

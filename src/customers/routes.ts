@@ -1,12 +1,11 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson, answerPage } from '../http/answers.ts';
+import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../openapi/responses.ts';
 import {
   archiveCustomer,
   createCustomer,
-  customerValues,
   getCustomer,
   listCustomers,
   lockCustomer,
@@ -35,8 +34,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
       },
     },
-    async (request, reply) =>
-      answerPage(request, reply, await listCustomers(request.scope, request.query), customerValues),
+    async (request, reply) => answerJson(reply, await listCustomers(request.scope, request.query)),
   );
 
   app.post(

@@ -22,7 +22,7 @@ export function callerOf(reply: FastifyReply): Caller {
   }
   return {
     signal,
-    ran: (milliseconds) => {
+    addDatabaseTime: (milliseconds) => {
       reply.request.databaseMilliseconds += milliseconds;
     },
   };

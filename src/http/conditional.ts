@@ -39,8 +39,7 @@ export function answerConditionally(app: FastifyInstance): void {
     const named = headers['if-none-match'];
     const isRead = method === 'GET' || method === 'HEAD';
     if (!isRead || named === undefined || !namesTag(named, tag)) return done(null, payload);
-    // What describes the bytes has come with them.
-    reply.code(304).removeHeader('content-type').removeHeader('x-known-values');
+    reply.code(304).removeHeader('content-type');
     // Fastify drops the body of a HEAD itself, after it has taken the length from it.
     done(null, method === 'HEAD' ? payload : null);
   });

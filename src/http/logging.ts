@@ -32,39 +32,18 @@ function serializeError(error: Error): Record<string, unknown> {
 }
 
 /**
- * Writes several lines at once, at the latest after half a second and at the end of the process: a write for each
- * line costs as much as a small answer. Lines are bytes, because the stream would measure all of its text again at
- * every line.
+ * JSON lines to `destination`, or to standard output: there several lines at once, after half a second at the latest and at
+ * the end of the process.
  */
-function standardOutput(): pino.DestinationStream {
-  const output = pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: 32_768,
-    maxWrite: 65_536,
-    periodicFlush: 500,
-    contentMode: 'buffer',
-  });
-  return { write: (line) => output.write(Buffer.from(line) as unknown as string) };
-}
-
-/** Lines of one millisecond share the text of their moment: to make it takes as long as the rest of a line. */
-function isoTime(): () => string {
-  let at = 0;
-  let text = '';
-  return () => {
-    const now = Date.now();
-    if (now !== at) text = `,"time":"${new Date(now).toISOString()}"`;
-    at = now;
-    return text;
-  };
-}
-
-/** JSON lines to standard output, or to `destination`. */
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
   pino(
-    { level, base: null, timestamp: isoTime(), serializers: { err: serializeError } },
-    destination ?? standardOutput(),
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: serializeError },
+    },
+    destination ?? pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500 }),
   );
 
 /**

@@ -1,33 +1,57 @@
-import { conversationValues } from '../conversations/repository.ts';
-import { customerValues } from '../customers/repository.ts';
+import type { FastifyInstance } from 'fastify';
 import type { OrganizationScope } from '../db/pool/scope.ts';
-import type { KnownValues } from '../db/repository/known-values.ts';
-import { opportunityValues } from '../opportunities/repository.ts';
+import { onPage } from '../http/pages.ts';
+import { KNOWN_VALUES, type KnownValue } from './known-values.repository.ts';
 import type { Tool } from './tools.ts';
 
-/** The filters whose values an agency makes itself, by the tool that takes them. */
-const OF_TOOLS: Record<string, KnownValues> = {
-  listCustomers: customerValues,
-  listOpportunities: opportunityValues,
-  listConversations: conversationValues,
-};
+const wordsOf = ({ value, name }: KnownValue): string => (name === undefined ? value : `${value} (${name})`);
+
+/** Fit for a header: all but plain characters are percent-encoded. */
+const encoded = (known: KnownValue): string =>
+  encodeURIComponent(wordsOf(known).slice(0, 100).toWellFormed());
+
+/**
+ * On an empty page whose filter has a value that no record of the organization has, `X-Known-Values` lists the values that
+ * there are: `salesStage=new, qualified, won`. It must come before the routes.
+ */
+export function showKnownValues(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const known = KNOWN_VALUES[String(route.schema?.operationId)];
+    if (!known) return;
+    onPage(route, async ({ query, scope }, reply, { total }) => {
+      const asked = query as Record<string, string | undefined>;
+      const hints: string[] = [];
+      for (const [filter, read] of total === 0 ? Object.entries(known) : []) {
+        const values = asked[filter] === undefined ? [] : await read(scope);
+        if (values.length > 0 && values.every(({ value }) => value !== asked[filter]))
+          hints.push(`${filter}=${values.map(encoded).join(', ')}`);
+      }
+      if (hints.length > 0) reply.header('x-known-values', hints.join('; '));
+    });
+  });
+}
 
 /** The tool, whose arguments say which values this organization has. */
 export async function withKnownValues(tool: Tool, scope: OrganizationScope): Promise<Tool> {
   const { properties } = tool.inputSchema;
-  const told = await Promise.all(
-    Object.entries(OF_TOOLS[tool.name] ?? {}).map(async ([name, read]) => {
-      const values = await read(scope);
-      const words = values.map(({ value, name }) => (name === undefined ? value : `${value} (${name})`));
-      const said = words.length > 0 ? ` Here: ${words.join(', ')}.` : '';
-      return [name, { ...properties[name], description: `${properties[name]?.description}${said}` }] as const;
+  const described = await Promise.all(
+    Object.entries(KNOWN_VALUES[tool.name] ?? {}).map(async ([name, read]) => {
+      const words = (await read(scope)).map(wordsOf);
+      const values = words.length > 0 ? ` Here: ${words.join(', ')}.` : '';
+      return [
+        name,
+        { ...properties[name], description: `${properties[name]?.description}${values}` },
+      ] as const;
     }),
   );
-  const inputSchema = { ...tool.inputSchema, properties: { ...properties, ...Object.fromEntries(told) } };
+  const inputSchema = {
+    ...tool.inputSchema,
+    properties: { ...properties, ...Object.fromEntries(described) },
+  };
   return { ...tool, inputSchema };
 }
 
-/** What the header `X-Known-Values` of an answer says, in words. */
+/** What the header `X-Known-Values` says, in words. */
 export function knownValuesSaid(header: string): string {
   const filters = header.split('; ').map((filter) => {
     const [name = '', values = ''] = filter.split('=', 2);

@@ -17,8 +17,9 @@ const OF_ANSWERS: Record<string, string> = {
   RateLimit: 'What remains, and the seconds until it is full again: `"default";r=5999;t=30`.',
   'X-Ignored-Parameters':
     'Names in the request that have no effect: `sort, body.nickname`. `Prefer: handling=strict` refuses them instead.',
+  Link: 'On a page that others follow, the address of the next page: `<…>; rel="next"`.',
   'X-Known-Values':
-    'Of a filter with a value that no record has: the values that there are, percent-encoded: `salesStage=new, won`.',
+    'On an empty page whose filter has a value that no record has: the values that there are, percent-encoded: `salesStage=new, won`.',
   'Retry-After':
     'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
 };
@@ -73,6 +74,7 @@ export function answerHeadersOf(
     ...(isLimited && status !== 401 ? OF_LIMIT : []),
     // Those are refused before the names of the request are looked at.
     ...([401, 403, 413, 429].includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
+    ...(isPaged && status === 200 ? ['Link'] : []),
     ...(isLimited && isPaged && status === 200 ? ['X-Known-Values'] : []),
     ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
   ];

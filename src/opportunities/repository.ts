@@ -1,23 +1,17 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import {
   changeFilters,
   columnsOf,
   contains,
   defineGet,
-  defineKnownValues,
   defineList,
   defineRecord,
   equals,
   fieldsOf,
-  type KnownValue,
-  type KnownValues,
-  MAX_VALUES,
   named,
   newestFirst,
   type OrganizationScope,
-  type Params,
-  prepared,
 } from '../db/repository/index.ts';
 import {
   activeMembers,
@@ -69,20 +63,6 @@ const opportunityLists = {
 };
 
 export const listOpportunities = defineList(opportunityView, opportunityLists);
-
-const stagesStatement = prepared(
-  'pipeline_stages.known_values',
-  ($: Params<{ organizationId: string }>): SQL<KnownValue> => sql`
-    select ${pipelineStages.id} as value, ${pipelineStages.key} as name from ${pipelineStages}
-    where ${pipelineStages.organizationId} = ${$.organizationId} and ${activeStages.visible}
-    order by ${pipelineStages.position}, ${pipelineStages.id} limit ${sql.raw(String(MAX_VALUES))}`,
-);
-
-/** The agency's own values of the filters of the list. */
-export const opportunityValues: KnownValues = {
-  salesStage: defineKnownValues(liveOpportunities, opportunities.salesStage),
-  stageId: ({ db, organizationId }) => db.read(stagesStatement, { organizationId }),
-};
 
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet(opportunityView);

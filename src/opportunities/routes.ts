@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson, answerPage } from '../http/answers.ts';
+import { answerJson } from '../http/answers.ts';
 import { responses } from '../openapi/responses.ts';
-import { getOpportunity, listOpportunities, opportunityValues } from './repository.ts';
+import { getOpportunity, listOpportunities } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
 
 export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
@@ -21,8 +21,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         }),
       },
     },
-    async (request, reply) =>
-      answerPage(request, reply, await listOpportunities(request.scope, request.query), opportunityValues),
+    async (request, reply) => answerJson(reply, await listOpportunities(request.scope, request.query)),
   );
 
   app.get(

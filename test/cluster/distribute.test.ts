@@ -16,7 +16,7 @@ import { findDrift } from '../support/drift.ts';
 import { populate } from '../support/operations.ts';
 import { type Service, startService } from '../support/service.ts';
 
-/** The places of the tables; see docs/cluster.md. Everything else that runs with npm run test:citus is on a cluster too. */
+/** The places of the tables; see docs/cluster.md. With TEST_POSTGRES=citus the suite runs on a cluster too. */
 
 test('every migration runs where the tables are distributed, and distributes its own before their keys', async () => {
   const database = await createClusterDatabase(inject('serverUrl'));

@@ -114,7 +114,7 @@ describe('a time-out', () => {
   const spent = (at: string, statements: string) => ({
     at,
     statements,
-    line: expect.any(Number),
+    queue: expect.any(Number),
     connection: expect.any(Number),
     running: expect.any(Number),
     pause: expect.any(Number),
@@ -162,8 +162,8 @@ describe('a time-out', () => {
       },
     ]);
     for (const { err } of faultsIn(lines) as unknown as { err: { spent: Record<string, number> } }[]) {
-      const { line = 0, connection = 0, running = 0, pause = 0 } = err.spent;
-      expect(line + connection + running + pause).toBeGreaterThan(TIMEOUT - 5);
+      const { queue = 0, connection = 0, running = 0, pause = 0 } = err.spent;
+      expect(queue + connection + running + pause).toBeGreaterThan(TIMEOUT - 5);
     }
     const shown = await metrics.text();
     expect(shown).toContain('database_timeouts_total{at="running"} 2');

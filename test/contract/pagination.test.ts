@@ -1,11 +1,14 @@
 import { getTableName } from 'drizzle-orm';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { DOCUMENTED } from '../support/contract.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
-import { filterValues, LISTS, pathOf } from '../support/operations.ts';
-import { message } from '../support/records.ts';
-import { type Agency, useService } from '../support/service.ts';
+import { ownApp } from '../support/instance.ts';
+import { filterValues, LISTS, pathOf, populate, requestOf, send } from '../support/operations.ts';
+import { message, product } from '../support/records.ts';
+import type { Agency } from '../support/service.ts';
 
-const service = useService();
+const { service, dashboard } = useDashboard();
 
 /** More than a page has that names no limit. */
 const COUNT = 27;
@@ -20,6 +23,13 @@ async function walk(agency: Agency, path: string, limit: number, filter = ''): P
     pages.push(body.data.map(({ id }: { id: string }) => id));
     if (offset + limit >= body.pagination.total) return pages;
   }
+}
+
+/** The address of the next page. */
+function nextOf({ link }: Record<string, string | undefined>): string | undefined {
+  const [, address] = /^<(.*)>; rel="next"$/.exec(link ?? '') ?? [];
+  expect(link).toBe(address && `<${address}>; rel="next"`);
+  return address;
 }
 
 describe.each(Object.entries(LISTS))('%s', (name, list) => {
@@ -66,6 +76,26 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
     expect(body.pagination).toEqual({ limit: 25, offset: 0, total: COUNT });
   });
 
+  test('rel="next" leads from the first page to the last, with the filters sent', async () => {
+    const sent = { ...(filter && { [filter.name]: filter.sent }), limit: '4' };
+    const pages: { id: string }[][] = [];
+    let next: string | undefined = `${path}?${new URLSearchParams(sent)}`;
+    while (next !== undefined) {
+      const { status, body, headers }: Awaited<ReturnType<Agency['get']>> = await agency.get(next);
+      expect(status).toBe(200);
+      pages.push(body.data);
+      next = nextOf(headers);
+      if (next === undefined) continue;
+      const { origin, pathname, search, searchParams } = new URL(next);
+      expect([origin, pathname]).toEqual(['http://localhost', path]);
+      expect(Object.fromEntries(searchParams)).toEqual({ ...sent, offset: String(4 * pages.length) });
+      next = pathname + search;
+    }
+    const { body } = await agency.get(`${path}?${new URLSearchParams({ ...sent, limit: '100' })}`);
+    expect(pages.flat()).toEqual(body.data);
+    expect(pages).toHaveLength(Math.ceil(body.data.length / 4));
+  });
+
   test('total is exact on every page, and past the last', async () => {
     for (const offset of [0, 5, COUNT - 1, COUNT, COUNT + 1, 1_000, 2_147_483_647]) {
       const { body } = await agency.get(`${path}?limit=5&offset=${offset}`);
@@ -85,4 +115,56 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
       expect(body).toEqual({ data: [], pagination: { limit: 25, offset: 500, total: even } });
     },
   );
+});
+
+const PAGED = DOCUMENTED.filter(({ operation }) =>
+  operation.parameters?.some(({ name }) => name === 'offset'),
+);
+
+test('every list of both APIs says which page follows, where one does, also to a HEAD, and no other read says it', async () => {
+  const agency = await service.agency();
+  const world = { service, dashboard, agency };
+  const has = await populate(world);
+  await populate(world, 'Puebla', 1);
+  expect(PAGED.length).toBeGreaterThan(Object.keys(LISTS).length + 5);
+  for (const { name, operation } of DOCUMENTED.filter(({ method }) => method === 'GET')) {
+    const { path } = await requestOf(name, has);
+    const isPaged = PAGED.some((paged) => paged.name === name);
+    expect('Link' in (operation.responses[200]?.headers ?? {}), name).toBe(isPaged);
+    for (const offset of isPaged ? [0, 1, 100] : [undefined]) {
+      const query = offset === undefined ? '' : `${path.includes('?') ? '&' : '?'}limit=1&offset=${offset}`;
+      const { body, headers } = await send(world, { method: 'GET', path: path + query });
+      const follows = offset !== undefined && offset + 1 < body.pagination.total;
+      const expected = follows && (path + query).replace(`offset=${offset}`, `offset=${offset + 1}`);
+      expect(nextOf(headers), name).toBe(expected ? `http://localhost:80${expected}` : undefined);
+      if (offset === 0 && !name.includes('archived=')) expect(follows, name).toBe(true);
+    }
+  }
+  const { headers } = await service.app.inject({
+    method: 'HEAD',
+    url: '/v1/customers?limit=1',
+    headers: { 'x-api-key': agency.key },
+  });
+  expect(headers.link).toBe('<http://localhost:80/v1/customers?limit=1&offset=1>; rel="next"');
+});
+
+test('rel="next" is below PUBLIC_URL where that is set, whatever host the request names, and is not on a 304', async () => {
+  const agency = await service.agency();
+  for (let index = 0; index < 2; index += 1) await product(agency);
+  const app = await ownApp(service, { publisher: { publicUrl: 'https://api.agency.example/crm' } });
+  const query = 'limit=1&query=producto+de+%22Jos%C3%A9%22&createdSince=2026-01-01T00:00:00%2B02:00';
+  await service.query('update products set title = \'producto de "José"\' where organization_id = $1', [
+    agency.id,
+  ]);
+  const ask = (url: string, headers: Record<string, string> = {}) =>
+    app.inject({ url, headers: { 'x-api-key': agency.key, host: 'evil.example', ...headers } });
+  const next = `https://api.agency.example/crm/v1/catalog/products?${query.replace('00:00:00%2B02:00', '00%3A00%3A00%2B02%3A00')}&offset=1`;
+  for (const url of [`/v1/catalog/products?${query}`, `http://other.example/v1/catalog/products?${query}`]) {
+    const { statusCode, headers } = await ask(url);
+    expect([statusCode, headers.link]).toEqual([200, `<${next}>; rel="next"`]);
+    const unchanged = await ask(url, { 'if-none-match': String(headers.etag) });
+    expect([unchanged.statusCode, unchanged.headers.link]).toEqual([304, undefined]);
+  }
+  const last = await ask(next.replace('https://api.agency.example/crm', ''));
+  expect([last.json().data.length, last.headers.link]).toEqual([1, undefined]);
 });

@@ -17,7 +17,7 @@ const fromSocket = (code: string, syscall?: string) =>
   Object.assign(new Error('of a socket'), { code, syscall });
 
 const timeout = (at: Phase) => {
-  const spent = { line: 0, connection: 0, running: 0, pause: 0 };
+  const spent = { queue: 0, connection: 0, running: 0, pause: 0 };
   return new DatabaseTimeout(4_500, { at, statements: 'customers.get', ...spent });
 };
 
@@ -74,7 +74,7 @@ test('only an error of the server has an SQLSTATE, and only a violation names th
 });
 
 test.each([
-  ['line', true],
+  ['queue', true],
   ['connection', true],
   ['pause', true],
   ['running', false],

@@ -2,37 +2,37 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { REFUSALS } from '../../src/contract/errors.ts';
-import { CALM_LINE, createScheduler, FLOOD_LINE, type Scheduler } from '../../src/db/pool/scheduler.ts';
+import { CALM_LENGTH, createScheduler, FLOOD_LENGTH, type Scheduler } from '../../src/db/pool/scheduler.ts';
 
 /** A scheduler with work whose end the test decides, and the order in which it began. */
-function scheduled(capacity = 1, places = 1_000) {
-  const scheduler = createScheduler({ capacity, places });
+function scheduled(capacity = 1, maxWaiting = 1_000) {
+  const scheduler = createScheduler({ capacity, maxWaiting });
   const began: string[] = [];
   const ends = new Map<string, () => void>();
-  const refused = new Map<string, unknown>();
-  /** Begins or waits under this name, for the flow of its letters. */
-  const add = (name: string, flow = name.replace(/\d+$/, '')) => {
-    const place: { leave?: ((error: Error) => void) | undefined } = {};
+  const rejected = new Map<string, unknown>();
+  /** Runs or waits under this name, in the queue of its letters. */
+  const add = (name: string, queue = name.replace(/\d+$/, '')) => {
+    const deadline: { leave?: ((error: Error) => void) | undefined } = {};
     const done = Promise.withResolvers<void>();
     const run = () => {
       began.push(name);
       ends.set(name, done.resolve);
       return done.promise;
     };
-    scheduler.run(flow, run, place).catch((error) => refused.set(name, error));
-    return place;
+    scheduler.run(queue, run, deadline).catch((error) => rejected.set(name, error));
+    return deadline;
   };
   /** Ends what runs; what begins instead has begun when this resolves. */
   const end = async (...names: string[]): Promise<void> => {
     for (const name of names) ends.get(name)?.();
     await vi.advanceTimersByTimeAsync(0);
   };
-  const runs = (flow: string): number => began.filter((name) => name.startsWith(flow)).length;
-  return { ...scheduler, began, refused, add, end, runs };
+  const runs = (queue: string): number => began.filter((name) => name.startsWith(queue)).length;
+  return { ...scheduler, began, rejected, add, end, runs };
 }
 
-const many = (flow: string, count: number): string[] =>
-  Array.from({ length: count }, (_, n) => `${flow}${n}`);
+const many = (queue: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `${queue}${n}`);
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -42,13 +42,13 @@ afterEach(() => {
 });
 
 describe('capacity', () => {
-  test('goes by halves of what is free: whoever comes next finds something', () => {
+  test('is shared by halves of what is free: a new queue always finds some', () => {
     const { add, runs } = scheduled(10);
-    for (const flow of ['a', 'b', 'c', 'd', 'e']) for (const name of many(flow, 20)) add(name);
+    for (const queue of ['a', 'b', 'c', 'd', 'e']) for (const name of many(queue, 20)) add(name);
     expect(['a', 'b', 'c', 'd', 'e'].map(runs)).toEqual([5, 3, 1, 1, 0]);
   });
 
-  test('of which a flow has all that it may is not given to it when somebody else ends', async () => {
+  test('freed by another queue is not given to a queue that has its share', async () => {
     const { add, began, end, stats } = scheduled(4);
     for (const name of ['a0', 'a1', 'a2', 'b0']) add(name);
     expect(began).toEqual(['a0', 'a1', 'b0']);
@@ -59,15 +59,15 @@ describe('capacity', () => {
     expect(began).toEqual(['a0', 'a1', 'b0', 'a2']);
   });
 
-  test('is given back by work that fails', async () => {
-    const scheduler = createScheduler({ capacity: 1, places: 10 });
+  test('is freed by work that fails', async () => {
+    const scheduler = createScheduler({ capacity: 1, maxWaiting: 10 });
     for (let round = 0; round < 3; round += 1)
       await expect(scheduler.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(scheduler.stats()).toMatchObject({ running: 0, waiting: 0 });
   });
 });
 
-describe('lines', () => {
+describe('queues', () => {
   test('are served in turn, each in its order, however long another one is', async () => {
     const { add, began, end, stats } = scheduled();
     for (const name of ['first', ...many('a', 6), ...many('b', 2), ...many('c', 2)]) add(name);
@@ -79,7 +79,7 @@ describe('lines', () => {
     expect(stats()).toEqual({ running: 0, waiting: 0 });
   });
 
-  test('are one for each flow, also for one of which nothing works while it waits', async () => {
+  test('get one turn each, also one of which nothing runs while its work waits', async () => {
     const { add, began, end } = scheduled();
     for (const name of ['a0', 'b0', 'a1']) add(name);
     await end('a0');
@@ -88,60 +88,60 @@ describe('lines', () => {
     expect(began).toEqual(['a0', 'b0', 'a1', 'c0', 'a2']);
   });
 
-  test('share the places as flows share the capacity; what finds none is refused at once', async () => {
-    const { add, end, refused } = scheduled(1, 8);
+  test('share the room to wait as they share the capacity; work that finds none is rejected at once', async () => {
+    const { add, end, rejected } = scheduled(1, 8);
     for (const name of [...many('a', 10), ...many('b', 10)]) add(name);
     await end();
-    // Of a: one works, four wait. Of b: two wait. Who came first stays.
-    expect([...refused.keys()]).toEqual([...many('a', 10).slice(5), ...many('b', 10).slice(2)]);
-    expect(new Set(refused.values())).toEqual(new Set([REFUSALS.full]));
+    // Of a: one runs, four wait. Of b: two wait. Who came first stays.
+    expect([...rejected.keys()]).toEqual([...many('a', 10).slice(5), ...many('b', 10).slice(2)]);
+    expect(new Set(rejected.values())).toEqual(new Set([REFUSALS.full]));
   });
 
-  test('let go of what is given up, and it never begins; what begins or left has nothing left to leave', async () => {
-    const { add, began, end, refused, stats } = scheduled();
-    const places = ['a0', 'b0', 'a1', 'c0', 'a2', 'd0'].map((name) => add(name));
-    expect(places.map(({ leave }) => leave !== undefined)).toEqual([false, true, true, true, true, true]);
-    // Of a line that goes on, and all of another.
-    for (const index of [2, 3]) places[index]?.leave?.(REFUSALS.gone);
+  test('drop work that is given up before it begins; work that runs or has left cannot leave', async () => {
+    const { add, began, end, rejected, stats } = scheduled();
+    const deadlines = ['a0', 'b0', 'a1', 'c0', 'a2', 'd0'].map((name) => add(name));
+    expect(deadlines.map(({ leave }) => leave !== undefined)).toEqual([false, true, true, true, true, true]);
+    // One of several of a queue, and the only one of another.
+    for (const index of [2, 3]) deadlines[index]?.leave?.(REFUSALS.gone);
     expect(stats()).toEqual({ running: 1, waiting: 3 });
     for (const name of ['a0', 'b0', 'a2']) await end(name);
-    expect(places.map(({ leave }) => leave)).toEqual(places.map(() => undefined));
+    expect(deadlines.map(({ leave }) => leave)).toEqual(deadlines.map(() => undefined));
     await end('d0');
     expect(began).toEqual(['a0', 'b0', 'a2', 'd0']);
-    expect([...refused.keys()]).toEqual(['a1', 'c0']);
-    expect(new Set(refused.values())).toEqual(new Set([REFUSALS.gone]));
+    expect([...rejected.keys()]).toEqual(['a1', 'c0']);
+    expect(new Set(rejected.values())).toEqual(new Set([REFUSALS.gone]));
     expect(stats()).toEqual({ running: 0, waiting: 0 });
   });
 });
 
-describe('a line', () => {
-  test('that is short waits in patience and in order', async () => {
-    const { add, began, end, refused } = scheduled();
-    const names = many('a', CALM_LINE + 1);
+describe('a queue', () => {
+  test('that is short is served in order, however long it waits', async () => {
+    const { add, began, end, rejected } = scheduled();
+    const names = many('a', CALM_LENGTH + 1);
     for (const name of names) add(name);
     await vi.advanceTimersByTimeAsync(4_000);
-    expect(refused.size).toBe(0);
+    expect(rejected.size).toBe(0);
     for (const name of names) await end(name);
     expect(began).toEqual(names);
   });
 
-  test('that is a flood is served from its new end; its old end is refused within 100 ms', async () => {
-    const { add, began, end, refused } = scheduled();
-    const names = many('a', CALM_LINE + 2);
+  test('that is flooded is served from its new end; its old end is rejected within 100 ms', async () => {
+    const { add, began, end, rejected } = scheduled();
+    const names = many('a', CALM_LENGTH + 2);
     for (const name of names) add(name);
     await end('a0');
     expect(began).toEqual(['a0', names.at(-1)]);
-    expect(refused.size).toBe(0);
+    expect(rejected.size).toBe(0);
     await vi.advanceTimersByTimeAsync(80);
-    expect(refused.size).toBe(0);
+    expect(rejected.size).toBe(0);
     await vi.advanceTimersByTimeAsync(20);
-    expect([...refused.keys()]).toEqual(names.slice(1, -1));
-    expect(new Set(refused.values())).toEqual(new Set([REFUSALS.waited]));
+    expect([...rejected.keys()]).toEqual(names.slice(1, -1));
+    expect(new Set(rejected.values())).toEqual(new Set([REFUSALS.waited]));
   });
 
-  test('that is a flood takes more only while it is short, and says so before anything is done', async () => {
-    const { add, refused, refusal } = scheduled();
-    const names = many('a', CALM_LINE + 1);
+  test('that is flooded accepts more only while it is short, and says so before any work is done', async () => {
+    const { add, rejected, refusal } = scheduled();
+    const names = many('a', CALM_LENGTH + 1);
     for (const name of names) add(name);
     expect(refusal('a')).toBeUndefined();
     add('flood', 'a');
@@ -149,40 +149,40 @@ describe('a line', () => {
     expect(refusal('b')).toBeUndefined();
     add('more', 'a');
     await vi.advanceTimersByTimeAsync(0);
-    expect([...refused]).toEqual([['more', REFUSALS.full]]);
+    expect([...rejected]).toEqual([['more', REFUSALS.full]]);
   });
 
-  test('that is a short flood is filled up again', async () => {
+  test('that is flooded and short is filled up again', async () => {
     const { add, end, runs, stats } = scheduled();
-    const names = many('a', CALM_LINE + 2);
+    const names = many('a', CALM_LENGTH + 2);
     for (const name of names) add(name);
-    for (const name of ['a0', ...names.slice(FLOOD_LINE).toReversed()]) await end(name);
-    expect(stats().waiting).toBe(FLOOD_LINE - 2);
+    for (const name of ['a0', ...names.slice(FLOOD_LENGTH).toReversed()]) await end(name);
+    expect(stats().waiting).toBe(FLOOD_LENGTH - 2);
     for (const name of many('b', 5)) add(name, 'a');
-    expect(stats().waiting).toBe(FLOOD_LINE);
+    expect(stats().waiting).toBe(FLOOD_LENGTH);
     expect(runs('b')).toBe(0);
   });
 
-  test('that was a flood is calm again 200 ms after the last refusal', async () => {
-    const { add, began, end, refused, stats, refusal } = scheduled();
-    for (const name of many('a', CALM_LINE + 2)) add(name);
+  test('that was flooded is calm again 200 ms after the last rejection', async () => {
+    const { add, began, end, rejected, stats, refusal } = scheduled();
+    for (const name of many('a', CALM_LENGTH + 2)) add(name);
     await vi.advanceTimersByTimeAsync(60);
     expect(refusal('a')).toBe(REFUSALS.full);
     await vi.advanceTimersByTimeAsync(199);
-    for (const name of many('b', FLOOD_LINE + 1)) add(name, 'a');
+    for (const name of many('b', FLOOD_LENGTH + 1)) add(name, 'a');
     await vi.advanceTimersByTimeAsync(0);
-    expect(refused.get(`b${FLOOD_LINE}`)).toBe(REFUSALS.full);
+    expect(rejected.get(`b${FLOOD_LENGTH}`)).toBe(REFUSALS.full);
     await vi.advanceTimersByTimeAsync(200);
     expect(stats().waiting).toBe(0);
-    const calm = many('c', FLOOD_LINE + 2);
+    const calm = many('c', FLOOD_LENGTH + 2);
     for (const name of calm) add(name, 'a');
     expect(refusal('a')).toBeUndefined();
     for (const name of ['a0', ...calm]) await end(name);
     expect(began).toEqual(['a0', ...calm]);
   });
 
-  test('that is a flood is so after a quiet time too, and one timer looks at it, as long as somebody waits', async () => {
-    const { add, began, end, refused } = scheduled();
+  test('can be flooded again after a quiet time; one timer runs, while work waits', async () => {
+    const { add, began, end, rejected } = scheduled();
     const drain = async () => {
       for (let left = 0; left < began.length; ) {
         left = began.length;
@@ -190,19 +190,19 @@ describe('a line', () => {
       }
     };
     for (const round of [1, 2]) {
-      refused.clear();
+      rejected.clear();
       for (const name of many(`a${round}`, 301)) add(name, 'a');
       expect(vi.getTimerCount()).toBe(1);
       await vi.advanceTimersByTimeAsync(100);
-      expect(refused.size).toBe(300);
+      expect(rejected.size).toBe(300);
       await drain();
       await vi.advanceTimersByTimeAsync(1_000);
       expect(vi.getTimerCount()).toBe(0);
     }
   });
 
-  test('under steady overload answers what just came: the accepted wait next to nothing', async () => {
-    const scheduler = createScheduler({ capacity: 4, places: 500 });
+  test('under steady overload serves the newest work: accepted work hardly waits', async () => {
+    const scheduler = createScheduler({ capacity: 4, maxWaiting: 500 });
     const waits: number[] = [];
     let refusals = 0;
     // Two pieces of a millisecond each are done at a time; four come in each millisecond, for two seconds.
@@ -230,30 +230,30 @@ describe('a line', () => {
 
 const held = () => new Promise<void>(() => undefined);
 
-test.each<[string, places: number, use: (scheduler: Scheduler, flow: string) => Promise<void>]>([
-  ['is idle', 0, ({ run }, flow) => run(flow, () => Promise.resolve())],
-  ['was refused at once', 0, ({ run }, flow) => run(flow, held)],
+test.each<[string, maxWaiting: number, use: (scheduler: Scheduler, queue: string) => Promise<void>]>([
+  ['is idle', 0, ({ run }, queue) => run(queue, () => Promise.resolve())],
+  ['was rejected at once', 0, ({ run }, queue) => run(queue, held)],
   [
-    'has left its line',
+    'has left the queue',
     10,
-    ({ run }, flow) => {
-      const place: { leave?: (error: Error) => void } = {};
-      const left = run(flow, held, place);
-      place.leave?.(REFUSALS.gone);
+    ({ run }, queue) => {
+      const deadline: { leave?: (error: Error) => void } = {};
+      const left = run(queue, held, deadline);
+      deadline.leave?.(REFUSALS.gone);
       return left;
     },
   ],
-])('of a flow that %s nothing is kept', async (what, places, use) => {
+])('of a queue whose work %s nothing stays in memory', async (what, maxWaiting, use) => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  const scheduler = createScheduler({ capacity: 1, places });
-  if (what !== 'is idle') scheduler.run('holds the only place', held);
+  const scheduler = createScheduler({ capacity: 1, maxWaiting });
+  if (what !== 'is idle') scheduler.run('holds the only slot', held);
   collect();
   const before = process.memoryUsage().heapUsed;
   const ends = new Set<unknown>();
   // Were their names kept, these would be 30 MB: each is made of bytes of its own.
-  for (let flow = 0; flow < 3_000; flow += 1) {
-    const used = use(scheduler, Buffer.alloc(10_000, `${flow} `).toString('latin1'));
+  for (let queue = 0; queue < 3_000; queue += 1) {
+    const used = use(scheduler, Buffer.alloc(10_000, `${queue} `).toString('latin1'));
     ends.add(await used.catch((error) => error));
   }
   collect();

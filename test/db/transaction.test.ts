@@ -162,7 +162,7 @@ describe('what PostgreSQL undoes', () => {
   });
 });
 
-/** With npm run test:pooler the way leads through one. */
+/** With TEST_POSTGRES=pooler the way leads through one. */
 test('the way to the database keeps prepared statements; PostgreSQL ends by itself what takes too long, and gives a request one process', async () => {
   await checkPooler(pooled(service.url, inject('poolerUrl')));
   expect(await service.db.read(SETTINGS, {})).toEqual([

@@ -145,7 +145,7 @@ const WALKS = [
   'test/contract/declared-errors test/plans test/erasure',
   'test/contract test/mcp test/model',
 ];
-const PACKAGES = 'vitest run --config vitest.packages.config.ts';
+const PACKAGES = 'vitest run --project packages';
 
 describe.each(RECIPES.map(({ name, places }) => [name, places] as const))('%s', (name, places) => {
   const paths = [...new Set(places.map(({ path }) => path).filter(Boolean))];

@@ -135,7 +135,7 @@ const OF_HTTP =
   /^(?:allow|cache-control|connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-content-type-options)$/i;
 
 /** Headers that an answer has for some requests and not for others. */
-const SOMETIMES = /^(?:idempotency-replayed|preference-applied|x-ignored-parameters|x-known-values)$/;
+const SOMETIMES = /^(?:idempotency-replayed|link|preference-applied|x-ignored-parameters|x-known-values)$/;
 const OF_LIMITS = /^(?:x-)?ratelimit/;
 
 /** What is wrong with the headers of an answer that may have these; undefined where nothing is. */

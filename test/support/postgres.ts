@@ -85,7 +85,7 @@ async function useRunning(): Promise<Server> {
   const { TEST_POSTGRES_URL: url, TEST_POOLER_URL: poolerUrl } = process.env;
   if (!url || !poolerUrl)
     throw new Error(
-      'npm run test:pooler needs TEST_POOLER_URL, a pooler that leads to any database of a PostgreSQL (test/support/pgbouncer.ini), and TEST_POSTGRES_URL, the same PostgreSQL as a superuser and without the pooler.',
+      'TEST_POSTGRES=pooler needs TEST_POOLER_URL, a pooler that leads to any database of a PostgreSQL (test/support/pgbouncer.ini), and TEST_POSTGRES_URL, the same PostgreSQL as a superuser and without the pooler.',
     );
   return { url, poolerUrl, stop: async () => undefined };
 }
@@ -104,7 +104,7 @@ async function useCluster(): Promise<Server> {
     : undefined;
   if (!url || !nodes || nodes.rows.length < 2)
     throw new Error(
-      'npm run test:citus needs TEST_CITUS_URL: a database on the coordinator of a Citus cluster with two workers at least, as a superuser who needs no password among the nodes.',
+      'TEST_POSTGRES=citus needs TEST_CITUS_URL: a database on the coordinator of a Citus cluster with two workers at least, as a superuser who needs no password among the nodes.',
     );
   const workers = nodes.rows.map(({ host, port }) => addressOf(host, port, url));
   return { url, workers, stop: async () => undefined };
@@ -114,9 +114,9 @@ async function startEmbedded(): Promise<Server> {
   return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
 }
 
-/** Its library is one of tools/: npm test does without. */
+/** Loaded only here: the library takes longer than PostgreSQL's start. */
 async function startContainer(): Promise<Server> {
-  const container = await import('../../tools/postgres-container.ts');
+  const container = await import('./container.ts');
   return container.startContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18', SETTINGS);
 }
 

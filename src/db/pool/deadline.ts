@@ -2,31 +2,26 @@ import { REFUSALS } from '../../contract/errors.ts';
 import { DatabaseTimeout, type Phase, type Spent } from './faults.ts';
 import type { Caller } from './scope.ts';
 
-/** What work is at, since when, and the milliseconds that it was at each before. */
-type Clock = Record<Phase, number> & { at: Phase; since: number };
-
-/**
- * The time limit of a piece of work: waiting, connecting and running together. The line or the connection that has the work
- * sets how to end it.
- */
+/** The time limit of a piece of work: waiting, connecting and running together. */
 export type Deadline = {
-  clock: Clock;
+  /** The phase of the work, since when, and the milliseconds that each phase took so far. */
+  clock: Record<Phase, number> & { at: Phase; since: number };
   /** The name of the statement that was sent last. */
   statement: string;
   /** Why the work was given up; nobody waits for its result any more. */
   over?: Error;
-  /** Takes the work out of the line that it waits in. */
+  /** Takes the work out of its queue; set while it waits in one. */
   leave?: ((error: Error) => void) | undefined;
-  /** Ends the statement that runs on the work's connection. */
+  /** Ends the statement that runs; set while the work has a connection. */
   cancel?: (() => void) | undefined;
 };
 
 const newDeadline = (): Deadline => ({
-  clock: { at: 'line', since: performance.now(), line: 0, connection: 0, running: 0, pause: 0 },
+  clock: { at: 'queue', since: performance.now(), queue: 0, connection: 0, running: 0, pause: 0 },
   statement: '',
 });
 
-/** Says what the work is at from now on. */
+/** Begins a phase. */
 export function enter({ clock }: Deadline, phase: Phase): void {
   const now = performance.now();
   clock[clock.at] += now - clock.since;
@@ -34,43 +29,39 @@ export function enter({ clock }: Deadline, phase: Phase): void {
   clock.since = now;
 }
 
-const spentAt = ({ clock }: Deadline, phase: Phase): number =>
-  clock[phase] + (clock.at === phase ? performance.now() - clock.since : 0);
+function spentOf({ clock, statement }: Deadline): Spent {
+  const { at, queue, connection, running, pause } = clock;
+  const spent = { queue, connection, running, pause };
+  spent[at] += performance.now() - clock.since;
+  for (const phase of Object.keys(spent) as Phase[]) spent[phase] = Math.round(spent[phase]);
+  return { at, statements: statement, ...spent };
+}
 
-const spentOf = (deadline: Deadline): Spent => ({
-  at: deadline.clock.at,
-  statements: deadline.statement,
-  line: Math.round(spentAt(deadline, 'line')),
-  connection: Math.round(spentAt(deadline, 'connection')),
-  running: Math.round(spentAt(deadline, 'running')),
-  pause: Math.round(spentAt(deadline, 'pause')),
-});
+type DeadlineOptions = {
+  caller: Caller | undefined;
+  /** True for work that takes too little time to end it when its caller has gone. */
+  isShort?: boolean | undefined;
+  /** False for writes: once begun, they are not ended because their caller has gone. */
+  canEnd: boolean;
+};
 
-/**
- * Gives work so many milliseconds in all, and ends it earlier when its caller has gone.
- * @param isShort true for work that is not worth hearing whether its caller has gone
- * @param canEnd false for writes, which once begun are not ended because nobody listens
- */
+/** Gives work so many milliseconds in all, and ends it earlier when its caller has gone. */
 export function withDeadline<Result>(
   milliseconds: number,
-  {
-    caller,
-    isShort = false,
-    canEnd,
-  }: { caller: Caller | undefined; isShort?: boolean | undefined; canEnd: boolean },
+  { caller, isShort = false, canEnd }: DeadlineOptions,
   work: (deadline: Deadline) => Promise<Result>,
 ): Promise<Result> {
   return new Promise((done, fail) => {
     const deadline = newDeadline();
-    let isTold = false;
-    const tellCaller = (): void => {
-      if (!isTold) caller?.ran(spentAt(deadline, 'running'));
-      isTold = true;
+    const reportTime = (): void => {
+      if (deadline.over) return;
+      const { at, running, since } = deadline.clock;
+      caller?.addDatabaseTime(running + (at === 'running' ? performance.now() - since : 0));
     };
-    const giveUp = (error: Error, refusal: Error): void => {
+    const giveUp = (error: Error, rejection: Error): void => {
+      reportTime();
       deadline.over = error;
-      tellCaller();
-      if (deadline.leave) deadline.leave(refusal);
+      if (deadline.leave) deadline.leave(rejection);
       else {
         deadline.cancel?.();
         fail(error);
@@ -86,7 +77,7 @@ export function withDeadline<Result>(
     };
     signal?.addEventListener('abort', gone);
     const ended = (): void => {
-      tellCaller();
+      reportTime();
       clearTimeout(timer);
       signal?.removeEventListener('abort', gone);
     };

@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
 import { LostRace } from './scope.ts';
 
-/** Reads from an error of pg what went wrong in the database. */
+/** What an error of pg means. */
 
 const field = (error: unknown, name: string): unknown =>
   typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined;
@@ -11,7 +11,7 @@ const text = (error: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** PostgreSQL's error code of five characters. Undefined for a fault of the connection and for all other errors. */
+/** PostgreSQL's error code of five characters. Undefined for an error of the connection and for all other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = text(error, 'code');
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && text(error, 'severity') !== undefined
@@ -19,23 +19,22 @@ export function sqlState(error: unknown): string | undefined {
     : undefined;
 }
 
-/** The constraint or unique index that a write ran against; for a column that must not be null, `table.column`. */
+/** The violated constraint or unique index; for a column that must not be null, `table.column`. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (!sqlState(error)?.startsWith('23')) return undefined;
   const column = text(error, 'column');
   return text(error, 'constraint') ?? (column && `${text(error, 'table')}.${column}`);
 }
 
-/** A row with this key is there already. */
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === '23505';
 
-/** What work waits for: its turn, a connection, PostgreSQL's answer, or the next attempt after a fault that passes. */
-export type Phase = 'line' | 'connection' | 'running' | 'pause';
+/** What work waits for: its turn, a connection, PostgreSQL, or the next attempt after a transient error. */
+export type Phase = 'queue' | 'connection' | 'running' | 'pause';
 
-/** Where the time of work went, in whole milliseconds; what it was at in the end, and the statement sent last. */
+/** The whole milliseconds of each phase, the last phase, and the statement that was sent last. */
 export type Spent = Record<Phase, number> & { at: Phase; statements: string };
 
-/** Work was given up after its time; the server may be silent, or have had too much to do. */
+/** Work took too long: the server is silent or overloaded. */
 export class DatabaseTimeout extends Error {
   readonly spent: Spent;
 
@@ -59,25 +58,25 @@ const CONNECTION_MESSAGE = /terminated|not queryable|connection.*(closed|ended|t
 const NOT_ACCEPTING = new Set(['57P03', '53300']);
 const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 
-/** An answer of ours is none: its message can repeat what a client sent. */
+/** The message of an ApiError can repeat what a client sent. */
 const isConnectionFault = (error: unknown): boolean =>
   !(error instanceof ApiError) &&
   (CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
 
-/** True when the same statement can succeed a moment later: the server restarts, or the connection broke. */
+/** True when the same statement can soon succeed: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined ? isConnectionFault(error) : GOING_AWAY.test(state);
 }
 
-/** A prepared statement is gone, its result has another form than the connection knew, or the server only reads. */
+/** A prepared statement is gone, its result has another form than before, or the server is read-only. */
 const STALE = new Set(['26000', '0A000', '25006']);
 
-/** True when the connection must not be used again: it broke, or what it remembers no longer holds. */
-export const spoilsConnection = (error: unknown): boolean =>
+/** True when the connection must not be used again: it broke, or its prepared statements did. */
+export const breaksConnection = (error: unknown): boolean =>
   STALE.has(sqlState(error) ?? '') || isTransient(error);
 
-/** True when the failure proves that nothing was written: the server took no connection, refused or undid the work itself. */
+/** True when the error proves that nothing was written: the server accepted no connection, or rejected or undid the work. */
 export function isSafeToRepeat(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
@@ -86,16 +85,16 @@ export function isSafeToRepeat(error: unknown): boolean {
   return text(error, 'syscall') === 'connect';
 }
 
-/** True when the failure proves that the write is undone. After a broken connection nobody knows. */
+/** True when the error proves that the write is undone. After a broken connection nobody knows. */
 export const isCertainlyUndone = (error: unknown): boolean =>
   error instanceof ApiError ||
-  // It was given up before it was sent.
+  // Nothing was sent.
   (error instanceof DatabaseTimeout && error.spent.at !== 'running') ||
   (sqlState(error) !== undefined && !isTransient(error));
 
 /**
- * True for a fault of the database, not of the request: it is out of reach, closed to us, read-only, locked, too slow,
- * or out of connections or disk. The answer is 503.
+ * True for an error of the database, not of the request: it is out of reach, closed to the service, read-only, locked, too
+ * slow, or out of connections or disk. The response is 503.
  */
 export function isDatabaseFault(error: unknown): boolean {
   if (error instanceof LostRace) return true;

@@ -1,12 +1,11 @@
-import { connect } from 'node:net';
 import pg from 'pg';
-import { serialize } from 'pg-protocol';
 import { ApiError } from '../../contract/errors.ts';
-import { BytesClient } from './bytes.ts';
 import { type Deadline, enter } from './deadline.ts';
-import { spoilsConnection, sqlState } from './faults.ts';
-import { createLanes } from './lanes.ts';
+import { breaksConnection, sqlState } from './faults.ts';
+import { cut, sendCancel } from './pg/cancel.ts';
+import { createSharedConnections } from './pg/shared.ts';
 import { LostRace } from './scope.ts';
+import { run } from './send.ts';
 
 export type PoolOptions = {
   url: string;
@@ -19,150 +18,119 @@ export type PoolOptions = {
   onConnectionError?: (error: Error) => void;
 };
 
-/** A server that accepts no connection within this time is silent. A connection that waits for its answer is cut then. */
-const CONNECT_MS = 2_000;
+/** A server that accepts no connection within this time is silent. So is one that does not end a cancelled statement. */
+const SILENCE_MS = 2_000;
 
-/** PostgreSQL's own limits are for what a service that died has left. Those of the service come first, and say more. */
-const AFTER_OURS_MS = 1_000;
+/** Server-side timeouts are a backstop. Those of the service fire a second earlier, with a better error. */
+const BACKSTOP_MS = 1_000;
 
-/** What @types/pg leaves out. */
-type Cancellable = pg.Client & { processID: number | null; secretKey: number | null };
+type Work<Result> = (client: pg.Client) => Promise<Result>;
 
-/**
- * Asks the server to end what runs on the connection: over another connection, as its protocol wants.
- * @returns whether it was answered: the server closes that other connection when it has sent the signal, and from then
- *   on the signal hits nothing that begins later
- */
-function sendCancel(client: pg.Client): Promise<boolean> {
-  const { host, port, processID, secretKey } = client as Cancellable;
-  if (processID === null || secretKey === null) return Promise.resolve(false);
-  const socket = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
-  socket.unref().setTimeout(CONNECT_MS, () => socket.destroy());
-  socket.on('connect', () => socket.write(serialize.cancel(processID, secretKey)));
-  return new Promise((done) => {
-    socket.on('error', () => undefined);
-    socket.on('end', () => done(true)).on('close', () => done(false));
-    socket.resume();
-  });
-}
-
-/** Runs a command. Without a callback, pg assigns one to a property, and V8 keeps the request until the next full collection. */
-const run = (client: pg.Client, command: string): Promise<void> =>
-  new Promise((done, fail) => {
-    client.query(command, (error) => (error ? fail(error) : done()));
-  });
-
-/** What the server says of a statement leaves its connection as good as it was, and so does an answer of ours. */
+/** An error of a statement leaves its connection as good as it was, and so does an error of the service. */
 const isBroken = (error: unknown): boolean =>
   !(error instanceof LostRace || error instanceof ApiError) &&
-  (sqlState(error) === undefined || spoilsConnection(error));
+  (sqlState(error) === undefined || breaksConnection(error));
 
-/** Without a connection nothing was sent. Not every fault on the way to one says so. */
+/** Without a connection nothing was sent. Not every error of connecting says so. */
 const notSent = (error: Error): never => {
   throw Object.assign(error, { syscall: 'connect' });
 };
 
+type Parser = (text: string) => unknown;
+
+/** JSON goes on as bytes: nobody parses a response. */
+const parserOf = (type: number, format: 'text'): Parser =>
+  type === pg.types.builtins.JSON ? (text) => Buffer.from(text) : pg.types.getTypeParser(type, format);
+
 /** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
-  const serverLimit = options.statementTimeout + AFTER_OURS_MS;
+  const serverTimeout = options.statementTimeout + BACKSTOP_MS;
   const pool = new pg.Pool({
-    Client: BytesClient,
     connectionString: options.url,
     max: options.poolSize,
-    connectionTimeoutMillis: Math.min(CONNECT_MS, options.statementTimeout),
+    connectionTimeoutMillis: Math.min(SILENCE_MS, options.statementTimeout),
     // A new connection costs more than an idle one, and prepares every statement again.
     idleTimeoutMillis: 300_000,
     keepAlive: true,
-    // What a transaction asks at once is sent at once: 500 messages take 0.4 of the time.
     pipeline: true,
-    statement_timeout: serverLimit,
-    lock_timeout: options.lockTimeout ?? serverLimit,
+    types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
+    statement_timeout: serverTimeout,
+    lock_timeout: options.lockTimeout ?? serverTimeout,
     idle_in_transaction_session_timeout: 30_000,
     application_name: 'travel-agency-crm-api',
   });
   const onError = options.onConnectionError ?? (() => undefined);
   pool.on('error', onError);
-  // A client that is checked out has no listener of the pool's: its broken connection would end the process.
   pool.on('connect', (client) => {
+    // The pool does not listen to a client in use: its broken connection would end the process.
     client.on('error', onError);
-    // One request has one process of PostgreSQL. With parallel workers a search would take several, and the places that
-    // the scheduler gives would say nothing. A startup parameter would be refused by poolers that do not expect it.
+    // With parallel workers a search would take several processes of PostgreSQL, and the slots of the scheduler would mean
+    // nothing. Poolers reject a startup parameter that they do not expect.
     run(client, 'set max_parallel_workers_per_gather = 0').catch(() => undefined);
   });
+  const connect = (): Promise<pg.PoolClient> => pool.connect().catch(notSent);
+  const sharedConnections = createSharedConnections(connect);
 
   /** Runs work on one connection. pg-pool's own query() drops the connection after every error, a unique violation included. */
-  async function use<Result>(
-    work: (client: pg.Client) => Promise<Result>,
+  async function withClient<Result>(
+    work: Work<Result>,
     deadline: Deadline,
-    spoils: (error: unknown) => boolean,
+    breaks: (error: unknown) => boolean = isBroken,
   ): Promise<Result> {
     enter(deadline, 'connection');
-    const client = await pool.connect().catch(notSent);
+    const client = await connect();
     enter(deadline, 'running');
-    let isSpoilt = false;
-    let answered: Promise<boolean> | undefined;
+    let isClosed = false;
+    let cancelled: Promise<boolean> | undefined;
     let silence: NodeJS.Timeout | undefined;
     const cancel = (): void => {
       deadline.cancel = undefined;
-      answered = sendCancel(client);
-      silence = setTimeout(() => client.connection.stream.destroy(), CONNECT_MS);
+      cancelled = sendCancel(client, SILENCE_MS);
+      silence = setTimeout(() => cut(client), SILENCE_MS);
     };
     deadline.cancel = cancel;
     try {
       if (deadline.over) throw deadline.over;
       return await work(client);
     } catch (error) {
-      isSpoilt ||= error !== deadline.over && spoils(error);
+      isClosed = error !== deadline.over && breaks(error);
       throw error;
     } finally {
       deadline.cancel = undefined;
-      // A cancel that comes late would hit whoever has the connection next. Until then the work keeps its place.
-      if (answered) isSpoilt = !(await answered) || isSpoilt;
+      // A late cancel would hit the next user of the connection. Until it has arrived, the work keeps the connection.
+      if (cancelled) isClosed = !(await cancelled) || isClosed;
       clearTimeout(silence);
-      client.release(isSpoilt);
+      client.release(isClosed);
     }
   }
 
-  const lanes = createLanes(() => pool.connect().catch(notSent));
-
-  /** Runs a short read on a connection that others use too. One that must be ended ends the connection: the others ask again. */
-  async function withLane<Result>(
-    work: (client: pg.Client) => Promise<Result>,
-    deadline: Deadline,
-  ): Promise<Result> {
+  /** Runs a short read on a shared connection. To end one, the connection is closed; the other reads are repeated. */
+  async function withShared<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
     enter(deadline, 'connection');
-    const lane = lanes.take();
+    const shared = sharedConnections.take();
     try {
-      const client = await lane.client;
+      const client = await shared.client;
       enter(deadline, 'running');
       const cancel = (): void => {
-        lane.isSpoilt = true;
-        sendCancel(client);
-        client.connection.stream.destroy();
+        shared.isBroken = true;
+        sendCancel(client, SILENCE_MS);
+        cut(client);
       };
       deadline.cancel = cancel;
       if (deadline.over) throw deadline.over;
       return await work(client);
     } catch (error) {
-      lane.isSpoilt ||= isBroken(error);
+      shared.isBroken ||= isBroken(error);
       throw error;
     } finally {
       deadline.cancel = undefined;
-      lanes.leave(lane);
+      sharedConnections.leave(shared);
     }
   }
 
-  const withClient = <Result>(
-    work: (client: pg.Client) => Promise<Result>,
-    deadline: Deadline,
-  ): Promise<Result> => use(work, deadline, isBroken);
-
   /** Runs work between `begin` and `commit`; whatever it throws is rolled back. */
-  function withTransaction<Result>(
-    work: (client: pg.Client) => Promise<Result>,
-    deadline: Deadline,
-  ): Promise<Result> {
-    let isBroken = false;
+  function withTransaction<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
+    let isOpen = false;
     const transaction = async (client: pg.Client): Promise<Result> => {
       try {
         await run(client, 'begin');
@@ -172,16 +140,16 @@ export function openPool(options: PoolOptions) {
         return result;
       } catch (error) {
         await run(client, 'rollback').catch(() => {
-          isBroken = true;
+          isOpen = true;
         });
         throw error;
       }
     };
-    return use(transaction, deadline, (error) => isBroken || spoilsConnection(error));
+    return withClient(transaction, deadline, (error) => isOpen || breaksConnection(error));
   }
 
   return {
-    withLane,
+    withShared,
     withClient,
     withTransaction,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount }),

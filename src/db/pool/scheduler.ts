@@ -1,177 +1,179 @@
 import { REFUSALS, type Refusal } from '../../contract/errors.ts';
 import type { Deadline } from './deadline.ts';
 
-type InLine = Pick<Deadline, 'leave'>;
+type Leaving = Pick<Deadline, 'leave'>;
 
 export type Scheduler = {
   /**
-   * Runs the work as soon as its flow has a turn.
-   * @throws Refusal when the flow's line is full, or its work waited too long in a long line
+   * Runs the work as soon as its queue has a turn.
+   * @throws Refusal when the queue is full, or the work waited too long in a flooded queue
    */
-  run: <Result>(flow: string, work: () => Promise<Result>, deadline?: InLine) => Promise<Result>;
-  /** The refusal for the flow's next work, or undefined. Callers ask before they spend anything on the work. */
-  refusal: (flow: string) => Refusal | undefined;
+  run: <Result>(queue: string, work: () => Promise<Result>, deadline?: Leaving) => Promise<Result>;
+  /** Why the next work of the queue would be rejected, or undefined. */
+  refusal: (queue: string) => Refusal | undefined;
   stats: () => { running: number; waiting: number };
 };
 
 export type SchedulerOptions = {
   /** Pieces of work at once. */
   capacity: number;
-  /** Pieces of work that may wait, of all flows together. */
-  places: number;
+  /** Pieces of work that may wait, in all queues together. */
+  maxWaiting: number;
   /** Milliseconds, of a clock that never goes back. */
   now?: () => number;
 };
 
-/** A line up to this length is served in its order: one integration sends about so many requests at once. A longer one is a flood. */
-export const CALM_LINE = 160;
-/** A flood keeps this many waiting: a free connection always finds work, and more would only wait to be refused. */
-export const FLOOD_LINE = 16;
-/** Work of a flood waits this long; with the interval between two looks, 100 ms at most. */
-const FLOOD_PATIENCE_MS = 80;
-/** A flood ends this long after its last refusal: the work that waited in it is done or refused by then. */
+/** A queue up to this length is served in its order: one integration sends about so many requests at once. A longer one is flooded. */
+export const CALM_LENGTH = 160;
+/** A flooded queue is kept this long: a free connection always finds work, and more would only wait to be rejected. */
+export const FLOOD_LENGTH = 16;
+/** Work of a flooded queue waits this long; with the interval between two looks, 100 ms at most. */
+const FLOOD_TIMEOUT_MS = 80;
+/** A flood ends this long after its last rejection: the work that waited in it is done or rejected by then. */
 const FLOOD_MS = 200;
 const LOOK_MS = 20;
 
-type Waiting = { since: number; start: () => void; refuse: (error: Error) => void };
-/** A flood begins with a line that is too long, and ends when nothing was refused for a while. */
-type Flow = { name: string; running: number; line: Waiting[]; floodUntil: number };
+type Task = { since: number; start: () => void; reject: (error: Error) => void };
+/** The work of one tenant, of one kind. */
+type Queue = { name: string; running: number; waiting: Task[]; floodedUntil: number };
 
-/** A flow may take as many places as are free. So the next flow always finds one. */
+/** A queue may have as much of a resource as is free: the next queue always finds some. */
 const mayTake = (own: number, free: number): boolean => own < free;
 
 /**
  * Who works next, and who waits. Three published schemes:
- * - fair queueing (J. Nagle, RFC 970): each flow has a line of its own, and the lines are served in turn;
- * - dynamic thresholds (A. Choudhury, E. Hahne, 1998): of the capacity, and of the places to wait, a flow may have as
- *   many as are free: one flow alone gets half, the next half of the rest, and somebody new always finds something;
- * - adaptive LIFO (B. Maurer, "Fail at Scale", ACM Queue 2015): a line is served in its order. In a flood it is served
- *   from its new end and kept short, and what waited for 100 ms at its old end is refused: an answer later is worth
- *   nothing.
+ * - fair queueing (J. Nagle, RFC 970): the queues are served in turn;
+ * - dynamic thresholds (A. Choudhury, E. Hahne, 1998): of the capacity, and of the work that may wait, a queue may have as much as
+ *   is free: one queue alone gets half, the next half of the rest, and a new one always finds something;
+ * - adaptive LIFO (B. Maurer, "Fail at Scale", ACM Queue 2015): a queue is served in its order. When flooded, it is served
+ *   from its new end and kept short, and what waited for 100 ms at its old end is rejected: a later response is worth nothing.
  *
- * What it brings: beside 200 clients that search for a common term, the p99 of another organization's get is 23 to 26 times
- * that of one alone, and 279 to 468 times without turns; beside 32 clients 3 to 5 times, and 35 to 66
+ * Beside 200 clients that search for a common term, the p99 of another organization's get is 23 to 26 times that of one alone,
+ * and 279 to 468 times without turns; beside 32 clients 3 to 5 times, and 35 to 66
  * (`npm run bench:fairness -- --only 1b`, with turns and without them in alternation).
  */
 export function createScheduler({
   capacity,
-  places,
+  maxWaiting,
   now = () => performance.now(),
 }: SchedulerOptions): Scheduler {
-  const flows = new Map<string, Flow>();
-  /** The flows whose line is not empty, the next one first. */
-  let turns: Flow[] = [];
+  const queues = new Map<string, Queue>();
+  /** The queues in which work waits, the next one first. */
+  let turns: Queue[] = [];
   let running = 0;
   let waiting = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  function forgetIdle({ name, running, line }: Flow): void {
-    if (running === 0 && line.length === 0) flows.delete(name);
+  function forgetIdle({ name, running, waiting }: Queue): void {
+    if (running === 0 && waiting.length === 0) queues.delete(name);
   }
 
-  function takeTurn(flow: Flow): void {
-    flow.running += 1;
+  function takeSlot(queue: Queue): void {
+    queue.running += 1;
     running += 1;
   }
 
-  /** Runs work that has its turn. Waiting work is only woken up here: begun inside of this call, it would keep this work alive. */
-  async function runInTurn<Result>(flow: Flow, work: () => Promise<Result>): Promise<Result> {
+  /** Runs work that has a slot. Waiting work is only woken up here: begun inside of this call, it would keep this work alive. */
+  async function runInSlot<Result>(queue: Queue, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } finally {
-      flow.running -= 1;
+      queue.running -= 1;
       running -= 1;
       if (waiting > 0) serve();
-      forgetIdle(flow);
+      forgetIdle(queue);
     }
   }
 
-  function refuse(flow: Flow, index: number, error: Error): void {
-    const [task] = flow.line.splice(index, 1);
+  function reject(queue: Queue, index: number, error: Error): void {
+    const [task] = queue.waiting.splice(index, 1);
     waiting -= 1;
-    if (flow.line.length === 0) turns = turns.filter((other) => other !== flow);
-    forgetIdle(flow);
-    task?.refuse(error);
+    if (queue.waiting.length === 0) turns = turns.filter((other) => other !== queue);
+    forgetIdle(queue);
+    task?.reject(error);
   }
 
-  const isFlood = ({ floodUntil }: Flow): boolean => now() < floodUntil;
-  const flood = (flow: Flow): void => {
-    flow.floodUntil = now() + FLOOD_MS;
-  };
-
-  /** True when one more of the flow has no place to wait. One that is refused prolongs the flood. */
-  function isFull(flow: Flow): boolean {
-    if (!isFlood(flow)) return !mayTake(flow.line.length, places - waiting);
-    const isLong = flow.line.length >= FLOOD_LINE;
-    if (isLong) flood(flow);
-    return isLong || !mayTake(flow.line.length, places - waiting);
+  const isFlooded = ({ floodedUntil }: Queue): boolean => now() < floodedUntil;
+  function flood(queue: Queue): void {
+    queue.floodedUntil = now() + FLOOD_MS;
   }
 
-  function refuseLate(): void {
-    const before = now() - FLOOD_PATIENCE_MS;
-    for (const flow of [...turns])
-      while (isFlood(flow) && (flow.line[0]?.since ?? before) < before) refuse(flow, 0, REFUSALS.waited);
+  /** True when no more work of the queue may wait. Work that a flooded queue rejects prolongs the flood. */
+  function isFull(queue: Queue): boolean {
+    const isLong = isFlooded(queue) && queue.waiting.length >= FLOOD_LENGTH;
+    if (isLong) flood(queue);
+    return isLong || !mayTake(queue.waiting.length, maxWaiting - waiting);
+  }
+
+  function rejectLate(): void {
+    const before = now() - FLOOD_TIMEOUT_MS;
+    for (const queue of [...turns])
+      while (isFlooded(queue) && (queue.waiting[0]?.since ?? before) < before)
+        reject(queue, 0, REFUSALS.waited);
   }
 
   function serve(): void {
-    refuseLate();
+    rejectLate();
     for (;;) {
-      const index = turns.findIndex((flow) => mayTake(flow.running, capacity - running));
-      const [flow] = index < 0 ? [] : turns.splice(index, 1);
-      if (!flow) return;
-      const task = isFlood(flow) ? flow.line.pop() : flow.line.shift();
-      if (flow.line.length > 0) turns.push(flow);
+      const index = turns.findIndex((queue) => mayTake(queue.running, capacity - running));
+      const [queue] = index < 0 ? [] : turns.splice(index, 1);
+      if (!queue) return;
+      const task = isFlooded(queue) ? queue.waiting.pop() : queue.waiting.shift();
+      if (queue.waiting.length > 0) turns.push(queue);
       waiting -= 1;
-      takeTurn(flow);
+      takeSlot(queue);
       task?.start();
     }
   }
 
   function look(): void {
-    refuseLate();
+    rejectLate();
     timer = waiting > 0 ? setTimeout(look, LOOK_MS).unref() : undefined;
   }
 
-  /** Ends when the flow has given the work its turn. */
-  function waitForTurn(flow: Flow, deadline: InLine): Promise<void> {
+  function waitForSlot(queue: Queue, deadline: Leaving): Promise<void> {
     return new Promise((done, fail) => {
-      const start = (): void => {
-        deadline.leave = undefined;
-        done();
+      const task: Task = {
+        since: now(),
+        start() {
+          deadline.leave = undefined;
+          done();
+        },
+        reject(error) {
+          deadline.leave = undefined;
+          fail(error);
+        },
       };
-      const refuseTask = (error: Error): void => {
-        deadline.leave = undefined;
-        fail(error);
-      };
-      const task: Waiting = { since: now(), start, refuse: refuseTask };
-      // Named first: V8 makes a function literal that is assigned to a property in the old space.
-      const leave = (error: Error): void => refuse(flow, flow.line.indexOf(task), error);
+      // Named first: V8 puts a function literal that is assigned to a property into the old space.
+      const leave = (error: Error): void => reject(queue, queue.waiting.indexOf(task), error);
       deadline.leave = leave;
-      if (flow.line.push(task) === 1) turns.push(flow);
-      if (flow.line.length > CALM_LINE) flood(flow);
+      if (queue.waiting.push(task) === 1) turns.push(queue);
+      if (queue.waiting.length > CALM_LENGTH) flood(queue);
       waiting += 1;
       if (timer === undefined) timer = setTimeout(look, LOOK_MS).unref();
     });
   }
 
+  function queueOf(name: string): Queue {
+    const queue = queues.get(name) ?? { name, running: 0, waiting: [], floodedUntil: 0 };
+    queues.set(name, queue);
+    return queue;
+  }
+
   return {
     async run(name, work, deadline = {}) {
-      let flow = flows.get(name);
-      if (!flow) {
-        flow = { name, running: 0, line: [], floodUntil: 0 };
-        flows.set(name, flow);
-      }
-      if (flow.line.length === 0 && mayTake(flow.running, capacity - running)) takeTurn(flow);
-      else if (!isFull(flow)) await waitForTurn(flow, deadline);
+      const queue = queueOf(name);
+      if (queue.waiting.length === 0 && mayTake(queue.running, capacity - running)) takeSlot(queue);
+      else if (!isFull(queue)) await waitForSlot(queue, deadline);
       else {
-        forgetIdle(flow);
+        forgetIdle(queue);
         throw REFUSALS.full;
       }
-      return runInTurn(flow, work);
+      return runInSlot(queue, work);
     },
     refusal(name) {
-      const flow = flows.get(name);
-      return flow && flow.line.length > 0 && isFull(flow) ? REFUSALS.full : undefined;
+      const queue = queues.get(name);
+      return queue && queue.waiting.length > 0 && isFull(queue) ? REFUSALS.full : undefined;
     },
     stats: () => ({ running, waiting }),
   };

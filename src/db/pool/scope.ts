@@ -17,8 +17,8 @@ export class LostRace extends Error {}
 export type Caller = {
   /** Aborted when the caller has gone. Nobody asks for the signal of work that is too short to end. */
   signal: () => AbortSignal;
-  /** Told of each piece of work how many milliseconds PostgreSQL had for it. */
-  ran: (milliseconds: number) => void;
+  /** Called with the milliseconds that PostgreSQL spent on a piece of work. */
+  addDatabaseTime: (milliseconds: number) => void;
 };
 
 /** Gives the verbs for one organization. Reads that the caller has gone from are ended; writes only before they begin. */

@@ -8,7 +8,6 @@ export * from '../sql/row.ts';
 export * from '../sql/statement.ts';
 export * from './archive.ts';
 export * from './get.ts';
-export * from './known-values.ts';
 export * from './list.ts';
 export * from './put.ts';
 export * from './view.ts';

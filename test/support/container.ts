@@ -1,6 +1,6 @@
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
 
-/** `npm run test:containers`: a PostgreSQL in a container, with what `npm test` sets. */
+/** A PostgreSQL in a container, with the settings of the embedded one. */
 
 type Settings = Record<string, string>;
 
@@ -13,7 +13,7 @@ export async function startContainer(
   const command = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   await getContainerRuntimeClient().catch(() => {
     process.stderr.write(
-      'npm run test:containers needs a container runtime such as Docker, and finds none here; npm test needs none.\n',
+      'TEST_POSTGRES=container needs a container runtime such as Docker, and found none.\n',
     );
     process.exit(1);
   });

@@ -1,17 +1,17 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { CrmError } from '../../client/src/index.ts';
 import { csvLine, fromCell, toCell } from './cells.ts';
-import { REFUSAL_COLUMNS, RowError } from './columns.ts';
+import { isRejections, REJECTION_COLUMNS, RowError } from './columns.ts';
 import type { Row, Source } from './source.ts';
 
-/** Why a row was not taken. */
-export type Refusal = { code: string; message: string; customerId?: string | undefined };
+/** Why a row was rejected. */
+export type Rejection = { code: string; message: string; customerId?: string | undefined };
 
-/** @param say puts a fault of a row into the words of whoever made the file */
-export function refusalOf(
+/** @param say words an error of the row for whoever wrote the file */
+export function rejectionOf(
   error: CrmError | RowError,
   say: (path: string, message: string) => string,
-): Refusal {
+): Rejection {
   const { code } = error;
   if (error instanceof RowError)
     return { code, message: error.path === undefined ? error.message : say(error.path, error.message) };
@@ -24,28 +24,28 @@ export function refusalOf(
 }
 
 /** `leads.csv` → `leads.rejected.csv` */
-const refusalsPath = (path: string): string =>
+const rejectionsPath = (path: string): string =>
   /\.[^./\\]+$/.test(path) ? path.replace(/(\.[^./\\]+)$/, '.rejected$1') : `${path}.rejected`;
 
 /**
- * The file of refused rows: the table that they came from with the reason in front, so that it can be mended and imported.
+ * The file of rejected rows: the table that they came from with the reason in front, so that it can be corrected and imported.
  * It exists once there is a row for it.
  */
-export type RefusalFile = {
+export type RejectionFile = {
   path: string;
-  add: (row: Row, refusal: Refusal) => Promise<void>;
-  /** Length in bytes: what lies beyond it was not settled. */
+  add: (row: Row, rejection: Rejection) => Promise<void>;
+  /** Length in bytes of what is settled. */
   size: () => number;
   close: () => Promise<void>;
 };
 
-export async function openRefusals(
+export async function openRejections(
   source: Source,
   header: readonly string[],
-  /** Length to go on from; without it a file that is there is replaced. */
+  /** Length to resume from; without it an existing file is replaced. */
   from = 0,
-): Promise<RefusalFile> {
-  const path = refusalsPath(source.path);
+): Promise<RejectionFile> {
+  const path = rejectionsPath(source.path);
   let size = from;
   let file: FileHandle | undefined;
   const write = async (text: string): Promise<void> => {
@@ -58,17 +58,17 @@ export async function openRefusals(
     size += bytes.length;
   };
   const csv = (cells: readonly string[]) => csvLine(cells, source.delimiter);
-  /** A refused row that is refused again has its old reason replaced. */
-  const isAgain = REFUSAL_COLUMNS.every((column, index) => header[index] === column);
+  /** A row that is rejected again has its old reason replaced. */
+  const isAgain = isRejections(header);
   const own = (cells: readonly string[]) =>
-    (isAgain ? cells.slice(REFUSAL_COLUMNS.length) : cells).map((cell) => toCell(fromCell(cell)));
+    (isAgain ? cells.slice(REJECTION_COLUMNS.length) : cells).map((cell) => toCell(fromCell(cell)));
   return {
     path,
     add: async ({ line, cells, object }, { code, message, customerId }) => {
       if (source.format === 'ndjson')
         return write(`${JSON.stringify({ line, code, message, customerId, row: object })}\n`);
       // Excel reads UTF-8 only behind a byte order mark.
-      if (size === 0) await write(`\ufeff${csv([...REFUSAL_COLUMNS, ...own(header)])}`);
+      if (size === 0) await write(`\ufeff${csv([...REJECTION_COLUMNS, ...own(header)])}`);
       await write(csv([String(line), ...[code, message, customerId].map(toCell), ...own(cells)]));
     },
     size: () => size,

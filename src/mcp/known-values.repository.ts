@@ -1,0 +1,81 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import { type OrganizationScope, type Params, prepared, tableName } from '../db/repository/index.ts';
+import {
+  activeStages,
+  conversations,
+  customers,
+  liveCustomers,
+  liveOpportunities,
+  newestThreads,
+  opportunities,
+  pipelineStages,
+} from '../db/tables/index.ts';
+import type { Resource } from '../db/tables/resource.ts';
+
+/** A value that an organization has of a field, and for an id what people call it. */
+export type KnownValue = { value: string; name?: string };
+
+type Read = (scope: OrganizationScope) => Promise<KnownValue[]>;
+type Key = { organizationId: string };
+
+const reading = (name: string, query: ($: Params<Key>) => SQL<KnownValue>): Read => {
+  const statement = prepared(name, query);
+  return ({ db, organizationId }) => db.read(statement, { organizationId });
+};
+
+/** As many as help a person. */
+const MOST = sql.raw('20');
+
+/**
+ * The values of a column, in their order. One after another is looked up in the index of the filter: the cost grows with
+ * distinct values, not rows (loose index scan).
+ */
+function ofColumn(resource: Resource, column: PgColumn): Read {
+  const { table, visible } = resource;
+  const first = ($: Params<Key>, after: SQL): SQL => sql`
+    select ${column} from ${table} where ${table.organizationId} = ${$.organizationId} and ${visible} and ${after}
+    order by ${column} limit 1`;
+  return reading(
+    `${tableName(resource)}.known_values ${column.name}`,
+    ($) => sql`
+      with recursive known(value) as (
+        (${first($, sql`${column} is not null`)})
+        union all
+        select (${first($, sql`${column} > known.value`)}) from known where known.value is not null
+      )
+      select value from known where value is not null limit ${MOST}`,
+  );
+}
+
+/** The entries of a list column. No index has them in an order: those of the newest records serve people. */
+function ofEntries(resource: Resource, column: PgColumn, updatedAt: PgColumn): Read {
+  const { table, visible } = resource;
+  return reading(
+    `${tableName(resource)}.known_values ${column.name}`,
+    ($) => sql`
+      select distinct entry as value from (
+        select ${column} as entries from ${table}
+        where ${table.organizationId} = ${$.organizationId} and ${visible}
+        order by ${updatedAt} desc nulls last, ${table.id} desc nulls last limit 1000
+      ) newest cross join unnest(newest.entries) entry order by entry limit ${MOST}`,
+  );
+}
+
+const stages = reading(
+  'pipeline_stages.known_values',
+  ($) => sql`
+    select ${pipelineStages.id} as value, ${pipelineStages.key} as name from ${pipelineStages}
+    where ${pipelineStages.organizationId} = ${$.organizationId} and ${activeStages.visible}
+    order by ${pipelineStages.position}, ${pipelineStages.id} limit ${MOST}`,
+);
+
+/** The filters whose values an agency defines itself, by the list that takes them. */
+export const KNOWN_VALUES: Readonly<Record<string, Readonly<Record<string, Read>>>> = {
+  listCustomers: { tag: ofEntries(liveCustomers, customers.tags, customers.updatedAt) },
+  listOpportunities: { salesStage: ofColumn(liveOpportunities, opportunities.salesStage), stageId: stages },
+  listConversations: {
+    activityState: ofColumn(newestThreads, conversations.activityState),
+    channel: ofColumn(newestThreads, conversations.channel),
+  },
+};
