@@ -575,15 +575,15 @@ export type ListCatalogProductsQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
-  /** Records that were created before this timestamp. */
+  /** Records that were created before this timestamp. At most 4000 characters. */
   createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
-  /** Records whose last change was before this timestamp. */
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
   updatedBefore?: string;
   /** Products of this tier. */
   budgetTier?: 'economic' | 'mid' | 'premium';
@@ -605,15 +605,15 @@ export type ListCustomersQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
-  /** Records that were created before this timestamp. */
+  /** Records that were created before this timestamp. At most 4000 characters. */
   createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
-  /** Records whose last change was before this timestamp. */
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
   updatedBefore?: string;
   /** The customer that has exactly this contact, however it is written: a telephone number with its country code, an address or a handle. At most 320 characters. */
   contact?: string;
@@ -631,15 +631,15 @@ export type ListOpportunitiesQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
-  /** Records that were created before this timestamp. */
+  /** Records that were created before this timestamp. At most 4000 characters. */
   createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
-  /** Records whose last change was before this timestamp. */
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
   updatedBefore?: string;
   /** Opportunities of exactly this customer. At most 200 characters. */
   customerId?: string;
@@ -661,24 +661,28 @@ export type ListConversationsQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
-  /** Records that were created before this timestamp. */
+  /** Records that were created before this timestamp. At most 4000 characters. */
   createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
-  /** Records whose last change was before this timestamp. */
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
   updatedBefore?: string;
   /** Conversations in exactly this state. At most 200 characters. */
   activityState?: string;
   /** Conversations on exactly this channel. At most 200 characters. */
   channel?: string;
+  /** Conversations with exactly this contact, however it is written: a telephone number with its country code, an address or a handle. At most 320 characters. */
+  contact?: string;
   /** Conversations of this customer. At most 200 characters. */
   customerId?: string;
   /** Text in the contact name or the channel identifier, whatever its case and accents. At most 200 characters. */
   query?: string;
+  /** The channel of `contact`; any, unless it is named. */
+  contactType?: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
 };
 
 /** What getConversationTranscript can be asked for. */
@@ -695,15 +699,15 @@ export type ListQuotesQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
-  /** Records that were created before this timestamp. */
+  /** Records that were created before this timestamp. At most 4000 characters. */
   createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
-  /** Records whose last change was before this timestamp. */
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
   updatedBefore?: string;
   /** Quotes of exactly this customer. At most 200 characters. */
   customerId?: string;
@@ -721,9 +725,9 @@ export type ListTeamMembersQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
-  /** Records that were created before this timestamp. */
+  /** Records that were created before this timestamp. At most 4000 characters. */
   createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;

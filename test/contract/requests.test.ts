@@ -68,7 +68,13 @@ function valuesOf(
   if (format || parameter === 'before')
     return {
       taken: EDGES['date-time']?.taken ?? [],
-      refused: ['', '%00', 'a%00b', 'yesterday', '2026-11-21', '2026-13-01T00:00:00Z'],
+      refused: [
+        ...['', '%00', 'a%00b', 'yesterday', '2026-11-21', '2026-13-01T00:00:00Z'],
+        [
+          `2026-11-21T08:25:00.${'0'.repeat(Number(maxLength))}Z`,
+          `must have at most ${maxLength} characters`,
+        ],
+      ],
     };
   return {
     taken: [
