@@ -5,7 +5,8 @@ import {
   updateCatalogProduct,
 } from '../src/catalog/repository.ts';
 import { CatalogProductCreate, type CatalogProductUpdate } from '../src/catalog/schema.ts';
-import { getTranscript, listConversations } from '../src/conversations/repository.ts';
+import { getTranscript } from '../src/conversations/messages.repository.ts';
+import { listConversations } from '../src/conversations/repository.ts';
 import { createCustomer, getCustomer, listCustomers, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate, type CustomerUpdate } from '../src/customers/schema.ts';
 import type { OrganizationScope } from '../src/db/pool/scope.ts';
@@ -246,7 +247,7 @@ export function workloads(liveIds: LiveIds, large: { conversations: number }): W
           const id = recordId('conversation', LARGE, rotatedConversation(index));
           return {
             request: { method: 'GET', path: `/v1/conversations/${id}/messages?limit=50` },
-            statement: await statementOf(LARGE, (scope) => getTranscript(scope, id, 50)),
+            statement: await statementOf(LARGE, (scope) => getTranscript(scope, id, { limit: 50 })),
           };
         }),
     },

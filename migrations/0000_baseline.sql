@@ -547,7 +547,7 @@ create table conversations (
 --> statement-breakpoint
 create unique index conversations_rotated_from_key on conversations (organization_id, rotated_from) where rotated_from is not null;
 --> statement-breakpoint
-create index conversations_contact_idx on conversations (organization_id, contact_key, channel, created_at desc nulls last, id desc nulls last) where contact_key is not null and contact_name is not null;
+create index conversations_contact_idx on conversations (organization_id, contact_key, channel, created_at desc nulls last, id desc nulls last) where contact_key is not null;
 --> statement-breakpoint
 create index conversations_chain_idx on conversations (organization_id, chain_id);
 --> statement-breakpoint

@@ -7,7 +7,7 @@ import {
   listArchivedCatalogProducts,
   purgeCatalogProducts,
 } from '../src/catalog/repository.ts';
-import { getTranscript } from '../src/conversations/repository.ts';
+import { getTranscript } from '../src/conversations/messages.repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/pool/scope.ts';
 import { sweepKeys } from '../src/http/idempotency.repository.ts';
@@ -61,8 +61,9 @@ const OTHERS: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
   getCustomer: (scope) => getCustomer(scope, recordId('customer', AGENCY, 5)),
   getOpportunity: (scope) => getOpportunity(scope, recordId('opportunity', AGENCY, 5)),
   getConversationTranscript: (scope) =>
-    getTranscript(scope, recordId('conversation', AGENCY, rotatedConversation(0)), 50),
-  listQuoteAttachments: (scope) => listAttachments(scope, recordId('quote', AGENCY, 6)),
+    getTranscript(scope, recordId('conversation', AGENCY, rotatedConversation(0)), { limit: 50 }),
+  listQuoteAttachments: (scope) =>
+    listAttachments(scope, recordId('quote', AGENCY, 6), { sign: ({ organizationId }) => organizationId }),
 };
 
 /** Over all organizations, as nothing else is. */

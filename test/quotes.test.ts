@@ -103,6 +103,54 @@ test('a quote as the dashboard writes it and an integration reads it, until it i
   });
 });
 
+test('a quote keeps the token and the openings that it was created with, and its public link finds it', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const { id: opportunityId } = await opportunity(agency);
+  const path = `/quotes/${randomUUID()}`;
+  const body = { opportunityId, title: 'Cartagena', status: 'published' };
+  const opened = {
+    openCount: 3,
+    firstOpenedAt: '2025-01-01T10:00:00.000Z',
+    lastOpenedAt: '2025-02-01T10:00:00.000Z',
+  };
+  const history = { ...body, ...opened, token: 'aurora/1' };
+  const created = await call.put(path, history);
+  expect(created).toMatchObject({ status: 201, body: { ...opened, token: 'aurora/1' } });
+
+  // The link leads to the quote. It stays when the quote is replaced, and no other quote can have it.
+  const found = await call.get(`/quotes?token=${encodeURIComponent('aurora/1')}`);
+  expect(found.body.data).toEqual([created.body]);
+  expect((await agency.get('/v1/quotes?token=aurora')).headers['x-ignored-parameters']).toBe('token');
+  expect((await call.put(path, body)).body).toEqual(created.body);
+  const rejected = [
+    [await call.put(path, { ...body, token: 'aurora/2' }), 'is written once, and cannot be changed'],
+    [await call.patch(path, { token: 'aurora/2' }), 'is written once, and cannot be changed'],
+    [await call.put(`/quotes/${randomUUID()}`, history), 'is the token of another quote'],
+  ] as const;
+  for (const [reply, message] of rejected)
+    expect([reply.status, reply.body.error.details]).toEqual([400, [{ path: 'body.token', message }]]);
+  const { body: elsewhere } = await dashboard
+    .of(await service.agency())
+    .get(`/quotes?token=${encodeURIComponent('aurora/1')}`);
+  expect(elsewhere.data).toEqual([]);
+
+  const longest = { ...body, token: '𝒳'.repeat(255), openCount: 2 ** 31 - 1 };
+  expect((await call.put(`/quotes/${randomUUID()}`, longest)).body).toMatchObject(longest);
+
+  // Openings go on from there. What is sent again of them has no effect.
+  await call.post(`${path}/opens`, { openedAt: '2025-01-15T10:00:00Z' });
+  const again = await call.put(path, history);
+  expect(again).toMatchObject({ status: 200, body: { ...opened, openCount: 4 } });
+  const ahead = { openedAt: new Date(Date.now() + 25 * 3_600_000).toISOString() };
+  expect((await call.post(`${path}/opens`, ahead)).body.error.details).toEqual([
+    { path: 'body.openedAt', message: 'must be at most a day ahead' },
+  ]);
+
+  const attachments = await call.get(`${path}/attachments`);
+  expect([attachments.status, attachments.body]).toEqual([200, { data: [] }]);
+});
+
 const attachmentsOf = (agency: Agency, quoteId: string) => agency.get(`/v1/quotes/${quoteId}/attachments`);
 
 const isRefused = ({ statusCode, body }: { statusCode: number; body: string }, link?: string) =>

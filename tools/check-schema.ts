@@ -1,11 +1,19 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import config from '../drizzle.config.ts';
 import { readMigrations } from '../src/db/server/migrate.ts';
 import * as schema from '../src/db/tables/index.ts';
 
-/** Fails when the tables of the code have something that no migration makes. */
-const newest = readMigrations().at(-1)?.tag.slice(0, 4);
+/** Fails if migrations/ has a file that the journal does not name, or if no migration creates what the tables of the code have. */
+const tags = readMigrations().map(({ tag }) => tag);
+const named = tags.flatMap((tag) => [`${tag}.sql`, `meta/${tag.slice(0, 4)}_snapshot.json`]);
+const files = readdirSync(config.out, { recursive: true, encoding: 'utf8' }).filter((file) =>
+  /\.\w+$/.test(file),
+);
+const others = files.filter((file) => ![...named, 'meta/_journal.json'].includes(file));
+for (const file of others) console.log(`The journal does not name ${config.out}/${file}. Delete it.`);
+
+const newest = tags.at(-1)?.slice(0, 4);
 const snapshot = JSON.parse(readFileSync(`${config.out}/meta/${newest}_snapshot.json`, 'utf8'));
 const missing = await generateMigration(snapshot, generateDrizzleJson(schema, snapshot.id));
 if (missing.length > 0) {
@@ -14,4 +22,4 @@ if (missing.length > 0) {
   );
   for (const statement of missing) console.log(`  ${statement}`);
 }
-process.exitCode = missing.length > 0 ? 1 : 0;
+process.exitCode = missing.length + others.length > 0 ? 1 : 0;

@@ -8,8 +8,6 @@ type Schema = {
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];
-  anyOf?: Schema[];
-  oneOf?: Schema[];
   description?: string;
   default?: unknown;
   examples?: unknown[];
@@ -96,8 +94,6 @@ function typeOf(schema: Schema, indent = ''): string {
   if (schema.$ref !== undefined) return schema.$ref.slice(REFERENCE.length);
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum) return schema.enum.map(literal).join(' | ');
-  const union = schema.anyOf ?? schema.oneOf;
-  if (union) return union.map((part) => typeOf(part, indent)).join(' | ');
   const types = [schema.type ?? []].flat().map((type) => {
     if (type === 'array') return `${grouped(typeOf(schema.items ?? {}, indent))}[]`;
     if (type === 'object') return objectType(schema, indent);

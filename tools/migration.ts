@@ -2,22 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import config from '../drizzle.config.ts';
-import { linePerEntry } from './json-text.ts';
+import { readMigrations } from '../src/db/server/migrate.ts';
 import { dangersOf, isIndexOfTableInUse } from './migration-rules.ts';
 
-/** `drizzle-kit generate`, with the reason as a comment, indexes built beside those who write, and the rules held. */
+/**
+ * `drizzle-kit generate`, with the reason as a comment, indexes of tables in use built concurrently, and the rules checked;
+ * with `--baseline`, the fold of all migrations into one: docs/releasing.md, "The next baseline".
+ */
 
 const BREAKPOINT = '--> statement-breakpoint';
 const JOURNAL = `${config.out}/meta/_journal.json`;
 
 const filesOf = (): string[] => readdirSync(config.out, { recursive: true, encoding: 'utf8' });
 const text = (path: string): string => readFileSync(path, 'utf8');
-
-/** drizzle-kit's snapshot with a line for each table: half of the bytes, and the tables that changed stand out. */
-function shorten(path: string): void {
-  const { tables, ...rest } = JSON.parse(text(path));
-  writeFileSync(path, `{\n"tables": ${linePerEntry(tables)},\n${linePerEntry(rest).slice(2)}\n`);
-}
 
 /** drizzle-kit knows no triggers: the one that moves `updated_at`, of a new table that has it. */
 function triggerOf(statement: string): string[] {
@@ -33,9 +30,7 @@ function generate(...options: string[]): string | undefined {
   const before = filesOf();
   const command = ['node_modules/drizzle-kit/bin.cjs', 'generate', ...options];
   execFileSync(process.execPath, command, { stdio: 'inherit' });
-  const made = filesOf().filter((file) => !before.includes(file));
-  for (const file of made) if (file.endsWith('_snapshot.json')) shorten(`${config.out}/${file}`);
-  return made.find((file) => file.endsWith('.sql'));
+  return filesOf().find((file) => file.endsWith('.sql') && !before.includes(file));
 }
 
 const concurrent = (index: string): string =>
@@ -68,9 +63,43 @@ function makeMigration(name: string, why: string): string[] {
   });
 }
 
+/**
+ * Replaces all migrations by one with their statements, under the date of the newest.
+ * @returns what a database that has applied them needs
+ */
+function foldIntoBaseline(): string {
+  const migrations = readMigrations();
+  const { when = 0, tag = '' } = migrations.at(-1) ?? {};
+  const statements = migrations.flatMap((migration) =>
+    migration.statements.map((statement) => statement.trim()),
+  );
+  // An empty table has no writers to wait for, and one transaction creates everything.
+  const baseline = statements.join(`\n${BREAKPOINT}\n`).replace(/\bindex concurrently\b/gi, 'INDEX');
+  const snapshot = JSON.parse(text(`${config.out}/meta/${tag.slice(0, 4)}_snapshot.json`));
+  snapshot.prevId = '00000000-0000-0000-0000-000000000000';
+  const { entries, ...journal } = JSON.parse(text(JOURNAL));
+  for (const file of filesOf()) if (/\.sql$|_snapshot\.json$/.test(file)) rmSync(`${config.out}/${file}`);
+  const write = (file: string, json: object) => writeFileSync(file, JSON.stringify(json, null, 2));
+  writeFileSync(`${config.out}/0000_baseline.sql`, `${baseline}\n`);
+  write(`${config.out}/meta/0000_snapshot.json`, snapshot);
+  write(JOURNAL, { ...journal, entries: [{ ...entries.at(-1), idx: 0, tag: '0000_baseline' }] });
+  return `with moved as (
+  update drizzle.__drizzle_migrations set hash = '${readMigrations()[0]?.hash}' where created_at = ${when} returning created_at
+)
+delete from drizzle.__drizzle_migrations using moved where __drizzle_migrations.created_at < moved.created_at;`;
+}
+
 const { values } = parseArgs({
-  options: { name: { type: 'string', default: '' }, why: { type: 'string', default: '' } },
+  options: {
+    name: { type: 'string', default: '' },
+    why: { type: 'string', default: '' },
+    baseline: { type: 'boolean', default: false },
+  },
 });
+if (values.baseline) {
+  console.log(foldIntoBaseline());
+  process.exit();
+}
 if (!/^[a-z0-9]+(_[a-z0-9]+)*$/.test(values.name) || values.why.trim() === '') {
   console.error('Usage: npm run migration -- --name what_changes --why "the reason"');
   process.exit(1);

@@ -575,11 +575,11 @@ export type ListCatalogProductsQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
   /** Products of this tier. */
   budgetTier?: 'economic' | 'mid' | 'premium';
@@ -599,11 +599,11 @@ export type ListCustomersQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
   /** The customer that has exactly this contact, however it is written: a telephone number with its country code, an address or a handle. At most 320 characters. */
   contact?: string;
@@ -621,11 +621,11 @@ export type ListOpportunitiesQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
   /** Opportunities of exactly this customer. At most 200 characters. */
   customerId?: string;
@@ -647,20 +647,24 @@ export type ListConversationsQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
   /** Conversations in exactly this state. At most 200 characters. */
   activityState?: string;
   /** Conversations on exactly this channel. At most 200 characters. */
   channel?: string;
+  /** Conversations with exactly this contact, however it is written: a telephone number with its country code, an address or a handle. At most 320 characters. */
+  contact?: string;
   /** Conversations of this customer. At most 200 characters. */
   customerId?: string;
   /** Text in the contact name or the channel identifier, whatever its case and accents. At most 200 characters. */
   query?: string;
+  /** The channel of `contact`; any, unless it is named. */
+  contactType?: 'whatsapp' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
 };
 
 /** What getConversationTranscript can be asked for. */
@@ -677,11 +681,11 @@ export type ListQuotesQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
-  /** Records that were changed at this moment or later, new ones too. */
+  /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
   /** Quotes of exactly this customer. At most 200 characters. */
   customerId?: string;
@@ -699,7 +703,7 @@ export type ListTeamMembersQuery = {
   limit?: number;
   /** How many records to skip. Empty or `null` means 0. At least 0. Default: `0`. */
   offset?: number | null;
-  /** Records that were created at this moment or later. */
+  /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;

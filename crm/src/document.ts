@@ -7,8 +7,6 @@ export type Schema = {
   $ref?: string;
   type?: string | string[];
   enum?: unknown[];
-  /** A closed list, or null. */
-  anyOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;
 };
@@ -33,14 +31,9 @@ const REFERENCE = '#/components/schemas/';
 
 export const schemaOf = (name: string): Schema => ({ $ref: REFERENCE + name });
 
-/** The schema itself, where this one refers to it. One of two schemas, of which one is null, becomes one with both types. */
-export function resolved(schema: Schema = {}): Schema {
-  const { $ref, anyOf } = schema;
-  if ($ref !== undefined) return schemas[$ref.slice(REFERENCE.length)] ?? {};
-  const [value] = anyOf?.filter(({ type }) => type !== 'null') ?? [];
-  if (value === undefined) return schema;
-  return { ...value, type: [...typesOf(value), 'null'] };
-}
+/** The schema itself, where this one refers to it. */
+export const resolved = ({ $ref, ...schema }: Schema = {}): Schema =>
+  $ref === undefined ? schema : (schemas[$ref.slice(REFERENCE.length)] ?? {});
 
 /** The fields of an object, or of the objects of a list. */
 export function propertiesOf(schema: Schema | undefined): Record<string, Schema> {

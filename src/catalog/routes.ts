@@ -75,8 +75,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
       schema: {
         operationId: 'getCatalogProduct',
         summary: 'Get a product',
-        description:
-          'One product with its variants. Use it to read a product whose id you know, and to take its `ETag` before you change it.',
+        description: 'One product with its variants. Use it to read a product whose id you know.',
         params: CatalogProductParams,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product.' },
@@ -95,7 +94,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         operationId: 'updateCatalogProduct',
         summary: 'Update a product',
         description:
-          'Changes only the fields in the body; null clears one. If nothing differs, nothing changes, and `updatedAt` stays as it is. `variants` has no effect here, because only the dashboard changes variants; strict handling rejects variants that differ from the stored ones. Use it to change prices, texts or the status of a product.',
+          'Changes only the fields in the body; null clears one. If nothing differs, nothing changes, and `updatedAt` stays as it is. Only the dashboard changes `variants`. Use it to change prices, texts or the status of a product.',
         params: CatalogProductParams,
         body: CatalogProductUpdate,
         response: responses(

@@ -97,6 +97,9 @@ export const dateTime = () =>
 const inUtc = (moment: string): string =>
   Number.isNaN(Date.parse(moment)) ? moment : new Date(moment).toISOString();
 
+/** More digits of a second than anybody has. Tools ask for a bound on every text of a query. */
+const LONGEST_MOMENT = 4_000;
+
 /** A moment in a request: ISO 8601 with an offset or Z; kept in UTC, to the millisecond. */
 export const moment = () =>
   z.iso
@@ -104,9 +107,16 @@ export const moment = () =>
       offset: true,
       error: 'must be an ISO 8601 date-time with an offset, such as 2026-11-21T08:25:00Z',
     })
+    .max(LONGEST_MOMENT, `must have at most ${count(LONGEST_MOMENT)}`)
     .refine(isShowable, 'must be between the years 1 and 9999')
     .overwrite(inUtc)
     .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
+
+const DAY = 24 * 3_600_000;
+
+/** The timestamp of something that has happened. A clock or a time zone of the sender may be wrong by a day. */
+export const pastMoment = () =>
+  moment().refine((sent) => !(Date.parse(sent) > Date.now() + DAY), 'must be at most a day ahead');
 
 /** The id in the examples of the documents. The demo agency has a record of each kind with it. */
 export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';

@@ -4,20 +4,21 @@ import { type ApiError, validationFailed } from '../contract/errors.ts';
 import { isUniqueViolation } from '../db/pool/faults.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import { type Put, putSteps, referenceRefused, type Stored } from '../db/repository/put.ts';
+import { type Put, putSteps, referenceRejected } from '../db/repository/put.ts';
 import { missing, type RecordKey, rowOf } from '../db/repository/view.ts';
-import { defineUpdate } from '../db/repository/write.ts';
 import { columnsOf } from '../db/sql/field-columns.ts';
 import { type Json, selectList } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   channelMessages,
   conversations,
+  customerContactKeys,
   liveCustomers,
+  newestThreads,
   threads,
   whatsappMessages,
 } from '../db/tables/index.ts';
-import { conversationRecordView, type MessageStore } from './repository.ts';
+import { conversationRecordView } from './repository.ts';
 import { ConversationPut, type ConversationRecord, type ConversationUpdate } from './schema.ts';
 
 /**
@@ -25,24 +26,23 @@ import { ConversationPut, type ConversationRecord, type ConversationUpdate } fro
  * circle.
  */
 
-const conversationColumns = {
-  ...columnsOf(ConversationPut.omit({ rotatedFrom: true }), conversations),
-  contactKey: conversations.contactKey,
-};
-
 export const threadView = { ...conversationRecordView, ...threads };
 
 /** A new thread begins a chain of its own. Linking it to another thread is a separate step. */
 const steps = putSteps(threadView, {
-  columns: conversationColumns,
-  insertOnly: { chainId: conversations.chainId },
+  columns: {
+    ...columnsOf(ConversationPut, conversations),
+    contactKey: conversations.contactKey,
+    chainId: conversations.chainId,
+    continuedBy: conversations.continuedBy,
+    messageCount: conversations.messageCount,
+  },
+  insertOnly: ['rotatedFrom', 'chainId', 'continuedBy', 'messageCount'],
   references: { customerId: liveCustomers },
 });
 
 /** Any thread of a chain. Throws CONVERSATION_NOT_FOUND. */
 export const getConversation = defineGet(threadView, 'conversations.get_record');
-
-const patchThread = defineUpdate(threadView, conversationColumns);
 
 const chainsKey = ($: Params<{ organizationId: string }>): SQL =>
   sql`hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0)`;
@@ -76,213 +76,210 @@ export async function lockConversation(
   return lockThread(scope, id);
 }
 
-type Thread = {
-  id: string;
-  channel: string;
-  contact: string;
-  contactName: string | null;
-  contactKey: string | null;
-  messageCount: number;
-  rotatedFrom: string | null;
-  continuedBy: string | null;
-  chainId: string;
-};
+type Place = { id: string; chainId: string; rotatedFrom: string | null; continuedBy: string | null };
 
-const threadColumns = selectList({
-  id: conversations.id,
-  channel: conversations.channel,
-  contact: conversations.contact,
-  contactName: conversations.contactName,
-  contactKey: conversations.contactKey,
-  messageCount: conversations.messageCount,
-  rotatedFrom: conversations.rotatedFrom,
-  continuedBy: conversations.continuedBy,
-  chainId: conversations.chainId,
-});
+const { id, chainId, rotatedFrom, continuedBy } = conversations;
 
-const threadStatement = prepared(
-  'conversations.thread',
-  ($: Params<RecordKey>): SQL<Thread> =>
-    sql`select ${threadColumns} from ${conversations} where ${rowOf(threads, $)}`,
+const placeStatement = prepared(
+  'conversations.place',
+  ($: Params<RecordKey>): SQL<Place> => sql`
+    select ${selectList({ id, chainId, rotatedFrom, continuedBy })} from ${conversations} where ${rowOf(threads, $)}`,
 );
 
-const chainStatement = prepared(
-  'conversations.chain',
-  ($: Params<{ organizationId: string; chainId: string }>): SQL<Thread> => sql`
-    select ${threadColumns} from ${conversations}
-    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = ${$.chainId}`,
+const findThread = async ({ db, organizationId }: OrganizationScope, id: string) =>
+  (await db.read(placeStatement, { organizationId, id }))[0];
+
+/** The thread, and all that continue it. */
+const tailStatement = prepared(
+  'conversations.tail',
+  ($: Params<RecordKey>): SQL<{ id: string }> => sql`
+    with recursive tail as (
+      select id, continued_by from ${conversations} where ${rowOf(threads, $)}
+      union all
+      select next.id, next.continued_by from tail join ${conversations} as next
+        on next.organization_id = ${$.organizationId} and next.id = tail.continued_by)
+    select id from tail`,
 );
 
-const continueStatement = prepared(
-  'conversations.set_continued_by',
-  ($: Params<RecordKey & { continuedBy: string | null }>) => sql`
-    update ${conversations} set continued_by = ${$.continuedBy} where ${rowOf(threads, $)}`,
+type Move = RecordKey & { rotatedFrom: string | null; left: string | null; tail: string[]; chainId: string };
+
+const moveStatement = prepared(
+  'conversations.move',
+  ($: Params<Move>) => sql`
+    update ${conversations} set
+      rotated_from = case when id = ${$.id} then ${$.rotatedFrom}::uuid else rotated_from end,
+      continued_by = case when id = ${$.rotatedFrom}::uuid then ${$.id} when id = ${$.left}::uuid then null
+        else continued_by end,
+      chain_id = case when id = any(${$.tail}::uuid[]) then ${$.chainId} else chain_id end
+    where ${conversations.organizationId} = ${$.organizationId}
+      and ${conversations.id} = any(${$.tail}::uuid[] || ${$.rotatedFrom}::uuid || ${$.left}::uuid)`,
 );
 
-const rotateStatement = prepared(
-  'conversations.set_rotated_from',
-  ($: Params<RecordKey & { rotatedFrom: string | null }>) => sql`
-    update ${conversations} set rotated_from = ${$.rotatedFrom} where ${rowOf(threads, $)}`,
-);
-
-const relabelStatement = prepared(
-  'conversations.set_chain',
-  ($: Params<{ organizationId: string; ids: string[]; chainId: string }>) => sql`
-    update ${conversations} set chain_id = ${$.chainId}
-    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(${$.ids}::uuid[])`,
-);
-
-const latestIn = (store: MessageStore, $: Params<{ organizationId: string }>): SQL => sql`(
+const latestIn = (
+  store: typeof whatsappMessages | typeof channelMessages,
+  $: Params<{ organizationId: string }>,
+): SQL => sql`(
   select max(${store.createdAt}) from ${store}
   where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = thread.id)`;
 
 /**
- * Counts the messages that a thread got. Each thread of its chain shows the latest timestamp of its messages, and the newest
- * that of the chain. The caller holds the chains, and has locked the threads that change.
+ * Counts the messages that a thread got. It shows the latest timestamp of its messages, and the newest thread of its chain that
+ * of the chain. The caller holds the chains, and has locked both.
  */
 export const dateChainStatement = prepared(
   'conversations.date_chain',
   ($: Params<RecordKey & { chainId: string; inserted: number }>) => sql`
-    update ${conversations} set last_message_at = dated.at,
-      message_count = message_count + case when ${conversations.id} = ${$.id} then ${$.inserted}::integer else 0 end
-    from (
-      select thread.id, case when thread.continued_by is null then max(latest.at) over () else latest.at end as at
-      from ${conversations} as thread cross join lateral (
-        select greatest(${latestIn(whatsappMessages, $)}, ${latestIn(channelMessages, $)}) as at) latest
-      where thread.organization_id = ${$.organizationId} and thread.chain_id = ${$.chainId}) dated
-    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = dated.id
-      and (${conversations.id} = ${$.id} or ${conversations.lastMessageAt} is distinct from dated.at)`,
+    update ${conversations} set
+      message_count = message_count + case when id = ${$.id} then ${$.inserted}::integer else 0 end,
+      last_message_at = (
+        select max(greatest(${latestIn(whatsappMessages, $)}, ${latestIn(channelMessages, $)}))
+        from ${conversations} as thread
+        where thread.organization_id = ${$.organizationId} and thread.chain_id = ${$.chainId}
+          and (thread.id = ${conversations.id} or ${newestThreads.visible}))
+    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = ${$.chainId}
+      and (${conversations.id} = ${$.id} or ${newestThreads.visible})`,
 );
 
-const findThread = async ({ db, organizationId }: OrganizationScope, id: string) =>
-  (await db.read(threadStatement, { organizationId, id }))[0];
-
-/** The ids of the thread and of all threads that continue it. */
-function tailOf(thread: Thread, chain: readonly Thread[]): string[] {
-  const next = new Map(chain.map(({ id, rotatedFrom }) => [rotatedFrom, id]));
-  const tail = [thread.id];
-  for (let id = next.get(thread.id); id !== undefined; id = next.get(id)) tail.push(id);
-  return tail;
-}
-
-const rotationRefused = (message: string): ApiError =>
+const rotationRejected = (message: string): ApiError =>
   validationFailed([{ path: 'body.rotatedFrom', message }]);
 
-const isContinuedAlready = (): ApiError => rotationRefused('is continued by another thread already');
+const isContinuedAlready = (): ApiError => rotationRejected('is continued by another thread already');
 
 /**
  * Moves the thread, with all that continue it, to the end of another chain. With null it begins a chain of its own.
- * The caller holds the lock of the chains.
+ * The caller has locked the chains.
  * @throws VALIDATION_FAILED naming `rotatedFrom`
  */
-async function link(scope: OrganizationScope, id: string, rotatedFrom: string | null): Promise<void> {
+async function move(
+  scope: OrganizationScope,
+  { id, chainId: leftChain, rotatedFrom: left }: Omit<Place, 'continuedBy'>,
+  rotatedFrom: string | null,
+): Promise<void> {
   const { db, organizationId } = scope;
-  const thread = await findThread(scope, id);
-  if (!thread || thread.rotatedFrom === rotatedFrom) return;
-  const chain = await db.read(chainStatement, { organizationId, chainId: thread.chainId });
-  const tail = tailOf(thread, chain);
-
+  const key = { organizationId, id };
+  const tail = (await db.read(tailStatement, key)).map((thread) => thread.id);
   const target = rotatedFrom === null ? undefined : await findThread(scope, rotatedFrom);
-  if (rotatedFrom !== null && !target) throw referenceRefused(['rotatedFrom']);
+  if (rotatedFrom !== null && !target) throw referenceRejected(['rotatedFrom']);
   if (target && tail.includes(target.id))
-    throw rotationRefused('would close a circle: that thread continues this one');
+    throw rotationRejected('would close a circle: that thread continues this one');
   if (target && target.continuedBy !== null && target.continuedBy !== id) throw isContinuedAlready();
-
-  if (thread.rotatedFrom !== null)
-    await db.write(continueStatement, { organizationId, id: thread.rotatedFrom, continuedBy: null });
-  if (target) await db.write(continueStatement, { organizationId, id: target.id, continuedBy: id });
-  await db.write(rotateStatement, { organizationId, id, rotatedFrom });
-  const joined = target?.chainId ?? id;
-  await db.write(relabelStatement, { organizationId, ids: tail, chainId: joined });
-  for (const chainId of [thread.chainId, joined])
-    await db.write(dateChainStatement, { organizationId, id, chainId, inserted: 0 });
+  const chainId = target?.chainId ?? id;
+  await db.write(moveStatement, { ...key, rotatedFrom, left, tail, chainId });
+  await db.write(dateChainStatement, { ...key, id: left ?? id, chainId: leftChain, inserted: 0 });
+  await db.write(dateChainStatement, { ...key, id: rotatedFrom ?? id, chainId, inserted: 0 });
 }
 
-/**
- * A thread that has messages stays in its message store. The other store has no columns for what the provider
- * reported.
- */
-function refuseStoreChange(thread: Thread | undefined, channel: string | undefined): void {
-  if (!thread || thread.messageCount === 0 || channel === undefined) return;
-  if ((thread.channel === 'whatsapp') === (channel === 'whatsapp')) return;
-  const message = 'cannot change between whatsapp and another channel while the conversation has messages';
-  throw validationFailed([{ path: 'body.channel', message }]);
-}
-
-/** A unique index is the last to refuse a fork, also for a writer that does not take the lock of the chains. */
-const refusingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
+/** A unique index is the last to reject a fork, also by a writer that does not lock the chains. */
+const rejectingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
   write().catch((error) => {
     throw isUniqueViolation(error) ? isContinuedAlready() : error;
   });
 
-type Input = Omit<ConversationUpdate, 'rotatedFrom'> & { contactKey: string | null };
+const { contactName, customerId, activityState, controlledBy, language } = conversations;
+
+/** What a thread takes from the one that it continues. */
+const inheritedStatement = prepared(
+  'conversations.inherited',
+  ($: Params<RecordKey>): SQL<Partial<ConversationPut>> => sql`
+    select ${selectList({ contactName, customerId, activityState, controlledBy, language })}
+    from ${conversations} where ${rowOf(threads, $)}`,
+);
+
+/** Only active customers have contact keys. */
+const customerOfContactStatement = prepared(
+  'conversations.customer_of_contact',
+  ($: Params<{ organizationId: string; channel: string; contactKey: string | null }>) => sql<{
+    customerId: string;
+  }>`
+    select ${customerContactKeys.customerId} as "customerId" from ${customerContactKeys}
+    where ${customerContactKeys.organizationId} = ${$.organizationId}
+      and ${customerContactKeys.contactKey} = ${$.contactKey}
+      and ${customerContactKeys.identifierType} = ${$.channel}`,
+);
+
+/** Where the body leaves it out: what the continued thread has; else the active customer with this contact. */
+async function completed(
+  { db, organizationId }: OrganizationScope,
+  { rotatedFrom, ...input }: ConversationPut,
+): Promise<ConversationUpdate> {
+  const [previous] = rotatedFrom
+    ? await db.read(inheritedStatement, { organizationId, id: rotatedFrom })
+    : [];
+  const record = { ...previous, ...input };
+  if (input.customerId !== undefined || record.customerId) return record;
+  const { channel, contact } = input;
+  const contactKey = keyOnChannel(channel, contact);
+  const [owner] = await db.read(customerOfContactStatement, { organizationId, channel, contactKey });
+  return { ...record, customerId: owner?.customerId };
+}
+
+type Thread = Place & ConversationPut & { contactKey: string | null; messageCount: number };
+
+/** A thread that has messages stays in its store: the other has no columns for what the provider reported. */
+function rejectStoreChange(stored: Thread | undefined, channel: string | undefined): void {
+  if (!stored || stored.messageCount === 0) return;
+  if ((stored.channel === 'whatsapp') === (channel === 'whatsapp')) return;
+  const message = 'cannot change between whatsapp and another channel while the conversation has messages';
+  throw validationFailed([{ path: 'body.channel', message }]);
+}
 
 /**
  * Writes a thread, and then moves it to its place in a chain. Without `rotatedFrom` it stays where it is.
- * @param create the step that writes a thread which is not there yet; without it, CONVERSATION_NOT_FOUND
+ * @param whole of a PUT: the body with its defaults. Without it, CONVERSATION_NOT_FOUND for a thread that does not exist
  */
 const writeThread = (
   scope: OrganizationScope,
   id: string,
-  { rotatedFrom: sentPlace, ...input }: ConversationUpdate,
-  change: (scope: OrganizationScope, input: Input, stored: Stored) => Promise<unknown>,
-  create?: (scope: OrganizationScope, input: Input) => Promise<unknown>,
+  sent: ConversationUpdate,
+  whole?: (scope: OrganizationScope) => Promise<ConversationUpdate>,
 ): Promise<Put<ConversationRecord>> =>
-  refusingForks(() =>
+  rejectingForks(() =>
     inTransaction(scope, async (within) => {
-      const rotatedFrom = sentPlace === null ? null : sentPlace?.toLowerCase();
-      const place = async () => (await findThread(within, id))?.rotatedFrom ?? null;
-      let expected = await place();
-      const isMoved = rotatedFrom !== undefined && expected !== rotatedFrom;
-      if (isMoved) {
-        // The chains are locked before any thread, so that two writers never wait for each other.
-        await within.db.write(lockChainsStatement, { organizationId: within.organizationId });
-        expected = await place();
-      }
-      const stored = await steps.lock(within, id);
-      if (!stored && !create) throw missing(threads, id);
-      const before = stored && (await findThread(within, id));
-      if (before && before.rotatedFrom !== expected)
-        throw new LostRace('The thread was moved by somebody else.');
-      await steps.check(within, input, stored);
-      refuseStoreChange(before, input.channel);
-      const { channel = '', contact = '' } = { ...before, ...input };
-      const written = { ...input, contactKey: keyOnChannel(channel, contact) };
-      if (stored) await change(within, written, stored);
-      else await create?.(within, written);
-      if (isMoved) await link(within, id, rotatedFrom);
+      const { db, organizationId } = within;
+      const rotatedFrom = sent.rotatedFrom?.toLowerCase() ?? sent.rotatedFrom;
+      const isElsewhere = (thread: Pick<Place, 'rotatedFrom'> | undefined): boolean =>
+        rotatedFrom !== undefined && (thread?.rotatedFrom ?? null) !== rotatedFrom;
+      // The chains are locked before any thread, so that two writers never wait for each other.
+      const isLocked = isElsewhere(await findThread(within, id));
+      if (isLocked) await db.write(lockChainsStatement, { organizationId });
+      const stored = (await steps.lock(within, id)) as Thread | undefined;
+      if (!stored && !whole) throw missing(threads, id);
+      if (isElsewhere(stored) && !isLocked) throw new LostRace('The thread was moved by somebody else.');
+      await steps.check(within, sent, stored);
+      const record: ConversationUpdate = whole ? await whole(within) : { ...stored, ...sent };
+      const { channel = '', contact = '' } = record;
+      rejectStoreChange(stored, channel);
+      const contactKey = keyOnChannel(channel, contact);
+      if (stored) await steps.replace(within, id, { ...record, contactKey });
+      else await steps.insert(within, id, { ...record, contactKey, chainId: id, messageCount: 0 });
+      if (rotatedFrom !== undefined && isElsewhere(stored))
+        await move(within, stored ?? { id, chainId: id, rotatedFrom: null }, rotatedFrom);
       return { created: !stored, body: await getConversation(within, id) };
     }),
   );
 
 /**
  * Creates the conversation, or replaces it. Each chain of rotated threads stays one line.
- * @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
+ * @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt`
  */
 export const putConversation = (
   scope: OrganizationScope,
   id: string,
   { rotatedFrom = null, ...input }: ConversationPut,
-): Promise<Put<ConversationRecord>> =>
-  writeThread(
-    scope,
-    id.toLowerCase(),
-    { ...input, rotatedFrom },
-    (within, written, stored) => steps.replace(within, id, written, stored),
-    (within, written) => steps.insert(within, id, { ...written, chainId: id }),
-  );
+): Promise<Put<ConversationRecord>> => {
+  const sent = { ...input, rotatedFrom };
+  return writeThread(scope, id.toLowerCase(), sent, (within) => completed(within, sent));
+};
 
 /**
  * Changes the fields that the body has; null clears one.
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming `customerId`, `rotatedFrom` or `channel`
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt`
  */
 export async function updateConversation(
   scope: OrganizationScope,
   id: string,
   input: ConversationUpdate,
 ): Promise<Json<ConversationRecord>> {
-  const { body } = await writeThread(scope, id.toLowerCase(), input, (within, written) =>
-    patchThread(within, id, written),
-  );
+  const { body } = await writeThread(scope, id.toLowerCase(), input);
   return body;
 }

@@ -12,15 +12,17 @@ import {
   putConversation,
   updateConversation,
 } from './chains.repository.ts';
-import { lockMessage, putMessage, putMessages } from './messages.repository.ts';
+import { getTranscriptRecord, lockMessage, putMessage, putMessages } from './messages.repository.ts';
 import { listConversationRecords } from './repository.ts';
 import {
   ConversationListQuery,
-  ConversationMessage,
   ConversationMessagePut,
+  ConversationMessageRecord,
   ConversationMessagesImport,
   ConversationPut,
   ConversationRecord,
+  ConversationTranscriptQuery,
+  ConversationTranscriptRecord,
   ConversationUpdate,
   ImportedMessages,
 } from './schema.ts';
@@ -48,6 +50,28 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     },
   });
 
+  app.get(
+    '/conversations/:conversationId/messages',
+    {
+      schema: {
+        operationId: 'getConversationTranscript',
+        summary: 'Get the transcript of a conversation',
+        description: 'As in /v1, and each message with its `delivery`.',
+        params: uuidParams('conversationId'),
+        querystring: ConversationTranscriptQuery,
+        response: responses(
+          { status: 200, schema: ConversationTranscriptRecord, description: 'The transcript.' },
+          'CONVERSATION_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) =>
+      answerJson(
+        reply,
+        await getTranscriptRecord(request.scope, request.params.conversationId, request.query),
+      ),
+  );
+
   app.put(
     '/conversations/:conversationId/messages/:messageId',
     {
@@ -55,13 +79,13 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         operationId: 'putConversationMessage',
         summary: 'Create or replace a message',
         description:
-          "Moves the conversation's lastMessageAt forward, never back. `delivery` takes the fields of the conversation's channel only.",
+          "`lastMessageAt` of the conversation becomes the latest `createdAt` of its messages. `delivery` takes the fields of the conversation's channel only.",
         params: uuidParams('conversationId', 'messageId'),
         body: ConversationMessagePut,
         response: responses(
           [
-            { status: 201, schema: ConversationMessage, description: 'The message, created.' },
-            { status: 200, schema: ConversationMessage, description: 'The message as it is now.' },
+            { status: 201, schema: ConversationMessageRecord, description: 'The message, created.' },
+            { status: 200, schema: ConversationMessageRecord, description: 'The message as it is now.' },
           ],
           'CONVERSATION_NOT_FOUND',
         ),
@@ -85,7 +109,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         operationId: 'importConversationMessages',
         summary: 'Import messages',
         description:
-          'Creates up to 500 messages, or replaces those that are there, all or none. The same again changes nothing.',
+          'Creates or replaces up to 500 messages, all or none. Messages with one `createdAt` stand in the order in which they arrived, those of one request in the order of the list. The same again changes nothing.',
         params: uuidParams('conversationId'),
         body: ConversationMessagesImport,
         response: responses(

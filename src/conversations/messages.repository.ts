@@ -2,10 +2,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import { validationFailed } from '../contract/errors.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Put } from '../db/repository/put.ts';
-import { missing, type RecordKey, rowOf, tableName } from '../db/repository/view.ts';
+import { missing, organizationParam, type RecordKey, rowOf, tableName } from '../db/repository/view.ts';
 import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Json, jsonRow, selectList } from '../db/sql/json.ts';
+import { type Fields, isoTime, type Json, jsonOf, jsonRow, jsonText, selectList } from '../db/sql/json.ts';
 import { columnList, sentRows } from '../db/sql/row.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
@@ -17,38 +17,47 @@ import {
 } from '../db/tables/index.ts';
 import { dateChainStatement, holdChainsStatement } from './chains.repository.ts';
 import {
-  ConversationMessage,
+  type ConversationMessage,
   ConversationMessageImport,
   type ConversationMessagePut,
+  ConversationMessageRecord,
+  type ConversationTranscriptQuery,
   type ImportedMessages,
 } from './schema.ts';
 
 /** Messages. The channel of their conversation decides in which of two stores they are kept. */
 
 type MessageTable = typeof whatsappMessages | typeof channelMessages;
+type ThreadKey = { organizationId: string; conversationId: string };
 
-type Messages = { organizationId: string; conversationId: string; messages: string };
-
-const columnNames = (columns: Columns, scope: string): SQL =>
+const qualified = (columns: Columns, scope: string): SQL =>
   sql.join(
     Object.values(columns).map(({ name }) => sql`${sql.identifier(scope)}.${sql.identifier(name)}`),
     sql`, `,
   );
 
-/** The statements of one message store. `delivery` are the columns for what the provider reports. */
-function defineStore<Delivery extends string>(table: MessageTable, delivery: Columns<Delivery>) {
-  const columns: Columns = {
+/** One message store, and its statements. `delivery` are the columns for what the provider reports. */
+function defineStore(table: MessageTable, delivery: Columns) {
+  const sent: Columns = {
     ...columnsOf(ConversationMessageImport.omit({ delivery: true }), table),
     ...delivery,
   };
-  const { id: _id, createdAt: _createdAt, ...others } = columns;
+  const { id: _id, createdAt: _createdAt, ...others } = sent;
   const replaced: Columns = { ...others, createdAt: table.createdAt };
   const name = tableName({ table });
-  const ofConversation = ($: Params<{ organizationId: string; conversationId: string }>): SQL =>
+  const ofThread = ($: Params<ThreadKey>): SQL =>
     sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
+  const fieldNames = Object.keys(ConversationMessageRecord.shape.delivery.shape);
+  const fields = fieldsOf(ConversationMessageRecord, table, {
+    delivery: jsonRow(
+      Object.fromEntries(fieldNames.map((field) => [field, delivery[field] ?? sql`null::text`])),
+    ),
+  });
 
   return {
-    delivery: delivery as Columns,
+    table,
+    delivery,
+    fields,
 
     /**
      * Inserts the messages that are new, in their order, and updates the stored ones that differ: only these rows are returned.
@@ -56,23 +65,21 @@ function defineStore<Delivery extends string>(table: MessageTable, delivery: Col
      */
     write: prepared(
       `${name}.write`,
-      ($: Params<Messages>) => sql<{ isNew: boolean }>`
+      ($: Params<ThreadKey & { messages: string }>) => sql<{ isNew: boolean }>`
         insert into ${table} (organization_id, conversation_id, id, ${columnList(replaced)})
-        select ${$.organizationId}::uuid, ${$.conversationId}::uuid, sent.id, ${columnNames(others, 'sent')},
-          coalesce(sent.created_at,
-            (select ${table.createdAt} from ${table} where ${ofConversation($)} and ${table.id} = sent.id), now())
-        from ${sentRows(columns, $.messages)} order by sent.place
+        select ${$.organizationId}::uuid, ${$.conversationId}::uuid, sent.id, ${qualified(others, 'sent')},
+          coalesce(sent.created_at, (select ${table.createdAt} from ${table} where ${ofThread($)} and ${table.id} = sent.id), now())
+        from ${sentRows(sent, $.messages)} order by sent.place
         on conflict (organization_id, conversation_id, id) do update
-          set (${columnList(replaced)}) = row(${columnNames(replaced, 'excluded')})
-          where row(${columnNames(replaced, name)}) is distinct from row(${columnNames(replaced, 'excluded')})
+          set (${columnList(replaced)}) = row(${qualified(replaced, 'excluded')})
+          where row(${qualified(replaced, name)}) is distinct from row(${qualified(replaced, 'excluded')})
         returning xmax = 0 as "isNew"`,
     ),
 
     get: prepared(
       `${name}.get`,
-      ($: Params<RecordKey & { conversationId: string }>): SQL<{ body: Json<ConversationMessage> }> => sql`
-        select ${jsonRow(fieldsOf(ConversationMessage, table))} as body from ${table}
-        where ${ofConversation($)} and ${table.id} = ${$.id}`,
+      ($: Params<RecordKey & ThreadKey>): SQL<{ body: Json<ConversationMessageRecord> }> => sql`
+        select ${jsonRow(fields)} as body from ${table} where ${ofThread($)} and ${table.id} = ${$.id}`,
     ),
   };
 }
@@ -180,12 +187,12 @@ export const putMessage = (
   conversationId: string,
   id: string,
   input: ConversationMessagePut,
-): Promise<Put<ConversationMessage>> =>
+): Promise<Put<ConversationMessageRecord>> =>
   underLock(scope, conversationId, [{ message: input, path: 'body' }], async (within, store, thread) => {
     const { inserted } = await writeMessages(within, thread, store, [{ ...input, id }]);
     const { organizationId } = within;
     const [row] = await within.db.read(store.get, { organizationId, conversationId, id });
-    if (!row) throw new Error('A message was written and is not there.');
+    if (!row) throw new Error('A message was written and is not found.');
     return { created: inserted === 1, body: row.body };
   });
 
@@ -197,8 +204,131 @@ export const lockMessage = (
   scope: OrganizationScope,
   conversationId: string,
   id: string,
-): Promise<Json<ConversationMessage> | undefined> =>
+): Promise<Json<ConversationMessageRecord> | undefined> =>
   underLock(scope, conversationId, [], async ({ db, organizationId }, store) => {
     const [row] = await db.read(store.get, { organizationId, conversationId, id });
     return row?.body;
   });
+
+/** Where a message stands in its transcript: before all that are newer. */
+type Position = { createdAt: string; arrival: string };
+
+/** For rows named `message`, whichever store they come from. */
+const messageFields: Fields<ConversationMessage> = {
+  id: sql`message.id`,
+  conversationId: sql`message.conversation_id`,
+  content: sql`message.content`,
+  createdAt: isoTime(sql`message.created_at`),
+  direction: sql`message.direction`,
+  messageType: sql`message.message_type`,
+  senderName: sql`message.sender_name`,
+};
+
+export const messageRecordFields: Fields<ConversationMessageRecord> = {
+  ...messageFields,
+  delivery: sql`message.delivery`,
+};
+
+/** The messages of both stores that a query chooses, as rows for `fields`. */
+export const fromStores = (fields: object, choose: (table: MessageTable) => SQL): SQL =>
+  sql.join(
+    Object.values(stores).map(
+      ({ table, fields: { delivery } }) => sql`(
+        select ${table.id}, ${table.conversationId}, ${table.content}, ${table.createdAt}, ${table.direction},
+          ${table.messageType}, ${table.senderName}, ${table.arrival} ${'delivery' in fields ? sql`, ${delivery} as delivery` : sql``}
+        from ${table} where ${table.organizationId} = ${organizationParam} and ${choose(table)})`,
+    ),
+    sql` union all `,
+  );
+
+/** The threads of the chain that a thread is in. */
+const chainOf = ($: Params<RecordKey>): SQL => sql`
+  select ${conversations.id}, ${conversations.messageCount} from ${conversations}
+  where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
+    select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})`;
+
+type TranscriptValues = RecordKey & { limit: number };
+
+/** The transcript index of a store finds the newest messages of each thread. */
+const transcript = (fields: Fields<unknown>, $: Params<TranscriptValues>, before?: Params<Position>) =>
+  sql<{ text: string }>`with
+    threads as materialized (${chainOf($)}),
+    newest as (
+      select message.* from threads cross join lateral (${fromStores(
+        fields,
+        ({ conversationId, createdAt, arrival }) => sql`${conversationId} = threads.id
+          ${before ? sql`and (${createdAt}, ${arrival}) < (${before.createdAt}::timestamptz, ${before.arrival}::bigint)` : sql``}
+          order by ${createdAt} desc nulls last, ${arrival} desc nulls last limit ${$.limit}`,
+      )}) message
+      order by message.created_at desc, message.arrival desc
+      limit ${$.limit})
+    select concat(
+      '{"data":[',
+      (select string_agg(${jsonText(fields)}, ',' order by message.created_at, message.arrival) from newest message),
+      '],"total":', sum(threads.message_count), '}') as text
+    from threads having count(*) > 0`;
+
+/** No row: there is no such conversation. Null: the message is not in its transcript. Two threads can have messages with one id. */
+const positionStatement = prepared(
+  'conversations.position_of_message',
+  ($: Params<RecordKey & { messageId: string }>): SQL<Position | { createdAt: null }> => sql`
+    with threads as materialized (${chainOf($)})
+    select ${isoTime(sql`message.created_at`)} as "createdAt", message.arrival
+    from threads left join (${fromStores(
+      messageFields,
+      ({ id, conversationId }) =>
+        sql`${id} = ${$.messageId} and ${conversationId} in (select threads.id from threads)`,
+    )}) message on true
+    order by message.created_at desc nulls last, message.arrival desc limit 1`,
+);
+
+/**
+ * The position that messages are to be before: that of a message, or a timestamp.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript
+ */
+async function positionOf(
+  { db, organizationId }: OrganizationScope,
+  id: string,
+  before: string,
+): Promise<Position> {
+  if (!isId(before)) return { createdAt: before, arrival: '0' };
+  const [position] = await db.read(positionStatement, { organizationId, id, messageId: before });
+  if (!position) throw missing(threads, id);
+  if (position.createdAt === null)
+    throw validationFailed([
+      { path: 'query.before', message: 'is not the id of a message in this transcript' },
+    ]);
+  return position;
+}
+
+/**
+ * Builds the function that reads the newest messages of a conversation, oldest first, from all threads of its chain and from both
+ * stores. The id of any thread of the chain gives the same transcript; `before` is the id of a message, or a timestamp.
+ * It throws CONVERSATION_NOT_FOUND and VALIDATION_FAILED.
+ */
+function defineTranscript<Message extends ConversationMessage>(name: string, fields: Fields<Message>) {
+  const newest = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, $));
+  const earlier = prepared(`${name} before`, ($: Params<TranscriptValues & Position>) =>
+    transcript(fields, $, $),
+  );
+  return async (
+    scope: OrganizationScope,
+    id: string,
+    { limit, before }: ConversationTranscriptQuery,
+  ): Promise<Json<{ data: Message[]; total: number }>> => {
+    const { db, organizationId } = scope;
+    if (!isId(id)) throw missing(threads, id);
+    const values = { organizationId, id, limit };
+    const [row] =
+      before === undefined
+        ? await db.read(newest, values)
+        : await db.read(earlier, { ...values, ...(await positionOf(scope, id, before)) });
+    if (!row) throw missing(threads, id);
+    return jsonOf(row.text);
+  };
+}
+
+export const getTranscript = defineTranscript('conversations.transcript', messageFields);
+
+/** The same with what providers report of each message. */
+export const getTranscriptRecord = defineTranscript('conversations.transcript_record', messageRecordFields);

@@ -1,7 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { answerJson } from '../http/answers.ts';
 import { responses } from '../openapi/responses.ts';
-import { getTranscript, listConversations } from './repository.ts';
+import { getTranscript } from './messages.repository.ts';
+import { listConversations } from './repository.ts';
 import {
   ConversationList,
   ConversationListQuery,
@@ -46,13 +47,8 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         ),
       },
     },
-    async (request, reply) => {
-      const { limit, before } = request.query;
-      return answerJson(
-        reply,
-        await getTranscript(request.scope, request.params.conversationId, limit, before),
-      );
-    },
+    async (request, reply) =>
+      answerJson(reply, await getTranscript(request.scope, request.params.conversationId, request.query)),
   );
   done();
 };

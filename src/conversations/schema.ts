@@ -9,6 +9,7 @@ import {
   moment,
   name,
   page,
+  pastMoment,
   pathId,
   shown,
   text,
@@ -16,7 +17,8 @@ import {
   uuid,
   withPlus,
 } from '../contract/fields.ts';
-import { patchOf } from '../dashboard/params.ts';
+import { contactFilter, withContactType } from '../customers/schema.ts';
+import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const Conversation = z
   .object({
@@ -52,13 +54,18 @@ export type Conversation = z.infer<typeof Conversation>;
 
 export const ConversationList = page(Conversation).meta({ id: 'ConversationList' });
 
-export const ConversationListQuery = z.object({
+/** What the list itself is filtered by. */
+export const ConversationFilters = z.object({
   ...changeQuery(),
   activityState: textFilter('Conversations in exactly this state.'),
   channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
+  contact: contactFilter('Conversations with exactly this contact'),
   customerId: textFilter('Conversations of this customer.'),
   query: textFilter('Text in the contact name or the channel identifier, whatever its case and accents.'),
 });
+
+export const ConversationListQuery = withContactType(ConversationFilters);
+export type ConversationListQuery = z.infer<typeof ConversationListQuery>;
 
 export const ConversationMessage = z
   .object({
@@ -73,18 +80,20 @@ export const ConversationMessage = z
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
 
-export const ConversationTranscript = z
-  .object({
-    data: z.array(ConversationMessage).describe('The messages, oldest first.'),
+const transcriptOf = <Message extends z.ZodType>(message: Message) =>
+  z.object({
+    data: z.array(message).describe('The messages, oldest first.'),
     total: z
       .int()
       .min(0)
       .max(Number.MAX_SAFE_INTEGER)
       .describe('Count of all messages of the joined threads.')
       .meta({ examples: [12] }),
-  })
-  .meta({ id: 'ConversationTranscript' });
-export type ConversationTranscript = z.infer<typeof ConversationTranscript>;
+  });
+
+export const ConversationTranscript = transcriptOf(ConversationMessage).meta({
+  id: 'ConversationTranscript',
+});
 
 const Place = z.union([uuid(), moment()]);
 
@@ -101,6 +110,7 @@ export const ConversationTranscriptQuery = z.object({
     .optional()
     .describe('Messages before this one, by its id, or before a date-time.'),
 });
+export type ConversationTranscriptQuery = z.infer<typeof ConversationTranscriptQuery>;
 
 export const ConversationParams = z.object({
   conversationId: pathId('Id of any thread of the conversation.'),
@@ -125,6 +135,7 @@ export const ConversationPut = z
     rotatedFrom: uuid()
       .nullish()
       .describe('The thread that this one continues. A thread is continued by one other at most.'),
+    createdAt: createdOnce(),
   })
   .meta({
     id: 'ConversationPut',
@@ -145,6 +156,27 @@ export const ConversationUpdate = patchOf(ConversationPut).meta({
   examples: [{ controlledBy: 'lucia@example.com', activityState: 'waiting_for_customer' }],
 });
 export type ConversationUpdate = z.infer<typeof ConversationUpdate>;
+
+const reported = (channel: string) => z.string().nullable().describe(`Of ${channel}; else null.`);
+
+export const ConversationMessageRecord = ConversationMessage.extend({
+  delivery: z
+    .object({
+      providerMessageId: reported('whatsapp'),
+      status: reported('whatsapp'),
+      statusAt: dateTime().nullable().describe('Of whatsapp; else null.'),
+      templateName: reported('whatsapp'),
+      providerName: reported('every other channel'),
+      externalId: reported('every other channel'),
+      subject: reported('every other channel'),
+    })
+    .describe('What the provider reports.'),
+}).meta({ id: 'ConversationMessageRecord' });
+export type ConversationMessageRecord = z.infer<typeof ConversationMessageRecord>;
+
+export const ConversationTranscriptRecord = transcriptOf(ConversationMessageRecord).meta({
+  id: 'ConversationTranscriptRecord',
+});
 
 /** The delivery of a message, as its store keeps it. The conversation's channel decides which store it is. */
 const delivery = () =>
@@ -169,7 +201,9 @@ const message = {
   direction: text({ min: 1, max: 255 }).meta({ examples: ['inbound'] }),
   messageType: text({ min: 1, max: 255 }).meta({ examples: ['text'] }),
   senderName: name().nullish(),
-  createdAt: moment().optional().describe('Default: now; of a message that is there already, what it has.'),
+  createdAt: pastMoment()
+    .optional()
+    .describe('At most a day ahead. Default: what the message has; now for a new one.'),
   delivery: delivery(),
 };
 

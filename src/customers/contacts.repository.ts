@@ -1,5 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { contactKey, phoneNumber, searchText } from '../../rules/contact-key.ts';
+import {
+  contactKey,
+  type IdentifierType,
+  phoneNumber,
+  possibleKeys,
+  searchText,
+} from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Filter } from '../db/repository/list.ts';
@@ -28,6 +34,20 @@ export const ofContacts: Filter = {
         limit 1) found))`,
   by: 'key',
 };
+
+/** The query with the contact keys that its `contact` can have, as `ofContacts` takes them: none for text that is no contact. */
+export const byContactKeys = <
+  Query extends { contact?: string | undefined; contactType?: IdentifierType | undefined },
+>({
+  contact,
+  contactType,
+  ...query
+}: Query) => ({
+  ...query,
+  ...(contact !== undefined && {
+    contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
+  }),
+});
 
 /** A contact with its type, as `customers.contact_keys` has it: `email ana@example.com`. */
 export function keyOfContact({ identifierType, identifierValue }: ContactInput): string {

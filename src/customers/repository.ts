@@ -1,5 +1,4 @@
 import { sql } from 'drizzle-orm';
-import { possibleKeys } from '../../rules/contact-key.ts';
 import { notFound } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineArchive } from '../db/repository/archive.ts';
@@ -19,7 +18,13 @@ import { newId } from '../db/sql/ids.ts';
 import { isoTime, type Json, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { customers, erasedFiles, erasures, liveCustomers } from '../db/tables/customers.ts';
-import { claimContacts, contactColumns, keyOfContact, ofContacts } from './contacts.repository.ts';
+import {
+  byContactKeys,
+  claimContacts,
+  contactColumns,
+  keyOfContact,
+  ofContacts,
+} from './contacts.repository.ts';
 import {
   type ArchivedCustomer,
   Customer,
@@ -70,14 +75,8 @@ const list = defineList(customerView, {
 /** A page of customers. Text that can be no contact is nobody's. */
 export const listCustomers = (
   scope: OrganizationScope,
-  { contact, contactType, ...query }: CustomerListQuery,
-): Promise<Json<Page<Customer>>> =>
-  list(scope, {
-    ...query,
-    ...(contact !== undefined && {
-      contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
-    }),
-  });
+  query: CustomerListQuery,
+): Promise<Json<Page<Customer>>> => list(scope, byContactKeys(query));
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = defineGet(customerView);

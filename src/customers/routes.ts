@@ -44,7 +44,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         operationId: 'createCustomer',
         summary: 'Create a customer',
         description:
-          'Creates a person or an anonymous lead with one or more contacts. A contact belongs to one customer of the organization: 409 `CUSTOMER_CONTACT_CONFLICT` names the customer that has it. Use it to add a lead, after you have looked for its contact.',
+          'Creates a person or an anonymous lead with one or more contacts. No search is needed first: if another customer has a contact, nothing is created, and 409 `CUSTOMER_CONTACT_CONFLICT` names that customer. Opportunities are created in the dashboard. Use it to add a lead.',
         body: CustomerCreate,
         response: responses(
           { status: 201, schema: Customer, description: 'The customer.' },
@@ -62,8 +62,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
       schema: {
         operationId: 'getCustomer',
         summary: 'Get a customer',
-        description:
-          'One customer with its contacts. Use it to read a customer whose id you know, and to take its `ETag` before you change it.',
+        description: 'One customer with its contacts. Use it to read a customer whose id you know.',
         params: CustomerParams,
         response: responses(
           { status: 200, schema: Customer, description: 'The customer.' },

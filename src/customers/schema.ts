@@ -166,24 +166,34 @@ export const CustomerUpdate = z
   .meta({ id: 'CustomerUpdate', examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }] });
 export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 
+/** A filter of a list, with the sentence of what it finds. */
+export const contactFilter = (found: string) =>
+  textFilter(
+    `${found}, however it is written: a telephone number with its country code, an address or a handle.`,
+    320,
+  ).meta({ examples: ['+52 1 55 1234 5678'] });
+
+/** The filters of a list with `contactType`, which goes with `contact`. */
+export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObject<Shape>) =>
+  filters
+    .extend({
+      contactType: identifierType().optional().describe('The channel of `contact`; any, unless it is named.'),
+    })
+    .check((payload) => {
+      const { contact, contactType } = payload.value as { contact?: string; contactType?: string };
+      if (contactType !== undefined && contact === undefined)
+        addIssue(payload, 'goes with contact, which is missing', ['contactType']);
+    });
+
 /** What the list itself is filtered by. */
 export const CustomerFilters = z.object({
   ...changeQuery(),
-  contact: textFilter(
-    'The customer that has exactly this contact, however it is written: a telephone number with its country code, an address or a handle.',
-    320,
-  ).meta({ examples: ['+52 1 55 1234 5678'] }),
+  contact: contactFilter('The customer that has exactly this contact'),
   query: textFilter('Text in the name, the summary or any contact, whatever its case and accents.'),
   tag: textFilter('Customers that have exactly this tag.'),
 });
 
-export const CustomerListQuery = CustomerFilters.extend({
-  contactType: identifierType().optional().describe('The channel of `contact`; any, unless it is named.'),
-}).check((payload) => {
-  const { contact, contactType } = payload.value;
-  if (contactType !== undefined && contact === undefined)
-    addIssue(payload, 'goes with contact, which is missing', ['contactType']);
-});
+export const CustomerListQuery = withContactType(CustomerFilters);
 export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
 export const CustomerParams = z.object({ customerId: pathId('Id of the customer.') });

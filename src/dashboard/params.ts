@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, pathId, shown, uuid } from '../contract/fields.ts';
+import { dateTime, id, pastMoment, pathId, shown, uuid } from '../contract/fields.ts';
 
 /** Every schema of parameters has it: a route gets only what its schema names. */
 const organizationId = () => pathId('Id of the organization.');
@@ -20,6 +20,12 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
       names.map((name) => [name, uuid().describe('A UUID that the caller makes, once for each record.')]),
     ),
   } as { organizationId: z.ZodString } & Record<Name, z.ZodString>);
+
+/** `createdAt` in a PUT: records that come from another system keep their dates. */
+export const createdOnce = () =>
+  pastMoment()
+    .optional()
+    .describe('At most a day ahead; default: now. Written once: another value later is rejected.');
 
 type Patched<Shape extends z.ZodRawShape> = {
   [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : Shape[Name]>;

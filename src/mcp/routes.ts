@@ -33,10 +33,10 @@ const instructions = ({ paths }: ApiDocument): string => {
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   const kinds = [...new Set(operations.flatMap(({ tags }) => tags))].join(', ').toLowerCase();
   return `The records of one travel agency: ${kinds}.
-Lists have pages: another one exists while offset plus limit is below total. Search with query before you walk through a list. listCustomers with contact finds whoever has a telephone number, address or handle.
-How many there are is the total: limit 1 is enough. createdSince and updatedSince take date-times such as 2026-11-01T00:00:00Z. ids gets up to 100 known records at once.
-With fields you get of each record only what you need: answers are long without it.
-An error has a code and a message that says what to change.`;
+Lists have pages: another one exists while offset plus limit is below total. To count records, limit 1 is enough. Search with query before you walk through a list. listCustomers with contact finds who has a telephone number, address or handle.
+createdSince, updatedSince (inclusive), createdBefore and updatedBefore (exclusive) take date-times such as 2026-11-01T00:00:00Z.
+fields cuts each record to its id and the fields that you name: responses are long without it.
+An error has a code, and a message that says what to change.`;
 };
 
 /** One message of JSON-RPC, as the transport reads it. */

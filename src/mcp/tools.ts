@@ -77,8 +77,7 @@ function inlined(value: unknown, schemas: Record<string, Schema>): unknown {
   return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner, schemas)]));
 }
 
-const takesNull = ({ type, anyOf }: Schema): boolean =>
-  [type].flat().includes('null') || (Array.isArray(anyOf) && anyOf.some(takesNull));
+const takesNull = ({ type }: Schema): boolean => [type].flat().includes('null');
 
 /** Null in a filter says no more than leaving the filter out, and some models refuse a list of types. */
 const withoutNull = (schema: Schema): Schema =>
@@ -90,7 +89,7 @@ const CREATE_ONCE = 'idempotencyKey';
 const CREATE_ONCE_SCHEMA: Schema = {
   type: 'string',
   description:
-    'A text that you make for this one record, and repeat when you do not know whether the call before did it: the same key and arguments within 24 hours make one record.',
+    'A text that you choose for this record, and repeat when you retry: the same key and arguments within 24 hours create one record.',
 };
 
 /** Names the fields of a record that an agent needs. The answers of /v1 stay whole. */
@@ -103,11 +102,10 @@ type RecordFields = {
   namedBy: string | undefined;
 };
 
-const fieldsSchema = ({ names, namedBy }: RecordFields): Schema => ({
-  type: 'array',
-  items: { type: 'string', ...(namedBy === undefined && { enum: names }) },
-  description: `The fields that you need${namedBy === undefined ? '' : `, of those of ${namedBy}`}; id is always there. Default: all.`,
-});
+const fieldsSchema = ({ names, namedBy }: RecordFields): Schema =>
+  namedBy === undefined
+    ? { type: 'array', items: { type: 'string', enum: names } }
+    : { type: 'array', items: { type: 'string' }, description: `As in ${namedBy}.` };
 
 /** The names of the fields that a record of the answer has; of each record, where it is a list. */
 function recordFieldsOf({ responses }: Operation, schemas: Record<string, Schema>): string[] {
@@ -139,18 +137,19 @@ export function cutTo(fields: readonly string[], body: string): string {
   return JSON.stringify(answer.data ? { ...answer, data: answer.data.map(cut) } : cut(answer));
 }
 
-/** Their names and types tell what they are, in each list again. */
-const KNOWN_BY_NAME = ['limit', 'offset', 'createdSince', 'updatedSince'];
+/** Name and type say what they are, in each list again; so does the name of an id in a path. */
+const KNOWN_BY_NAME = ['limit', 'offset', 'createdSince', 'createdBefore', 'updatedSince', 'updatedBefore'];
 
 const WIDEST = 2 ** 31 - 1;
 
-/** An argument of the path or the query. Of the bounds an agent reads only those that it may reach; a refusal tells the others. */
-function argumentSchema({ name, description, schema }: Parameter): Schema {
-  const { minLength: _, maxLength: __, maximum, ...rest } = withoutNull(schema);
+/** An argument of the path or the query. It has only bounds that an agent may reach; the error message has the others. */
+function argumentSchema({ name, in: place, description, schema }: Parameter): Schema {
+  const { minLength: _, maxLength: __, maximum, format, ...rest } = withoutNull(schema);
   return {
     ...rest,
+    ...(format === 'date-time' && { format }),
     ...(maximum !== undefined && maximum !== WIDEST && { maximum }),
-    ...(!KNOWN_BY_NAME.includes(name) && { description }),
+    ...(place !== 'path' && !KNOWN_BY_NAME.includes(name) && { description }),
   };
 }
 
@@ -288,7 +287,6 @@ function toolOf(
       inputSchema,
       annotations: {
         readOnlyHint: method === 'get',
-        // A change overwrites what was there.
         ...(method !== 'get' && {
           destructiveHint: method === 'patch' || method === 'delete',
           idempotentHint: method !== 'post',

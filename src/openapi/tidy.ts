@@ -12,25 +12,30 @@ const isObject = (value: unknown): value is Schema =>
 const rewritten = <Value>(value: Value, change: (object: Schema) => Schema): Value =>
   JSON.parse(JSON.stringify(value), (_key, part) => (isObject(part) ? change(part) : part));
 
-/** `anyOf: [X, null]` becomes X with null among its types, but for an enum: generators forget the null that it would list. */
+/** `anyOf: [X, null]` becomes X with null among its types and its enum: one way to write "or null", which a copy in 3.0 keeps. */
 function nullable(schema: Schema): Schema {
   const { anyOf, ...rest } = schema;
   const [inner, other] = Array.isArray(anyOf) ? anyOf : [];
   if (!isObject(inner) || typeof inner.type !== 'string' || other?.type !== 'null') return schema;
-  return inner.enum ? schema : { ...inner, ...rest, type: [inner.type, 'null'] };
+  const values = Array.isArray(inner.enum) && { enum: [...inner.enum, null] };
+  return { ...inner, ...values, ...rest, type: [inner.type, 'null'] };
 }
 
-const WIDEST: readonly unknown[] = [Number.MIN_SAFE_INTEGER, -(2 ** 31), Number.MAX_SAFE_INTEGER];
+const INT32 = 2 ** 31 - 1;
+const WIDEST: readonly unknown[] = [Number.MIN_SAFE_INTEGER, -INT32 - 1, Number.MAX_SAFE_INTEGER];
 
-/** Without closed objects, which would make clients refuse new fields; and without the pattern of every date and the widest range. */
+/**
+ * Without closed objects, which would make clients reject new fields, and without the pattern of every date and the widest
+ * range; an integer of 32 bits has its format.
+ */
 function open(schema: Schema): Schema {
-  const dropped = Object.entries(schema).filter(
+  const kept = Object.entries(schema).filter(
     ([key, value]) =>
       !(key === 'additionalProperties' && value === false) &&
       !(key === 'pattern' && /^date/.test(String(schema.format))) &&
       !((key === 'minimum' || key === 'maximum') && WIDEST.includes(value)),
   );
-  return Object.fromEntries(dropped);
+  return { ...Object.fromEntries(kept), ...(schema.maximum === INT32 && { format: 'int32' }) };
 }
 
 /** The default of a body's field in words. As `default`, generators take it for a field that requests must have. */

@@ -17,7 +17,7 @@ import {
   textFilter,
   uuid,
 } from '../contract/fields.ts';
-import { patchOf } from '../dashboard/params.ts';
+import { createdOnce, patchOf } from '../dashboard/params.ts';
 import { refusals } from '../http/ignored-parameters.ts';
 
 const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
@@ -134,6 +134,7 @@ export const OpportunityPut = z
       .describe('As a team member set it; reported in its place where it is not null.'),
     qualifiedAt: moment().nullish(),
     lastActivityAt: moment().nullish(),
+    createdAt: createdOnce(),
   })
   .meta({
     id: 'OpportunityPut',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { id, integer, pageQuery, text } from '../contract/fields.ts';
-import { patchOf } from '../dashboard/params.ts';
+import { dateTime, id, integer, pageQuery, shown, text } from '../contract/fields.ts';
+import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const PipelineStage = z
   .object({
@@ -8,6 +8,7 @@ export const PipelineStage = z
     key: z.string().meta({ examples: ['negotiation'] }),
     name: z.string().meta({ examples: ['Negociación'] }),
     position: z.int32().describe('Place in the pipeline, from left to right.'),
+    createdAt: shown(dateTime(), 'When it was created.'),
   })
   .meta({ id: 'PipelineStage' });
 export type PipelineStage = z.infer<typeof PipelineStage>;
@@ -19,6 +20,7 @@ export const PipelineStagePut = z
     ),
     name: text({ min: 1, max: 255 }).describe('What the agency calls the column.'),
     position: integer().default(0),
+    createdAt: createdOnce(),
   })
   .meta({
     id: 'PipelineStagePut',

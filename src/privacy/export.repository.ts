@@ -2,8 +2,9 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import { dateTime, shown } from '../contract/fields.ts';
-import { conversationRecordView, type MessageStore, messageFields } from '../conversations/repository.ts';
-import { ConversationMessage, ConversationRecord } from '../conversations/schema.ts';
+import { fromStores, messageRecordFields } from '../conversations/messages.repository.ts';
+import { conversationRecordView } from '../conversations/repository.ts';
+import { ConversationMessageRecord, ConversationRecord } from '../conversations/schema.ts';
 import { type ContactKeys, keyOfContact } from '../customers/contacts.repository.ts';
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
@@ -11,17 +12,11 @@ import type { OrganizationScope } from '../db/pool/scope.ts';
 import type { RecordKey } from '../db/repository/view.ts';
 import { isoTime, type Json, jsonRow, parseJson, toJson } from '../db/sql/json.ts';
 import { type Params, type Statement, unprepared } from '../db/sql/statement.ts';
-import {
-  channelMessages,
-  conversations,
-  opportunities,
-  quotes,
-  whatsappMessages,
-} from '../db/tables/index.ts';
+import { conversations, opportunities, quotes } from '../db/tables/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { opportunityRecordView } from '../opportunities/repository.ts';
 import { OpportunityRecord } from '../opportunities/schema.ts';
-import { attachmentsOf } from '../quotes/attachments.repository.ts';
+import { attachmentsOf, signAttachments } from '../quotes/attachments.repository.ts';
 import { quoteView } from '../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../quotes/schema.ts';
 import { opportunitiesOf, quotesOf, threadsOf } from './ties.repository.ts';
@@ -45,7 +40,7 @@ export const CustomerExport = z
     conversations: z
       .array(
         ConversationRecord.extend({
-          messages: z.array(ConversationMessage).describe('All messages of the thread, oldest first.'),
+          messages: z.array(ConversationMessageRecord).describe('All messages of the thread, oldest first.'),
         }).meta({ id: 'ExportedConversation' }),
       )
       .describe('One for each thread, also of a chain.'),
@@ -94,19 +89,16 @@ type MessagePage = {
   limit: number;
 };
 
-const messagesAfter = (store: MessageStore, $: Params<MessagePage>): SQL => sql`(
-  select ${store.id}, ${store.conversationId}, ${store.content}, ${store.createdAt}, ${store.direction},
-    ${store.messageType}, ${store.senderName}, ${store.arrival}
-  from ${store}
-  where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = ${$.conversationId}
-    and (${store.createdAt}, ${store.arrival}) > (${$.createdAt}::timestamptz, ${$.after}::bigint)
-  order by ${store.createdAt}, ${store.arrival} limit ${$.limit})`;
-
 const messagesStatement = unprepared(
   'customers.export_messages',
   ($: Params<MessagePage>): SQL<Pick<Item, 'body'> & { createdAt: string; arrival: string }> => sql`
-    select message.arrival, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageFields)} as body
-    from (${messagesAfter(whatsappMessages, $)} union all ${messagesAfter(channelMessages, $)}) message
+    select message.arrival, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageRecordFields)} as body
+    from (${fromStores(
+      messageRecordFields,
+      ({ conversationId, createdAt, arrival }) => sql`${conversationId} = ${$.conversationId}
+        and (${createdAt}, ${arrival}) > (${$.createdAt}::timestamptz, ${$.after}::bigint)
+        order by ${createdAt}, ${arrival} limit ${$.limit}`,
+    )}) message
     order by message.created_at, message.arrival limit ${$.limit}`,
 );
 
@@ -155,9 +147,7 @@ async function withAttachments(
   { id, body }: Item,
   links: FileLinks,
 ): Promise<string> {
-  const attachments: QuoteAttachment[] = [];
-  for (const attachment of await attachmentsOf(scope, id))
-    attachments.push({ ...attachment, url: await links.sign(scope, attachment) });
+  const attachments = await signAttachments(scope, await attachmentsOf(scope, id), links);
   return `${open(body)},"attachments":${toJson(attachments)}}`;
 }
 

@@ -17,7 +17,7 @@ import {
   toJson,
 } from '../db/repository/index.ts';
 import { liveQuotes, organizations, quoteAttachments, quotes } from '../db/tables/index.ts';
-import type { LinkedFile } from '../files/links.ts';
+import type { FileLinks, LinkedFile } from '../files/links.ts';
 import type { AttachmentDescription } from '../files/multipart.ts';
 import type { StoredFile } from '../files/upload.ts';
 import { quoteRecord } from './repository.ts';
@@ -46,17 +46,28 @@ const attachmentsStatement = prepared(
     from ${quotes} where ${recordOf(liveQuotes, $)}`,
 );
 
+export const signAttachments = (
+  scope: OrganizationScope,
+  attachments: readonly StoredAttachment[],
+  links: FileLinks,
+): Promise<QuoteAttachment[]> =>
+  Promise.all(
+    attachments.map(async (attachment) => ({ ...attachment, url: await links.sign(scope, attachment) })),
+  );
+
 /**
  * The attachments of a quote of any status, oldest first.
  * @throws QUOTE_NOT_FOUND
  */
 export async function listAttachments(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   id: string,
-): Promise<StoredAttachment[]> {
+  links: FileLinks,
+): Promise<Json<{ data: QuoteAttachment[] }>> {
+  const { db, organizationId } = scope;
   const [row] = isId(id) ? await db.read(attachmentsStatement, { organizationId, id }) : [];
   if (!row) throw missing(liveQuotes, id);
-  return parseJson(row.attachments);
+  return toJson({ data: await signAttachments(scope, parseJson(row.attachments), links) });
 }
 
 const attachmentsOfStatement = prepared(

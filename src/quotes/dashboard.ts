@@ -18,6 +18,7 @@ import { validatorCompiler } from '../http/validation.ts';
 import { responses } from '../openapi/responses.ts';
 import {
   deleteAttachment,
+  listAttachments,
   lockAttachment,
   recordAttachment,
   type StoredAttachment,
@@ -27,10 +28,11 @@ import {
   DeletedQuoteAttachment,
   Quote,
   QuoteAttachment,
+  QuoteAttachmentList,
   QuoteAttachmentUpload,
-  QuoteListQuery,
   QuoteOpen,
   QuotePut,
+  QuoteRecordListQuery,
   QuoteUpdate,
 } from './schema.ts';
 
@@ -39,7 +41,7 @@ const params = uuidParams('quoteId');
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
 
 export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
-  const { storage, now } = options;
+  const { storage, links, now } = options;
 
   recordRoutes(app, {
     path: '/quotes',
@@ -48,14 +50,34 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
     noun: 'quote',
     title: 'a quote',
     record: Quote,
-    query: QuoteListQuery,
+    query: QuoteRecordListQuery,
     body: QuotePut,
     patch: QuoteUpdate,
-    listed: 'Quotes that are not archived, most recently updated first, with the filters of /v1.',
-    note: '`token` is made when the quote is created and never changes.',
+    listed:
+      'Quotes that are not archived, most recently updated first, with the filters of /v1 and `token`, which finds the quote of a public link.',
+    note: '`token` is generated or sent when the quote is created, and never changes.',
     archived: 'The quote leaves lists and lookups, and its attachments with it.',
     functions: quoteRecord,
   });
+
+  app.get(
+    '/quotes/:quoteId/attachments',
+    {
+      config: { credential: true },
+      schema: {
+        operationId: 'listQuoteAttachments',
+        summary: 'List the attachments of a quote',
+        description: 'As in /v1: every attachment with a signed, short-lived download URL.',
+        params,
+        response: responses(
+          { status: 200, schema: QuoteAttachmentList, description: 'The attachments.' },
+          'QUOTE_NOT_FOUND',
+        ),
+      },
+    },
+    async (request, reply) =>
+      answerJson(reply, await listAttachments(request.scope, request.params.quoteId, links)),
+  );
 
   app.post(
     '/quotes/:quoteId/opens',

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { randomBase62 } from '../api-keys/api-key.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
+import { isUniqueViolation } from '../db/pool/faults.ts';
 import {
   changeFilters,
   columnsOf,
@@ -18,6 +19,7 @@ import {
   newestFirst,
   type OrganizationScope,
   type Params,
+  type Put,
   prepared,
   type RecordKey,
   recordOf,
@@ -31,7 +33,7 @@ import {
   opportunities,
   quotes,
 } from '../db/tables/index.ts';
-import { Quote, QuoteListQuery, QuotePut } from './schema.ts';
+import { Quote, QuoteListQuery, QuotePut, QuoteRecordListQuery } from './schema.ts';
 
 /** The name comes from the customer itself, also when it is archived. */
 export const quoteView = {
@@ -39,7 +41,7 @@ export const quoteView = {
   fields: fieldsOf(Quote, quotes, { customerName: named(customerName, customers, quotes.customerId) }),
 };
 
-export const listQuotes = defineList(quoteView, {
+const quoteLists = {
   query: QuoteListQuery,
   order: newestFirst('updatedAt'),
   filters: {
@@ -49,7 +51,9 @@ export const listQuotes = defineList(quoteView, {
     query: contains(),
     status: equals('status'),
   },
-});
+};
+
+export const listQuotes = defineList(quoteView, quoteLists);
 
 const customerOfStatement = prepared(
   'opportunities.customer',
@@ -63,25 +67,41 @@ async function customerOf({ db, organizationId }: OrganizationScope, opportunity
   return opportunity?.customerId ?? null;
 }
 
-/**
- * PUT creates the quote with a token of its own, or replaces it; the token stays. It throws VALIDATION_FAILED naming a
- * reference to no live record of the organization.
- */
 const record = defineRecord(quoteView, {
   columns: columnsOf(QuotePut, quotes),
-  insertOnly: { token: quotes.token },
-  kept: ['publishedAt'],
+  fixed: ['token'],
+  insertOnly: ['openCount', 'firstOpenedAt', 'lastOpenedAt'],
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
-  complete: async (scope, input) => ({
-    ...input,
+  complete: async (scope, input, stored) => ({
     token: randomBase62(32),
-    ...(input.customerId === undefined && {
-      customerId: await customerOf(scope, String(input.opportunityId)),
-    }),
+    publishedAt: stored?.publishedAt,
+    openCount: 0,
+    ...input,
+    customerId:
+      input.customerId === undefined
+        ? await customerOf(scope, String(input.opportunityId))
+        : input.customerId,
   }),
 });
 
-export const quoteRecord = { ...record, list: listQuotes };
+/** A PUT with the token of another quote throws VALIDATION_FAILED. A unique index is the last to reject it. */
+const put = (scope: OrganizationScope, id: string, input: QuotePut): Promise<Put<Quote>> =>
+  record.put(scope, id, input).catch((error: unknown) => {
+    throw isUniqueViolation(error)
+      ? validationFailed([{ path: 'body.token', message: 'is the token of another quote' }])
+      : error;
+  });
+
+export const quoteRecord = {
+  ...record,
+  put,
+  list: defineList(quoteView, {
+    ...quoteLists,
+    name: 'quotes.list_records',
+    query: QuoteRecordListQuery,
+    filters: { ...quoteLists.filters, token: { ...equals('token'), by: 'key' } },
+  }),
+};
 
 const openStatement = prepared(
   'quotes.open',

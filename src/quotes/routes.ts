@@ -1,5 +1,4 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { toJson } from '../db/sql/json.ts';
 import type { FileLinks } from '../files/links.ts';
 import { answerJson } from '../http/answers.ts';
 import { responses } from '../openapi/responses.ts';
@@ -39,16 +38,8 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         ),
       },
     },
-    async (request, reply) => {
-      const attachments = await listAttachments(request.scope, request.params.quoteId);
-      const data = await Promise.all(
-        attachments.map(async (attachment) => ({
-          ...attachment,
-          url: await links.sign(request.scope, attachment),
-        })),
-      );
-      return answerJson(reply, toJson({ data }));
-    },
+    async (request, reply) =>
+      answerJson(reply, await listAttachments(request.scope, request.params.quoteId, links)),
   );
   done();
 };

@@ -5,18 +5,21 @@ import {
   dateTime,
   EXAMPLE_ID,
   id,
+  integer,
   moment,
   name,
   oneOf,
   page,
+  pastMoment,
   pathId,
   price,
   shown,
+  text,
   textFilter,
   title,
   uuid,
 } from '../contract/fields.ts';
-import { optionalBody, patchOf } from '../dashboard/params.ts';
+import { createdOnce, optionalBody, patchOf } from '../dashboard/params.ts';
 import { AttachmentUpload } from '../files/multipart.ts';
 
 const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
@@ -88,6 +91,12 @@ export const QuoteParams = z.object({ quoteId: pathId('Id of the quote.') });
 
 /** From here on: what only the dashboard API has. */
 
+export const QuoteRecordListQuery = QuoteListQuery.extend({
+  token: textFilter('The quote of this public link.', 255),
+});
+
+const onCreation = 'Written when the quote is created; afterwards only openings change it.';
+
 export const QuotePut = z
   .object({
     opportunityId: uuid(),
@@ -100,6 +109,15 @@ export const QuotePut = z
     publishedAt: moment()
       .nullish()
       .describe('Default: what it has; the first time that it is published sets it.'),
+    token: text({ min: 1, max: 255 })
+      .optional()
+      .describe(
+        'Default: generated. Unique among the quotes. Written once: another value later is rejected.',
+      ),
+    openCount: integer().min(0, 'must be at least 0').optional().describe(onCreation),
+    firstOpenedAt: pastMoment().nullish().describe(onCreation),
+    lastOpenedAt: pastMoment().nullish().describe(onCreation),
+    createdAt: createdOnce(),
   })
   .meta({
     id: 'QuotePut',
@@ -117,7 +135,9 @@ export const QuotePut = z
   });
 export type QuotePut = z.infer<typeof QuotePut>;
 
-export const QuoteUpdate = patchOf(QuotePut).meta({
+export const QuoteUpdate = patchOf(
+  QuotePut.omit({ openCount: true, firstOpenedAt: true, lastOpenedAt: true }),
+).meta({
   id: 'QuoteUpdate',
   examples: [{ status: 'published' }],
 });
@@ -133,7 +153,7 @@ export const QuoteAttachmentUpload = z
 
 export const QuoteOpen = optionalBody(
   z
-    .object({ openedAt: moment().optional().describe('Default: now.') })
+    .object({ openedAt: pastMoment().optional().describe('At most a day ahead. Default: now.') })
     .meta({ id: 'QuoteOpen', examples: [{ openedAt: '2026-11-21T08:25:00.000Z' }] }),
 );
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
 import { dateTime, id, page, recordQuery, shown, text, texts } from '../contract/fields.ts';
-import { patchOf } from '../dashboard/params.ts';
+import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const TeamMember = z
   .object({
@@ -37,6 +37,7 @@ export const TeamMemberPut = z
       .boolean()
       .default(true)
       .describe('Whether the member takes part in automatic assignment of opportunities.'),
+    createdAt: createdOnce(),
   })
   .meta({
     id: 'TeamMemberPut',

@@ -23,6 +23,7 @@ import {
   requestOf,
   send,
   type World,
+  WRITTEN_ONCE,
 } from '../support/operations.ts';
 import { customer, type Fields, product } from '../support/records.ts';
 
@@ -341,7 +342,7 @@ test.each(fieldsOf('CatalogProductVariantUpdate').filter(([name]) => name !== 'i
 );
 
 /** Fields with a rule of their own, beside what the document says of them. */
-const OWN_RULES = ['channel', 'email', 'key', 'rotatedFrom'];
+const OWN_RULES = ['channel', 'email', 'key', 'rotatedFrom', ...WRITTEN_ONCE];
 const PUTS = BODIES.filter(({ name }) => name.startsWith(`PUT ${BELOW}`));
 
 test.each(PUTS)('the edges of every field of $name are stored and read back', async ({ name, schema }) => {

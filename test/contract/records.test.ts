@@ -70,6 +70,30 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     expect([after.made, after.changed > before.changed]).toEqual([before.made, true]);
   });
 
+  test('keeps the date that it was created with, and takes no other later', async () => {
+    const { url, whole } = fresh();
+    const createdAt = '2019-03-01T10:00:00.000Z';
+    const history = { ...whole, createdAt: '2019-03-01T11:00:00+01:00' };
+    const created = await call.put(url, history);
+    expect([created.status, created.body.createdAt]).toEqual([201, createdAt]);
+    expect(await momentsOf(created.body.id)).toMatchObject({ made: new Date(createdAt) });
+    for (const again of [call.put(url, history), call.put(url, whole), call.patch(url, { createdAt })])
+      expect(await again).toMatchObject({ status: 200, body: created.body });
+    const other = { createdAt: '2019-03-02T10:00:00Z' };
+    for (const rejected of [call.put(url, { ...whole, ...other }), call.patch(url, other)])
+      expect((await rejected).body.error.details).toEqual([
+        { path: 'body.createdAt', message: 'is written once, and cannot be changed' },
+      ]);
+    const earliest = { ...fresh().whole, createdAt: '0001-01-01T00:00:00.000Z' };
+    expect((await call.put(fresh().url, earliest)).body).toMatchObject(earliest);
+    const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+    expect((await call.put(fresh().url, { ...fresh().whole, createdAt: inHours(23) })).status).toBe(201);
+    const ahead = await call.put(fresh().url, { ...fresh().whole, createdAt: inHours(25) });
+    expect(ahead.body.error.details).toEqual([
+      { path: 'body.createdAt', message: 'must be at most a day ahead' },
+    ]);
+  });
+
   test('is changed by a PATCH in the field that is sent and in no other; null clears', async () => {
     const { url, whole, least } = fresh();
     const { body: empty } = await call.put(url, least);

@@ -68,7 +68,13 @@ function valuesOf(
   if (format || parameter === 'before')
     return {
       taken: EDGES['date-time']?.taken ?? [],
-      refused: ['', '%00', 'a%00b', 'yesterday', '2026-11-21', '2026-13-01T00:00:00Z'],
+      refused: [
+        ...['', '%00', 'a%00b', 'yesterday', '2026-11-21', '2026-13-01T00:00:00Z'],
+        [
+          `2026-11-21T08:25:00.${'0'.repeat(Number(maxLength))}Z`,
+          `must have at most ${maxLength} characters`,
+        ],
+      ],
     };
   return {
     taken: [
@@ -165,7 +171,7 @@ describe('all faults are named at once', () => {
       'body.contacts[0].identifierValue': 'must have at least 1 character',
       'body.contacts[1].identifierValue': `${E164}, or a business-scoped user id`,
       'body.contacts[2].identifierValue':
-        'must be an address with one @ between two parts, without spaces, <> and mailto:',
+        'must be an address with one @ between two parts, without spaces, mailto: or <>',
       'body.contacts[3].identifierValue': E164,
       'body.contacts[4].identifierValue': 'must be a handle',
     });

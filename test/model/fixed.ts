@@ -33,6 +33,8 @@ const lastArchived = (choose: Kind): Chosen => ({ choose, n: 0, isArchived: true
 
 const TRANSCRIPT = 'GET /v1/conversations/{conversationId}/messages';
 
+const TRANSCRIPT_RECORD = `GET ${BELOW}/conversations/{conversationId}/messages`;
+
 /** What both organizations begin with: records of each kind, most of them under the ids that the other has too. */
 export const furniture = (agency: 0 | 1): Step[] => {
   const ask = askedBy(agency);
@@ -229,7 +231,7 @@ export const look = (agency: 0 | 1): Step[] => {
     ...lists
       .filter((name) => name.startsWith('GET /v1') && hasQuery(name))
       .flatMap((name) => ['ana oax', 'sur', 'BOGOTA', '5512'].map((query) => read(name, { query }))),
-    ...SHARED.map((id) => read(TRANSCRIPT, {}, [id])),
+    ...SHARED.flatMap((id) => [read(TRANSCRIPT, {}, [id]), read(TRANSCRIPT_RECORD, {}, [id])]),
     ...[0, 1].map((n) => read('GET /v1/conversations', { customerId: { choose: 'customers', n } })),
     read(`GET ${BELOW}/catalog/products`, { archived: 'true' }),
   ];

@@ -1,3 +1,4 @@
+import { SCHEMAS } from '../support/contract.ts';
 import { type Fields, type Kind, type Organization, pick, type Row, show } from './organization.ts';
 import { attachmentsOf, list, listArchived, messagesOf } from './reads.ts';
 import {
@@ -128,22 +129,38 @@ const getCustomerRecord: Operation['answer'] = (organization, request) => {
 
 const isId = (text: string): boolean => /^[\da-f]{8}-/.test(text);
 
+const { properties: reported = {} } = SCHEMAS.ConversationMessageRecord?.properties?.delivery ?? {};
+const DELIVERY = Object.fromEntries(Object.keys(reported).map((name) => [name, null]));
+
+const showMessage = (schema: string, { delivery, ...message }: Fields): Fields =>
+  pick(schema, { ...message, delivery: { ...DELIVERY, ...delivery } });
+
 /** The newest messages before a message or a moment. */
-const transcript: Operation['answer'] = (organization, { ids: [id = ''], query }) => {
-  const thread = organization.conversations[id];
-  if (!thread) return { status: 404, code: MISSING.conversations };
-  const all = messagesOf(organization, thread);
-  const { before, limit = 50 } = query;
-  const place = all.findIndex((message) =>
-    isId(before ?? '') ? message.id === before : message.createdAt >= before,
-  );
-  if (isId(before ?? '') && place < 0)
-    return { status: 400, code: 'VALIDATION_FAILED', paths: ['query.before'] };
-  const earlier = before === undefined || place < 0 ? all : all.slice(0, place);
-  return {
-    data: earlier.slice(-Number(limit)).map((message) => pick('ConversationMessage', message)),
-    total: all.length,
+const transcriptAs =
+  (schema: string): Operation['answer'] =>
+  (organization, { ids: [id = ''], query }) => {
+    const thread = organization.conversations[id];
+    if (!thread) return { status: 404, code: MISSING.conversations };
+    const all = messagesOf(organization, thread);
+    const { before, limit = 50 } = query;
+    const place = all.findIndex((message) =>
+      isId(before ?? '') ? message.id === before : message.createdAt >= before,
+    );
+    if (isId(before ?? '') && place < 0)
+      return { status: 400, code: 'VALIDATION_FAILED', paths: ['query.before'] };
+    const earlier = before === undefined || place < 0 ? all : all.slice(0, place);
+    return {
+      data: earlier.slice(-Number(limit)).map((message) => showMessage(schema, message)),
+      total: all.length,
+    };
   };
+
+const attachmentList: Operation = {
+  ...onOne('quotes', 'Quote'),
+  answer: (organization, request) =>
+    liveRow(organization, 'quotes', idOf(request))
+      ? { data: attachmentsOf(organization, [idOf(request)]) }
+      : { status: 404, code: MISSING.quotes },
 };
 
 const messageAt = ({ ids: [thread, id] }: Request): string => `${thread} ${id}`;
@@ -174,15 +191,12 @@ export const OPERATIONS: Record<string, Operation> = {
   'GET /v1/opportunities': onList('opportunities', 'Opportunity'),
   'GET /v1/opportunities/{opportunityId}': onOne('opportunities', 'Opportunity'),
   'GET /v1/conversations': onList('conversations', 'Conversation'),
-  'GET /v1/conversations/{conversationId}/messages': { kinds: ['conversations'], answer: transcript },
-  'GET /v1/quotes': onList('quotes', 'Quote'),
-  'GET /v1/quotes/{quoteId}/attachments': {
-    ...onOne('quotes', 'Quote'),
-    answer: (organization, request) =>
-      liveRow(organization, 'quotes', idOf(request))
-        ? { data: attachmentsOf(organization, [idOf(request)]) }
-        : { status: 404, code: MISSING.quotes },
+  'GET /v1/conversations/{conversationId}/messages': {
+    kinds: ['conversations'],
+    answer: transcriptAs('ConversationMessage'),
   },
+  'GET /v1/quotes': onList('quotes', 'Quote'),
+  'GET /v1/quotes/{quoteId}/attachments': attachmentList,
   'GET /v1/team': onList('members', 'TeamMember'),
 
   [`GET ${BELOW}/catalog/products`]: {
@@ -221,6 +235,7 @@ export const OPERATIONS: Record<string, Operation> = {
     ...onOne('quotes', 'Quote'),
     write: (organization, { ids: [id = ''], body }) => open(organization, id, body),
   },
+  [`GET ${BELOW}/quotes/{quoteId}/attachments`]: attachmentList,
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
     kinds: ['quotes'],
     write: (organization, { ids: [id = ''], body, made }) => attach(organization, id, body, made),
@@ -236,8 +251,13 @@ export const OPERATIONS: Record<string, Operation> = {
     kinds: ['conversations'],
     write: (organization, { ids: [thread = '', id], body, made }) =>
       putMessages(organization, thread, [{ ...body, id }], [''], made),
-    answer: ({ messages }, request) => pick('ConversationMessage', messages[messageAt(request)] as Fields),
+    answer: ({ messages }, request) =>
+      showMessage('ConversationMessageRecord', messages[messageAt(request)] as Fields),
     status: ({ messages }, request) => (messages[messageAt(request)] ? 200 : 201),
+  },
+  [`GET ${BELOW}/conversations/{conversationId}/messages`]: {
+    kinds: ['conversations'],
+    answer: transcriptAs('ConversationMessageRecord'),
   },
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
     kinds: ['conversations'],

@@ -32,18 +32,22 @@ const FILTERS: Record<string, Condition> = {
   ids: (row, value) => value.split(',').includes(row.id),
   tag: (row, value) => row.tags.includes(value),
   temperature: (row, value) => (row.temperatureOverride ?? row.temperature) === value,
-  contact: (row, value, _organization, { contactType }) => {
-    const keys = possibleKeys(value, contactType && [contactType as IdentifierType]);
-    return row.contacts.some(
-      ({ identifierType, key }: Fields) => keys[identifierType as IdentifierType] === key,
-    );
-  },
+  contact: (row, value, _organization, query) =>
+    row.contacts.some(({ identifierType, key }: Fields) => isContact(identifierType, key, value, query)),
 };
+
+/** Whether the contact of this type and key is the one that the query means. */
+const isContact = (type: string, key: string, value: string, { contactType }: Fields): boolean =>
+  possibleKeys(value, contactType && [contactType as IdentifierType])[type as IdentifierType] === key;
 
 /** Any thread of a chain finds it. */
 const OF_CHAINS: Record<string, Condition> = {
   customerId: (row, value, organization) =>
     chainOf(organization, row).some(({ customerId }) => customerId === value),
+  contact: (row, value, organization, query) =>
+    chainOf(organization, row).some(
+      ({ channel, contactKey }) => contactKey !== null && isContact(channel, contactKey, value, query),
+    ),
 };
 
 const NO_FILTERS = ['limit', 'offset', 'contactType', 'archived'];

@@ -206,13 +206,13 @@ type Owned = {
   put: string;
   /** The records that its ids name. */
   references?: Record<string, Kind>;
-  fixed?: string;
+  fixed?: string[];
   /** What follows from what was sent. */
   complete?: (row: Row, body: Fields, organization: Organization, old: Row | undefined) => Fields;
 };
 
 const OWNED: Partial<Record<Kind, Owned>> = {
-  stages: { put: 'PipelineStagePut', fixed: 'key' },
+  stages: { put: 'PipelineStagePut', fixed: ['key'] },
   members: { put: 'TeamMemberPut' },
   opportunities: {
     put: 'OpportunityPut',
@@ -224,6 +224,7 @@ const OWNED: Partial<Record<Kind, Owned>> = {
   },
   quotes: {
     put: 'QuotePut',
+    fixed: ['token'],
     references: { opportunityId: 'opportunities', customerId: 'customers' },
     complete: (row, body, organization, old) => ({
       ...row,
@@ -260,10 +261,31 @@ const refusedWrite = (
   body: Fields,
   old: Row | undefined,
 ): Refusal | undefined => {
-  const { fixed = '', references = {} } = owned;
-  if (old && body[fixed] !== undefined && body[fixed] !== old[fixed]) return invalid([fixed]);
+  const { fixed = [], references = {} } = owned;
+  const changed = ['createdAt', ...fixed].filter(
+    (field) => old && body[field] !== undefined && body[field] !== old[field],
+  );
+  if (changed.length > 0) return invalid(changed);
   return refusedReferences(organization, references, body, old);
 };
+
+/** Fields that only the PUT which creates a record writes. */
+const ONCE = ['createdAt', 'token', 'openCount', 'firstOpenedAt', 'lastOpenedAt'];
+
+const only = (fields: Fields, isChosen: (name: string) => boolean): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => isChosen(name)));
+
+/** The record before the fields that a PUT replaces are written. */
+const begun = (id: string, first: Fields, body: Fields, old: Row | undefined): Row => ({
+  ...fresh(id),
+  ...first,
+  ...only(body, (name) => ONCE.includes(name)),
+  ...old,
+});
+
+/** The fields that a PUT replaces: those that were sent, and null for the others. */
+const replaced = (schema: string, body: Fields, defaults: Fields = {}): Fields =>
+  only({ ...blank(schema), ...defaults, ...sent(schema, body) }, (name) => !ONCE.includes(name));
 
 export function put(organization: Organization, kind: Kind, id: string, body: Fields, made: Fields): Written {
   const owned = OWNED[kind] as Owned;
@@ -274,16 +296,14 @@ export function put(organization: Organization, kind: Kind, id: string, body: Fi
   if (old?.archivedAt !== null && live(organization[kind]).some(isTaken))
     return refused(409, 'PIPELINE_STAGE_KEY_TAKEN');
   const isQuote = kind === 'quotes';
+  const all = Object.values(organization.quotes);
+  if (isQuote && !old && all.some(({ token }) => token === body.token)) return invalid(['token']);
   const first = isQuote ? { token: made.token, openCount: 0, firstOpenedAt: null, lastOpenedAt: null } : {};
+  // What it keeps, and what is completed, where they were left out.
+  const left = isQuote && { publishedAt: old?.publishedAt ?? null, customerId: undefined };
   const row: Row = {
-    ...fresh(id),
-    ...first,
-    ...old,
-    ...blank(owned.put),
-    ...DEFAULTS[kind],
-    // What it keeps, and what is completed, where they were left out.
-    ...(isQuote && { publishedAt: old?.publishedAt ?? null, customerId: undefined }),
-    ...sent(owned.put, body),
+    ...begun(id, first, body, old),
+    ...replaced(owned.put, body, { ...DEFAULTS[kind], ...left }),
     archivedAt: null,
   };
   return withRow(organization, kind, (owned.complete?.(row, body, organization, old) ?? row) as Row);
@@ -294,7 +314,7 @@ export function patchOwned(organization: Organization, kind: Kind, id: string, b
   const old = organization[kind][id] as Row;
   const refusal = refusedWrite(organization, owned, body, old);
   if (refusal) return refusal;
-  const row = { ...old, ...sent(owned.put, body) };
+  const row = { ...old, ...only(sent(owned.put, body), (name) => !ONCE.includes(name)) };
   return withRow(organization, kind, (owned.complete?.(row, body, organization, old) ?? row) as Row);
 }
 
@@ -385,6 +405,8 @@ export function toldOfName(organization: Organization, thread: Row, old: Row | u
   return owner ? named(organization, owner, isMeant, contactName) : organization;
 }
 
+const THREAD: Owned = { put: 'ConversationPut', references: { customerId: 'customers' } };
+
 function writeThread(
   organization: Organization,
   row: Row,
@@ -392,7 +414,7 @@ function writeThread(
   rotatedFrom: string | null | undefined,
 ): Written {
   const old = organization.conversations[row.id];
-  const refusal = refusedReferences(organization, { customerId: 'customers' }, body, old);
+  const refusal = refusedWrite(organization, THREAD, body, old);
   if (refusal) return refusal;
   const isMoved = old && (old.channel === 'whatsapp') !== (row.channel === 'whatsapp');
   if (isMoved && old.messageCount > 0) return invalid(['channel']);
@@ -405,21 +427,29 @@ function writeThread(
   return isRefusal(linked) ? linked : toldOfName(linked, linked.conversations[row.id] as Row, old);
 }
 
+const INHERITED = ['contactName', 'customerId', 'activityState', 'controlledBy', 'language'];
+
+/** The customer that has the contact of a conversation. */
+const customerOf = ({ customers }: Organization, { channel, contact }: Fields): string | null => {
+  const key = keyOnChannel(channel, contact);
+  const isOurs = (own: Fields) => own.identifierType === channel && own.key === key;
+  return live(customers).find(({ contacts }) => contacts.some(isOurs))?.id ?? null;
+};
+
 export function putThread(
   organization: Organization,
   id: string,
   { rotatedFrom = null, ...body }: Fields,
 ): Written {
+  const { conversations } = organization;
   const first = { rotatedFrom: null, messageCount: 0, lastMessageAt: null };
-  const { rotatedFrom: _, ...fields } = blank('ConversationPut');
-  const row = {
-    ...fresh(id),
-    ...first,
-    ...organization.conversations[id],
-    ...fields,
-    ...sent('ConversationPut', body),
-  };
-  return writeThread(organization, row as Row, body, rotatedFrom);
+  const taken = only(conversations[rotatedFrom] ?? {}, (name) => INHERITED.includes(name));
+  const { rotatedFrom: _, ...fields } = replaced('ConversationPut', body, {
+    ...taken,
+    customerId: taken.customerId ?? customerOf(organization, body),
+  });
+  const row = { ...begun(id, first, body, conversations[id]), ...fields };
+  return writeThread(organization, row, body, rotatedFrom);
 }
 
 export const patchThread = (
@@ -429,7 +459,10 @@ export const patchThread = (
 ): Written =>
   writeThread(
     organization,
-    { ...(organization.conversations[id] as Row), ...sent('ConversationPut', body) } as Row,
+    {
+      ...(organization.conversations[id] as Row),
+      ...only(sent('ConversationPut', body), (name) => !ONCE.includes(name)),
+    } as Row,
     body,
     rotatedFrom,
   );

@@ -62,11 +62,12 @@ export const SCHEMAS: Record<string, Schema> = {
   ...INTERNAL.components.schemas,
 };
 
-/** Where a reference leads to; a closed list of values or null, as other nullable fields are written. */
+/** Where a reference leads to; a closed list of values without the null that its type has too. */
 export function resolved({ $ref, ...schema }: Schema): Schema {
   if (typeof $ref === 'string') return SCHEMAS[$ref.replace(/.*\//, '')] ?? {};
-  const { anyOf: [values, none] = [], ...field } = schema as Schema & { anyOf?: Schema[] };
-  return none ? { ...field, ...values, type: [values?.type, 'null'] } : schema;
+  return Array.isArray(schema.enum)
+    ? { ...schema, enum: schema.enum.filter((value) => value !== null) }
+    : schema;
 }
 
 export const isNullable = (schema: Schema): boolean => [resolved(schema).type].flat().includes('null');
@@ -81,7 +82,7 @@ export function exampleOf(schema: Schema): unknown {
     return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field)]));
   }
   if (Array.isArray(schema.enum)) return schema.enum[0];
-  if (Array.isArray(schema.type) || schema.anyOf) return null;
+  if (Array.isArray(schema.type)) return null;
   const { items, minimum = 1 } = schema as { items?: Schema; minimum?: number };
   if (schema.type === 'array') return items?.$ref ? [exampleOf(items)] : [];
   if (schema.type === 'integer') return minimum;

@@ -63,7 +63,8 @@ export const conversation = ({ scope }: Agency, fields: Fields = {}, id = newId(
 
 export const message = ({ scope }: Agency, conversationId: string, fields: Fields = {}, id = newId()) => {
   const preset = { content: 'Hola', direction: 'inbound', messageType: 'text' };
-  return shown(putMessage(scope, conversationId, id, ConversationMessagePut.parse({ ...preset, ...fields })));
+  const body = ConversationMessagePut.parse({ ...preset, ...fields });
+  return shown(putMessage(scope, conversationId, id, body), 'delivery');
 };
 
 /** A quote; without an `opportunityId`, of an opportunity of its own. */

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { createTestDatabase } from '../support/databases.ts';
+import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
 
 /** A copy of what a newcomer changes, with the tools beside it. */
 function copyOfTheCode(edits: readonly (readonly [path: string, from: string, to: string])[] = []): string {
   const copy = mkdtempSync(join(tmpdir(), 'crm-test-migrations-'));
   onTestFinished(() => rm(copy, { recursive: true, force: true }));
-  for (const path of ['src', 'tools', 'migrations', 'drizzle.config.ts', 'package.json'])
+  for (const path of ['src', 'rules', 'tools', 'migrations', 'drizzle.config.ts', 'package.json'])
     cpSync(path, join(copy, path), {
       recursive: true,
       filter: (from) => !from.includes('node_modules'),
@@ -95,6 +95,53 @@ describe('npm run migration', () => {
       stderr: expect.stringContaining(message),
     });
     expect([filesOf(copy), read(copy, 'migrations/meta/_journal.json')]).toEqual(before);
+  });
+
+  test('writes the snapshot that drizzle-kit writes', async () => {
+    const copy = copyOfTheCode(edit(NICKNAME));
+    const baseline = read(copy, 'migrations/meta/0000_snapshot.json');
+    expect(baseline).toBe(JSON.stringify(JSON.parse(baseline), null, 2));
+    await run(copy, tool('migration', '--name', 'nickname', ...WHY));
+    const [newest = ''] = filesOf(copy)
+      .filter((file) => file.endsWith('_snapshot.json'))
+      .reverse();
+    const written = read(copy, `migrations/${newest}`);
+    expect(written).toBe(JSON.stringify(JSON.parse(written), null, 2));
+    expect(Object.keys(JSON.parse(written))).toEqual(Object.keys(JSON.parse(baseline)));
+  });
+
+  test('folds all migrations into a baseline, which an empty database and one with all of them accept', async () => {
+    const copy = copyOfTheCode(edit(NICKNAME, INDEX));
+    await run(copy, tool('migration', '--name', 'nickname', ...WHY));
+    const newDatabase = async () => {
+      const { ownerUrl, drop } = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
+      onTestFinished(drop);
+      return {
+        migrate: () =>
+          run(copy, ['--import', './src/runtime.js', 'src/cli/migrate.ts'], { DATABASE_URL: ownerUrl }),
+        query: (sql: string) => administer(ownerUrl, (client) => client.query(sql)),
+      };
+    };
+    const old = await newDatabase();
+    await old.migrate();
+    const { stdout: statement } = await run(copy, tool('migration', '--baseline'));
+    expect(filesOf(copy).filter((file) => /\.\w+$/.test(file))).toEqual([
+      '0000_baseline.sql',
+      'meta/0000_snapshot.json',
+      'meta/_journal.json',
+    ]);
+    await expect(old.migrate()).rejects.toMatchObject({ code: 1 });
+    await old.query(statement);
+    await old.migrate();
+    const fresh = await newDatabase();
+    await fresh.migrate();
+    await fresh.query('select nickname from team_members');
+    await run(copy, tool('check-schema'));
+    writeFileSync(join(copy, 'migrations/meta/0001_snapshot.json'), '{}');
+    await expect(run(copy, tool('check-schema'))).rejects.toMatchObject({
+      code: 1,
+      stdout: 'The journal does not name ./migrations/meta/0001_snapshot.json. Delete it.\n',
+    });
   });
 });
 

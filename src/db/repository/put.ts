@@ -13,63 +13,54 @@ import { defineGet, defineLockedGet } from './get.ts';
 import { keyOf, missing, type RecordKey, rowOf, tableName, type View } from './view.ts';
 import { defineUpdate } from './write.ts';
 
-/** Records whose owner makes their ids: a PUT writes all of their fields, a PATCH those that are sent. */
+/** Records whose owner generates their ids: a PUT writes all of their fields, a PATCH those that are sent. */
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
 type PutTable = TenantTable & { archivedAt?: PgColumn };
 
-type PutOptions<Name extends string> = {
-  /** The columns that a PUT replaces. */
-  columns: Columns<Name>;
-  /** Columns that are written once, when the record is created. */
-  insertOnly?: Columns;
-  /** The fields that hold the id of another record, each with the resource that the id must belong to. */
-  references?: { readonly [Field in Name]?: Resource };
-  /** Fields that are written once: a PUT or PATCH with another value is refused. */
-  fixed?: readonly NoInfer<Name>[];
-  /** Fields that keep what they have where a PUT leaves them out. */
-  kept?: readonly NoInfer<Name>[];
-  /** Adds the values that the request left out, and those that are made when the record is created. */
-  complete?: (scope: OrganizationScope, input: Partial<Record<Name, unknown>>) => Promise<Input>;
-};
-
 type Input = Readonly<Record<string, unknown>>;
 
-/** What a record held when it was locked: its references, its fixed and its kept fields, and whether it is visible. */
+/** The columns of a record when it was locked, and whether it is visible. */
 export type Stored = Record<string, unknown>;
 
-export const referenceRefused = (fields: readonly string[]): ApiError =>
+type PutOptions<Name extends string> = {
+  columns: Columns<Name>;
+  /** Fields that are written when the record is created; another value later is rejected. `createdAt` is one. */
+  fixed?: readonly NoInfer<Name>[];
+  /** Fields that are written when the record is created, and by no later request. */
+  insertOnly?: readonly NoInfer<Name>[];
+  /** The fields that hold the id of another record, each with the resource that the id must belong to. */
+  references?: { readonly [Field in Name]?: Resource };
+  /** Adds the values that the request left out, and those that are generated when the record is created. */
+  complete?: (scope: OrganizationScope, input: Input, stored: Stored | undefined) => Promise<Input>;
+};
+
+export const referenceRejected = (fields: readonly string[]): ApiError =>
   validationFailed(
     fields.map((field) => ({
       path: `body.${field}`,
-      message: 'is no record of this organization, or an archived one',
+      message: 'does not refer to an active record of this organization',
     })),
   );
 
 /** The steps of a PUT. Each is one statement; together they are one transaction. */
 export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
-  const { insertOnly = {} } = options;
-  const columns: Columns = options.columns;
-  const inserted = { ...columns, ...insertOnly };
-  const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
   const { table } = view;
+  const columns: Columns = options.columns;
+  const pick = (isPicked: (field: string) => boolean): Columns =>
+    Object.fromEntries(Object.entries(columns).filter(([field]) => isPicked(field)));
+  const fixed = ['createdAt', ...(options.fixed ?? [])];
+  const once: readonly string[] = [...fixed, ...(options.insertOnly ?? [])];
+  const replaced = pick((field) => !once.includes(field));
+  const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
   const name = tableName(view);
-  const { fixed = [], kept = [] } = options;
-  const chosen = (fields: readonly string[]) =>
-    Object.fromEntries(fields.map((field) => [field, columns[field] as PgColumn]));
-  const referenceColumns = chosen(Object.keys(references));
-  const looked = {
-    id: table.id,
-    isVisible: sql`${view.visible}`,
-    ...referenceColumns,
-    ...chosen([...fixed, ...kept]),
-  };
+  const locked = { id: table.id, ...columns, isVisible: sql`${view.visible}` };
 
   const lockStatement = prepared(
     `${name}.lock_to_write`,
     ($: Params<RecordKey>) => sql<Stored>`
-      select ${selectList(looked)} from ${table} where ${rowOf(view, $)} for update`,
+      select ${selectList(locked)} from ${table} where ${rowOf(view, $)} for update`,
   );
 
   const found = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
@@ -89,19 +80,21 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const insertStatement = prepared(
     `${name}.put_insert`,
     ($: Params<RecordKey>) => sql<{ id: string }>`
-      insert into ${table} (organization_id, id, ${columnList(inserted)})
-      values (${$.organizationId}, ${$.id}, ${valueList(inserted)})
+      insert into ${table} (organization_id, id, ${columnList(columns)})
+      values (${$.organizationId}, ${$.id}, ${valueList(columns)})
       on conflict (organization_id, id) do nothing returning ${table.id}`,
   );
 
   const replaceStatement = prepared(
     `${name}.put_replace`,
     ($: Params<RecordKey>) => sql`
-      update ${table} set ${assignments(columns)} ${table.archivedAt ? sql`, archived_at = null` : sql``}
+      update ${table} set ${assignments(replaced)} ${table.archivedAt ? sql`, archived_at = null` : sql``}
       where ${rowOf(view, $)}`,
   );
 
   return {
+    replaced,
+
     /** Locks the record until the transaction ends. Undefined when it does not exist. */
     async lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
       const [stored] = await db.write(lockStatement, { organizationId, id });
@@ -134,40 +127,35 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
         (field) => input[field] != null && String(input[field]).toLowerCase() !== stored?.[field],
       );
       if (sent.length === 0) return;
-      const ids = rowValues(referenceColumns, input);
+      const ids = rowValues(
+        pick((field) => field in references),
+        input,
+      );
       const [exists] = await db.read(referencesStatement, { organizationId, ...ids });
-      const refused = sent.filter((field) => !exists?.[field]);
-      if (refused.length > 0) throw referenceRefused(refused);
+      const rejected = sent.filter((field) => !exists?.[field]);
+      if (rejected.length > 0) throw referenceRejected(rejected);
     },
 
     /** @throws LostRace when somebody else has just created the record; the next attempt finds it */
     async insert({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
-      const values = rowValues(inserted, input);
+      const values = rowValues(columns, input);
       const [created] = await db.write(insertStatement, { organizationId, id, ...values });
       if (!created) throw new LostRace('The record was created by somebody else.');
     },
 
     /** Writes the record, and brings it back where it was archived. Nothing changes where nothing differs. */
-    async replace(
-      { db, organizationId }: OrganizationScope,
-      id: string,
-      input: Input,
-      stored: Stored,
-    ): Promise<void> {
-      const left = kept.filter((field) => input[field] === undefined).map((field) => [field, stored[field]]);
-      const record = { ...input, ...Object.fromEntries(left) };
-      await db.write(replaceStatement, { organizationId, id, ...rowValues(columns, record) });
+    async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
+      await db.write(replaceStatement, { organizationId, id, ...rowValues(replaced, input) });
     },
   };
 }
 
 /**
- * Makes all that the dashboard does with such a record: `get`, `lock`, which reads it and keeps it so until the transaction
- * ends, `put`, `update` and `archive`. Each but `put` throws the resource's not-found, `missing`. Each but `archive` answers
- * with the record as `get` shows it. Values equal to the stored ones change nothing.
+ * Builds the functions of such a record: `get`, `lock` (the same, and locks the record until the transaction ends), `put`,
+ * `update` and `archive`. All but `put` throw the resource's not-found. All but `archive` return the record as `get` does.
  *
- * `put` creates the record with this id, or replaces all of it; an archived one comes back. `update` changes the fields that
- * are sent; null clears one. Both throw VALIDATION_FAILED naming a reference to no live record, or a fixed field that differs.
+ * `put` creates or replaces the record with this id; an archived one comes back. `update` changes the fields that are sent; null
+ * clears one. Both throw VALIDATION_FAILED naming a reference to no active record, or a fixed field that differs.
  */
 export function defineRecord<T, Name extends string>(
   view: View<T, PutTable & { archivedAt: PgColumn }>,
@@ -179,7 +167,7 @@ export function defineRecord<T, Name extends string>(
   const patch: (scope: OrganizationScope, id: string, input: Input) => Promise<Json<T>> = defineUpdate<
     T,
     string
-  >(view, options.columns, `${tableName(view)}.update`, get);
+  >(view, steps.replaced, `${tableName(view)}.update`, get);
 
   return {
     missing: view.missing.code,
@@ -203,8 +191,8 @@ export function defineRecord<T, Name extends string>(
       inTransaction(scope, async (within) => {
         const stored = await steps.lock(within, id);
         await steps.check(within, input, stored);
-        const record = (await options.complete?.(within, input)) ?? input;
-        if (stored) await steps.replace(within, id, record, stored);
+        const record = (await options.complete?.(within, input, stored)) ?? input;
+        if (stored) await steps.replace(within, id, record);
         else await steps.insert(within, id, record);
         return { created: !stored, body: await get(within, id) };
       }),

@@ -1,10 +1,8 @@
-import { is, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { is, SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgArray, type PgColumn, PgJson } from 'drizzle-orm/pg-core';
 import type { Columns } from './field-columns.ts';
 
 /** A row as values of a statement: each field has a placeholder of its name. */
-
-const names = Object.keys as <Name extends string>(columns: Columns<Name>) => Name[];
 
 /** The columns' names, for INSERT: `"title", "type", …`. */
 export const columnList = (columns: Columns): SQL =>
@@ -13,10 +11,15 @@ export const columnList = (columns: Columns): SQL =>
     sql`, `,
   );
 
-/** The placeholders of the columns, in the same order: `$3, $4, …`. */
+/** The placeholders of the columns, in the same order: `$3, $4, …`. Null becomes the default that is SQL of a column that is never null. */
 export const valueList = (columns: Columns): SQL =>
   sql.join(
-    names(columns).map((field) => sql.placeholder(field)),
+    Object.entries(columns).map(([field, column]) => {
+      const value = sql.placeholder(field);
+      return column.notNull && is(column.default, SQL)
+        ? sql`coalesce(${value}, ${column.default})`
+        : sql`${value}`;
+    }),
     sql`, `,
   );
 

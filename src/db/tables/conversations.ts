@@ -60,10 +60,10 @@ export const conversations = pgTable(
     uniqueIndex('conversations_rotated_from_key')
       .on(table.organizationId, table.rotatedFrom)
       .where(sql`rotated_from is not null`),
-    // The latest conversation that says the name of a contact.
+    // The threads of a contact, for the list filtered by it; and the latest that names it.
     index('conversations_contact_idx')
       .on(table.organizationId, table.contactKey, table.channel, table.createdAt.desc(), table.id.desc())
-      .where(sql`contact_key is not null and contact_name is not null`),
+      .where(sql`contact_key is not null`),
     // The threads of a transcript.
     index('conversations_chain_idx').on(table.organizationId, table.chainId),
     // The threads of a customer, for the chains that the list filtered by customerId has.
