@@ -89,7 +89,7 @@ export const quoteRecord = {
     ...quoteLists,
     name: 'quotes.list_records',
     query: QuoteRecordListQuery,
-    filters: { ...quoteLists.filters, token: { ...equals('token'), by: 'key' } },
+    filters: { ...quoteLists.filters, token: { ...equals('token'), isTotalLater: true, isShort: true } },
   }),
 };
 
