@@ -32,7 +32,8 @@ export const ofContacts: Filter = {
         where ${customerContactKeys.organizationId} = ${organizationParam}
           and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
         limit 1) found))`,
-  by: 'key',
+  isTotalLater: true,
+  isShort: true,
 };
 
 /** The query with the contact keys that its `contact` can have, as `ofContacts` takes them: none for text that is no contact. */

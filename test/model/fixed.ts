@@ -151,6 +151,13 @@ export const seldom = (): Step[] => {
     // A tag, and one that has it in itself; a page that is not the first of what is searched.
     ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
     ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
+    // An opportunity in another sales stage: each stage has its count.
+    ask('PATCH ~/opportunities/{opportunityId}', [one], { salesStage: WORDS[1] }),
+    ...['new', WORDS[1]].map((salesStage) => ask('GET /v1/opportunities', [], {}, { salesStage })),
+    ask('GET /v1/catalog/products', [], {}, { destination: WORDS[1] }),
+    ...(['createdBefore', 'updatedBefore'] as const).map((name) =>
+      ask('GET /v1/customers', [], {}, { [name]: first('moment') }),
+    ),
     // A name is that of the latest conversation which has one; and of the contact's own type.
     ask('POST /v1/customers', [], {
       contacts: [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }],

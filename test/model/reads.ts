@@ -28,9 +28,12 @@ type Condition = (row: Row, value: string, organization: Organization, query: Fi
 
 const FILTERS: Record<string, Condition> = {
   createdSince: (row, value) => row.createdAt >= value,
+  createdBefore: (row, value) => row.createdAt < value,
   updatedSince: (row, value) => row.updatedAt >= value,
+  updatedBefore: (row, value) => row.updatedAt < value,
   ids: (row, value) => value.split(',').includes(row.id),
   tag: (row, value) => row.tags.includes(value),
+  destination: (row, value) => row.destinations.includes(value),
   temperature: (row, value) => (row.temperatureOverride ?? row.temperature) === value,
   contact: (row, value, _organization, query) =>
     row.contacts.some(({ identifierType, key }: Fields) => isContact(identifierType, key, value, query)),

@@ -386,6 +386,12 @@ const LARGE = 1;
 const newest = ['updated_at', 'desc nulls last'] as const;
 const productFilters: Record<string, Filter> = {
   budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
+  destination: {
+    field: 'destinations',
+    values: [['Torres del Paine', 'x'], ['Playa']],
+    loaded: 'Torres del Paine',
+    isUnordered: true,
+  },
   externalReferenceCode: { values: ['Ref%08', 'Ref%09'], loaded: 'REF-5', isSelective: true },
   status: { values: ['active', 'paused'], loaded: 'active' },
   type: { values: ['package', 'custom'], loaded: 'package' },
@@ -402,7 +408,16 @@ const ofCustomer: Filter = {
 };
 
 /** Parameters that find records by something else than a value of one field: test/finding.test.ts asks for them. */
-export const FINDING = ['contact', 'contactType', 'createdSince', 'ids', 'token', 'updatedSince'];
+export const FINDING = [
+  'contact',
+  'contactType',
+  'createdBefore',
+  'createdSince',
+  'ids',
+  'token',
+  'updatedBefore',
+  'updatedSince',
+];
 
 /** What does not follow from the documents. */
 const LISTED: Record<string, Partial<List>> = {
