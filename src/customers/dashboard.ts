@@ -16,7 +16,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
       schema: {
         operationId: 'listCustomers',
         summary: 'List customers',
-        description: 'The active book as /v1 lists it.',
+        description: 'Active customers, as /v1 lists them.',
         params: OrganizationParams,
         querystring: CustomerListQuery,
         response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
@@ -31,7 +31,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
       schema: {
         operationId: 'getCustomer',
         summary: 'Get a customer',
-        description: 'The customer as /v1 shows it, also an archived one.',
+        description: 'The customer as /v1 shows it, also if it is archived.',
         params,
         response: responses(
           { status: 200, schema: CustomerRecord, description: 'The customer.' },
@@ -50,7 +50,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         operationId: 'updateCustomerContact',
         summary: 'Name a contact of a customer',
         description:
-          'The name stays until a later conversation with the contact says one. Everything else of a contact is changed through /v1.',
+          'The name stays until a later conversation with the contact has one. Every other field of a contact is changed through /v1.',
         params: params.extend({ contactId: pathId('Id of the contact.') }),
         body: CustomerContactUpdate,
         response: responses(
