@@ -90,7 +90,7 @@ export const keyOnChannel = (channel: string, contact: string): string | null =>
   return type === undefined ? null : contactKey(type, contact);
 };
 
-export const EMAIL_RULE = 'must be an address with one @ between two parts, without spaces, <> and mailto:';
+export const EMAIL_RULE = 'must be an address with one @ between two parts, without spaces, mailto: or <>';
 
 const RULES: Record<IdentifierType, string> = {
   whatsapp: 'must be a telephone number in E.164, such as +5215512345678, or a business-scoped user id',

@@ -7,8 +7,8 @@ export type Context = {
   crm: CrmClient;
   /** No key was given: nothing can be read of the service. */
   isOffline: boolean;
-  /** `report` gets the milliseconds whenever the key's limit makes a request wait. */
-  onLimit: { report: (milliseconds: number) => void };
+  /** `report` gets each failed attempt that will be retried. */
+  onRetry: { report: (retry: Retry) => void };
   output: NodeJS.WriteStream;
   errors: Output;
   input: NodeJS.ReadStream;
@@ -34,15 +34,13 @@ export function connect(
   options: { url: string; key: string | undefined; retries: number },
   signals: Pick<Context, 'stop' | 'cancel'>,
 ): Context {
-  const onLimit: Context['onLimit'] = { report: () => undefined };
+  const onRetry: Context['onRetry'] = { report: () => undefined };
   const settings = {
     apiKey: options.key ?? 'none',
     baseUrl: options.url,
     retries: options.retries,
     maxRetryTime: MAX_RETRY_MS,
-    onRetry: ({ error, wait }: Retry) => {
-      if (error.status === 429) onLimit.report(wait);
-    },
+    onRetry: (retry: Retry) => onRetry.report(retry),
   };
   let crm: CrmClient;
   try {
@@ -52,7 +50,7 @@ export function connect(
   }
   const isOffline = options.key === undefined;
   const { stdout: output, stderr: errors, stdin: input } = process;
-  return { crm, isOffline, onLimit, output, errors, input, ...signals };
+  return { crm, isOffline, onRetry, output, errors, input, ...signals };
 }
 
 export const isOnTerminal = ({ input, errors }: Context): boolean => Boolean(input.isTTY && errors.isTTY);

@@ -151,7 +151,7 @@ async function settleEach(
   // What was written after the last save is written again.
   await file.truncate(done.bytes);
   const progress = startProgress(context.errors, list, done.items);
-  context.onLimit.report = progress.held;
+  context.onRetry.report = progress.held;
   let savedAt = Date.now();
   const note = async () => {
     await file.sync();

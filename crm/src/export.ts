@@ -100,7 +100,7 @@ export async function exportList(
   resource: Exportable,
   options: ExportOptions,
 ): Promise<number> {
-  const { crm, errors, stop: signal, onLimit } = context;
+  const { crm, errors, stop: signal, onRetry } = context;
   const format = options.format ?? (/\.(ndjson|jsonl)$/i.test(options.output ?? '') ? 'ndjson' : 'csv');
   const output = options.output === undefined ? context.output : createWriteStream(options.output);
   const columns = columnsOf(resource);
@@ -119,7 +119,7 @@ export async function exportList(
   // Excel reads UTF-8 only behind a byte order mark.
   let head = format === 'csv' ? `\ufeff${csvLine(columns, options.delimiter)}` : '';
   const progress = startProgress(errors, options.unit ?? 'rows');
-  onLimit.report = progress.held;
+  onRetry.report = progress.held;
 
   /** Writes what is new; false when the list changed meanwhile. */
   const pass = async (): Promise<boolean> => {

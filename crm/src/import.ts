@@ -92,7 +92,7 @@ export async function importFile(
   path: string,
   options: ImportOptions,
 ): Promise<number> {
-  const { crm, errors, stop, cancel: signal, onLimit } = context;
+  const { crm, errors, stop, cancel: signal, onRetry } = context;
   if (options.update && resource !== 'customers')
     throw new CommandError('--update is for customers; crm sync products updates products.');
   const source = await inspect(path, { delimiter: options.delimiter });
@@ -162,7 +162,7 @@ export async function importFile(
   }
 
   const progress = startProgress(errors, 'rows', already);
-  onLimit.report = progress.held;
+  onRetry.report = progress.held;
   const shown = () => {
     const { created, repeated, ...others } = counts;
     return { created, 'created before': repeated, ...others };
@@ -222,7 +222,7 @@ async function tryOut(
   const { resource, update, identify, toEdit } = options;
   const check = checker(resource, { isOnce: update === undefined });
   const rejections = await openRejections(source, header);
-  const counts = { sent: 0, updated: 0, unchanged: 0, 'not compared': 0, rejected: 0 };
+  const counts = { sent: 0, changed: 0, unchanged: 0, 'not compared': 0, rejected: 0 };
   type Item = { row: Row; edited?: Edited };
   async function* items(): AsyncGenerator<Item> {
     for await (const row of rows) yield { row };
@@ -238,7 +238,7 @@ async function tryOut(
         if (counts.sent <= SHOWN) output.write(`${JSON.stringify(body)}\n`);
       } else if (edited) {
         const { customer, changes } = changesOf(edited, body, row.object === undefined);
-        counts[Object.keys(changes).length > 0 ? 'updated' : 'unchanged'] += 1;
+        counts[Object.keys(changes).length > 0 ? 'changed' : 'unchanged'] += 1;
         output.write(changeLines(identity.id, changes, customer));
       } else counts['not compared'] += 1;
     } catch (error) {
@@ -251,11 +251,12 @@ async function tryOut(
   }
   await rejections.close();
   reportEmptyRows(errors, source);
-  const { sent, rejected, ...edits } = counts;
-  const parts = Object.entries({ [`${resource} would be sent`]: sent, ...edits, 'rows rejected': rejected })
+  const { sent, changed, rejected, ...others } = counts;
+  const named = { [`${resource} would be sent`]: sent, 'would be updated': changed, ...others, rejected };
+  const parts = Object.entries(named)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${thousands(count)} ${name}`);
-  errors.write(`Nothing was changed: ${parts.join(', ') || 'no rows'}.\n`);
+  errors.write(`Dry run: ${parts.join(', ') || 'no rows'}.\n`);
   if (counts['not compared'] > 0)
     errors.write('Rows of an export are compared with their customers only with a key (CRM_API_KEY).\n');
   if (sent > 0 && resource === 'customers')

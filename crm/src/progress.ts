@@ -1,4 +1,5 @@
 import { SingleBar } from 'cli-progress';
+import type { Retry } from '../../client/src/index.ts';
 import { printable } from './cells.ts';
 
 /** The output of a run. Progress is a bar on a terminal, a line every ten seconds elsewhere. */
@@ -13,8 +14,8 @@ type ProgressState = {
 
 export type Progress = {
   update: (state: ProgressState) => void;
-  /** Call it with the milliseconds that the key's limit makes a request wait. */
-  held: (milliseconds: number) => void;
+  /** Call it with the milliseconds that a request waits until it is retried. */
+  held: (retry: Pick<Retry, 'error' | 'wait'>) => void;
   /** Ends the display with a line of the counts. */
   end: (word: string) => void;
 };
@@ -47,6 +48,8 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
   let state: ProgressState = { done: 0, total: 0, rows: 0, counts: {} };
   let heldUntil = 0;
   let held = 0;
+  let note = '';
+  let notedUntil = 0;
 
   const seconds = () => (Date.now() - start) / 1_000;
   const rate = () => Math.round(Math.max(0, state.rows - from) / Math.max(0.001, seconds()));
@@ -59,8 +62,8 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
       .map(([name, count]) => `, ${thousands(count)} ${name}`)
       .join('');
   const text = () => {
-    const note = Date.now() < heldUntil ? ', waiting for the rate limit of the key' : '';
-    return `${thousands(state.rows)} ${unit}, ${thousands(rate())}/s, ${duration(left())} left${counts()}${note}`;
+    const why = Date.now() < notedUntil ? note : '';
+    return `${thousands(state.rows)} ${unit}, ${thousands(rate())}/s, ${duration(left())} left${counts()}${why}`;
   };
   const line = () => {
     const percent = Math.floor((100 * state.done) / Math.max(1, state.total));
@@ -92,8 +95,12 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
       bar.setTotal(Math.max(1, next.total, next.done));
       bar.update(next.done, { text: text() });
     },
-    held: (milliseconds) => {
-      const [now, until] = [Date.now(), Date.now() + milliseconds];
+    held: ({ error, wait }) => {
+      const [now, until] = [Date.now(), Date.now() + wait];
+      const isLimit = error.status === 429;
+      note = isLimit ? ', waiting for the rate limit of the key' : `, retrying after ${error.code}`;
+      notedUntil = Math.max(notedUntil, until);
+      if (!isLimit) return;
       held += Math.max(0, until - Math.max(now, heldUntil));
       heldUntil = Math.max(heldUntil, until);
     },

@@ -11,6 +11,16 @@ import { IMPORTED, type Importable, schemas } from './document.ts';
 const pathOf = (pointer: string): string =>
   `body${pointer.replaceAll(/\/(\d+)(?=\/|$)/g, '[$1]').replaceAll('/', '.')}`;
 
+/** The words of ajv, and those of the service. */
+const WORDS: [RegExp, string][] = [
+  [/NOT have more than/, 'have at most'],
+  [/NOT have fewer than/, 'have at least'],
+  [/items$/, 'entries'],
+  [/>=/, 'at least'],
+  [/<=/, 'at most'],
+  [/>/, 'greater than'],
+];
+
 function rowErrorOf({ keyword, instancePath, params, message = '' }: ErrorObject): RowError {
   const path = pathOf(instancePath);
   switch (keyword) {
@@ -26,7 +36,10 @@ function rowErrorOf({ keyword, instancePath, params, message = '' }: ErrorObject
     case 'type':
       return new RowError(`must be ${[params.type].flat().join(' or ')}`, { path });
     default:
-      return new RowError(message, { path });
+      return new RowError(
+        WORDS.reduce((text, [ajv, ours]) => text.replace(ajv, ours), message),
+        { path },
+      );
   }
 }
 

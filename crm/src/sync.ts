@@ -60,7 +60,7 @@ const rejected = (code: string, message: string): Outcome => ({ rejection: { cod
  * @returns how many rows were rejected
  */
 export async function syncProducts(context: Context, path: string, options: SyncOptions): Promise<number> {
-  const { crm, errors, output, stop, cancel: signal, onLimit } = context;
+  const { crm, errors, output, stop, cancel: signal, onRetry } = context;
   const source = await inspect(path, { delimiter: options.delimiter });
   const { header, rows, read, rejectionFor } = await openTable(context, source, 'products', {
     map: options.map,
@@ -114,7 +114,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
   }
 
   const progress = startProgress(errors, 'rows');
-  onLimit.report = progress.held;
+  onRetry.report = progress.held;
   const rejections = await openRejections(source, header);
   let settled = 0;
   try {
@@ -145,7 +145,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
   } finally {
     await rejections.close();
   }
-  progress.end(options.dryRun ? 'Nothing was changed' : 'Done');
+  progress.end(options.dryRun ? 'Dry run' : 'Done');
   reportEmptyRows(errors, source);
   if (counts['left alone'] > 0)
     errors.write(`${thousands(counts['left alone'])} rows without a code were left alone.\n`);

@@ -190,12 +190,12 @@ test('a dry run compares with the customers and shows each change; without a key
   );
   expect([trial.code, trial.stderr]).toEqual([
     2,
-    expect.stringContaining('Nothing was changed: 1 updated, 1 unchanged, 2 rows rejected.'),
+    expect.stringContaining('Dry run: 1 would be updated, 1 unchanged, 2 rejected.'),
   ]);
   expect(await read('Ana')).toEqual(before);
 
   const { stdout, stderr } = await crm(['import', 'customers', path, '--update', '--dry-run']);
   expect(stdout).toBe('');
-  expect(stderr).toContain('Nothing was changed: 3 not compared, 1 rows rejected.');
+  expect(stderr).toContain('Dry run: 3 not compared, 1 rejected.');
   expect(stderr).toContain('only with a key (CRM_API_KEY)');
 });

@@ -121,7 +121,7 @@ describe('crm sync products', () => {
       'OLD-1\tfromPrice\t200\t250',
       'OLD-1\tincludes\t[]\t["Hotel","Cena"]',
     ]);
-    const would = /Nothing was changed: .*1 created, 1 changed, 1 unchanged, 1 left alone, 1 rejected/;
+    const would = /Dry run: .*1 created, 1 changed, 1 unchanged, 1 left alone, 1 rejected/;
     expect(trial.stderr).toMatch(would);
     expect(trial.stdout).toContain(gone.id);
     expect((await agency.get('/v1/catalog/products')).body).toEqual(before);

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { issueApiKey } from '../../src/api-keys/repository.ts';
+import { parseJson } from '../../src/db/sql/json.ts';
 import { PROGRAM, startProcess } from '../../test/support/process.ts';
 import { conversation, customer, message, opportunity } from '../../test/support/records.ts';
 import { type Agency, useService } from '../../test/support/service.ts';
@@ -94,6 +96,17 @@ test('lead-form.ts makes a customer of what a visitor sends, and tells nobody wh
   expect(await send(known)).toEqual(first);
   expect(await stored()).toMatchObject([{ ...ana, tags: ['vip', 'web'] }]);
   await expect.poll(output).toContain(`id: '${id}'`);
+});
+
+test('lead-form.ts needs no key that reads: with access "create" it thanks known customers too', async () => {
+  const agency = await service.agency();
+  const { key } = parseJson(await issueApiKey(agency.scope, { name: 'form', access: 'create' }));
+  const { send, output } = await startForm({ key });
+  expect(await send({ ...LEAD, token: 'first' })).toEqual(THANKS);
+  expect(await send({ ...LEAD, token: 'second', message: 'Otra vez' })).toEqual(THANKS);
+  const { data } = (await agency.get('/v1/customers')).body;
+  expect(data).toMatchObject([{ firstName: 'Ana', summary: 'Patagonia en enero', tags: ['web'] }]);
+  await expect.poll(output).toMatch(/The tag was not added: [^\n]*only create[\s\S]*Otra vez/);
 });
 
 test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ skip }) => {

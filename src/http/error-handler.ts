@@ -66,7 +66,8 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest, reply:
   if (request.raw.errored === error)
     return new ApiError('VALIDATION_FAILED', 'The request was broken off.', { cause: error });
   if (isDatabaseFault(error)) {
-    const isKnown = request.method === 'GET' || isCertainlyUndone(error) || isSafeToRepeat(error);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const isKnown = isRead || isCertainlyUndone(error) || isSafeToRepeat(error);
     return isKnown ? serviceUnavailable(error) : new OutcomeUnknown(error);
   }
   const known = 'code' in error ? FRAMEWORK[error.code] : undefined;

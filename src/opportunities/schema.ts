@@ -69,7 +69,10 @@ export const Opportunity = z
       temperature().nullable(),
       'The override of a team member takes precedence over the value of the agent.',
     ),
-    qualifiedAt: shown(dateTime().nullable(), 'When it was qualified; null: it never entered the pipeline.'),
+    qualifiedAt: shown(
+      dateTime().nullable(),
+      'When it was qualified; When it was qualified; null: it never entered the pipeline.',
+    ),
     lastActivityAt: shown(
       dateTime().nullable(),
       'The last activity that the dashboard recorded. Messages do not change it.',

@@ -146,18 +146,20 @@ describe('a time-out', () => {
   test('says in one line whose it was, of which statements, and where the time went; and is counted', async () => {
     const agency = await service.agency();
     const { id } = await customer(agency);
-    const { send, db, lines, metrics } = await ownInstance(service, { statementTimeout: TIMEOUT });
+    const { app, send, db, lines, metrics } = await ownInstance(service, { statementTimeout: TIMEOUT });
     await connected(db);
     const letGo = [await lock('team_members'), await lock('customers')];
     expectUnavailable(await send(agency, 'GET', '/v1/team'));
+    await app.inject({ method: 'HEAD', url: '/v1/team', headers: { 'x-api-key': agency.key } });
     const write = await send(agency, 'PATCH', `/v1/customers/${id}`, { city: 'Lima' });
     expect(write.body).toEqual(UNKNOWN);
     for (const release of letGo) await release();
+    // Neither a GET nor a HEAD has an outcome.
     expect(faultsIn(lines)).toEqual([
-      {
-        ...line(agency, 'GET', '/v1/team'),
+      ...['GET', 'HEAD'].map((method) => ({
+        ...line(agency, method, '/v1/team'),
         err: { ...err, spent: spent('running', expect.stringContaining('team_members.list')) },
-      },
+      })),
       {
         ...line(agency, 'PATCH', '/v1/customers/:customerId'),
         outcome: 'unknown',
@@ -169,7 +171,7 @@ describe('a time-out', () => {
       expect(queue + connection + running + pause).toBeGreaterThan(TIMEOUT - 5);
     }
     const shown = await metrics.text();
-    expect(shown).toContain('database_timeouts_total{at="running"} 2');
+    expect(shown).toContain('database_timeouts_total{at="running"} 3');
     expect(shown).toContain('http_request_database_seconds_count{method="GET",route="/v1/team"} 1');
   });
 

@@ -171,7 +171,7 @@ describe('all faults are named at once', () => {
       'body.contacts[0].identifierValue': 'must have at least 1 character',
       'body.contacts[1].identifierValue': `${E164}, or a business-scoped user id`,
       'body.contacts[2].identifierValue':
-        'must be an address with one @ between two parts, without spaces, <> and mailto:',
+        'must be an address with one @ between two parts, without spaces, mailto: or <>',
       'body.contacts[3].identifierValue': E164,
       'body.contacts[4].identifierValue': 'must be a handle',
     });

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Database } from '../../src/db/pool/client.ts';
+import { type Database, openDatabase } from '../../src/db/pool/client.ts';
 import type { Statement } from '../../src/db/sql/statement.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
@@ -45,4 +45,21 @@ test('a statement with a name is prepared once on a connection, also after an er
   }
   const prepared = "select count(*)::int as n from pg_prepared_statements where name = 'divide'";
   expect(await ask(prepared)).toEqual([{ n: 1 }]);
+});
+
+test('a database that is closed has no connection left on the server', async () => {
+  const name = 'closing';
+  const open = () => service.query('select from pg_stat_activity where application_name = $1', [name]);
+  const sleep = { name: '', text: 'select pg_sleep(0.05)', params: [], isPrepared: false } as Statement<
+    object,
+    object
+  >;
+  for (let round = 0; round < 10; round += 1) {
+    const url = `${service.url}${service.url.includes('?') ? '&' : '?'}application_name=${name}`;
+    const closing = openDatabase({ url, poolSize: 8, maxWaiting: 8, statementTimeout: 240_000 });
+    await Promise.all(['a', 'b', 'c', 'd'].map((queue) => closing.for(queue).write(sleep, {})));
+    expect((await open()).length).toBeGreaterThan(1);
+    await closing.close();
+    expect(await open()).toEqual([]);
+  }
 });

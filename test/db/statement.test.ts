@@ -5,7 +5,7 @@ import { Customer } from '../../src/customers/schema.ts';
 import { columnsOf, fieldsOf } from '../../src/db/sql/field-columns.ts';
 import { rowValues } from '../../src/db/sql/row.ts';
 import { allStatements, bind, type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
-import { customers, teamMembers } from '../../src/db/tables/index.ts';
+import { customers, products, teamMembers } from '../../src/db/tables/index.ts';
 import { owned } from '../../src/db/tables/owned.ts';
 import { product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
@@ -148,4 +148,17 @@ test('each set of fields of a PATCH has a statement that names no other column, 
     const columns = Array.from(assigned.matchAll(/"(\w+)" = /g), ([, column = '']) => column);
     expect([isPrepared, ...columns]).toEqual([true, ...fields.map(toSnakeCase)]);
   }
+});
+
+test('a field of a request that may be null has a column that takes null, or does not compile', () => {
+  const nullable = z.object({ title: z.string().nullish(), includes: z.array(z.string()).nullish() });
+  // @ts-expect-error: a title is never null; null empties a list.
+  const columns = columnsOf(nullable, products);
+  expect([columns.title.notNull, columns.includes.notNull]).toEqual([true, true]);
+  expect(
+    columnsOf(nullable.omit({ title: true }).extend({ operator: z.string().nullish() }), products),
+  ).toEqual({
+    includes: products.includes,
+    operator: products.operator,
+  });
 });

@@ -206,6 +206,18 @@ test('one request with a key is one record, however its path is spelled', async 
   expect((await agency.get('/v1/quotes')).body.data[0].openCount).toBe(1);
 });
 
+test('one key serves requests to different records: each has its own effect, and its own replay', async () => {
+  const agency = await service.agency();
+  const quotes = [await quote(agency, { status: 'published' }), await quote(agency, { status: 'published' })];
+  const open = (id: string) => dashboard.of(agency).post(`/quotes/${id}/opens`, {}, keyed('opened'));
+  for (const { id } of quotes) {
+    const first = await open(id);
+    expectFirst(first, 200);
+    expect(first.body).toMatchObject({ id, openCount: 1 });
+    expectReplay(await open(id), first);
+  }
+});
+
 test('a key has 1 to 255 characters: others are refused, and nothing is written', async () => {
   const agency = await service.agency();
   const create = (length: number) => agency.post(PRODUCTS, { title: 'x' }, keyed('k'.repeat(length)));

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import pg from 'pg';
 import { ApiError } from '../../contract/errors.ts';
 import { type Deadline, enter } from './deadline.ts';
@@ -60,8 +61,11 @@ export function openPool(options: PoolOptions) {
     application_name: 'travel-agency-crm-api',
   });
   const onError = options.onConnectionError ?? (() => undefined);
+  const open = new Set<pg.PoolClient>();
   pool.on('error', onError);
+  pool.on('remove', (client) => open.delete(client));
   pool.on('connect', (client) => {
+    open.add(client);
     // The pool does not listen to a client in use: its broken connection would end the process.
     client.on('error', onError);
     // With parallel workers a search would take several processes of PostgreSQL, and the slots of the scheduler would mean
@@ -148,11 +152,19 @@ export function openPool(options: PoolOptions) {
     return withClient(transaction, deadline, (error) => isOpen || breaksConnection(error));
   }
 
+  /** pg-pool resolves before its connections have ended; a server that stops in between would report them as broken. */
+  async function close(): Promise<void> {
+    await pool.end();
+    const silence = AbortSignal.timeout(SILENCE_MS);
+    while (open.size > 0 && !silence.aborted)
+      await once(pool, 'remove', { signal: silence }).catch(() => undefined);
+  }
+
   return {
     withShared,
     withClient,
     withTransaction,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount }),
-    close: () => pool.end(),
+    close,
   };
 }

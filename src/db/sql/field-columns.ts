@@ -72,16 +72,35 @@ export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Give
 /** Columns under the names of their fields. */
 export type Columns<Name extends string = string> = Readonly<Record<Name, PgColumn>>;
 
-/** A schema whose every field has a column. The compiler's message names the fields that have none. */
+/** Whether null of a request can be stored: in a list column it empties the list. */
+type TakesNull<Column> = Column extends PgColumn
+  ? null extends JsonOf<Column>
+    ? true
+    : JsonOf<Column> extends readonly unknown[]
+      ? true
+      : false
+  : true;
+
+/** The fields that a request may set to null, and whose column does not take it. */
+type NullWithoutRoom<Value, Table extends PgTable> = {
+  [Name in keyof Value]-?: null extends Value[Name]
+    ? Name extends keyof ColumnsOf<Table>
+      ? TakesNull<ColumnsOf<Table>[Name]> extends true
+        ? never
+        : Name
+      : never
+    : never;
+}[keyof Value];
+
+/** A schema whose every field has a column that takes its values. The compiler's message names the fields that have none. */
 type Writable<Schema extends z.ZodObject, Table extends PgTable> =
   WithoutColumn<WrittenBy<Schema>, Table> extends never
-    ? unknown
+    ? NullWithoutRoom<z.infer<Schema>, Table> extends never
+      ? unknown
+      : { 'fields whose column is never null': NullWithoutRoom<z.infer<Schema>, Table> }
     : { 'fields without a column': WithoutColumn<WrittenBy<Schema>, Table> };
 
-/**
- * The types of the fields that are written. A field may be absent. Null empties a list, so it is good also where the column is
- * never null.
- */
+/** The types of the fields that are written, whether or not they may be absent or null. */
 type WrittenBy<Schema extends z.ZodObject> = {
   [Name in keyof z.infer<Schema>]-?: NonNullable<z.infer<Schema>[Name]> | null;
 };

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { dateTime, id, shown, uuid } from '../contract/fields.ts';
+
+export const CustomerMerge = z
+  .object({ from: uuid().describe('Id of the customer that becomes a part of this one.') })
+  .meta({ id: 'CustomerMerge' });
+export type CustomerMerge = z.infer<typeof CustomerMerge>;
+
+const count = (meaning: string) => shown(z.int(), meaning);
+
+export const ErasedCounts = z
+  .object({
+    contacts: count('Contacts of the customer.'),
+    conversations: count('Threads whose contact and contact name were erased.'),
+    messages: count('Messages whose content and sender were erased.'),
+    opportunities: count('Opportunities whose title, short reference and destination were erased.'),
+    quotes: count('Quotes whose title and destination were erased.'),
+    attachments: count('Attachments of quotes, with their files.'),
+    replays: count('Responses that were stored for an `Idempotency-Key`.'),
+  })
+  .meta({ id: 'ErasedCounts' });
+export type ErasedCounts = z.infer<typeof ErasedCounts>;
+
+export const ErasedCustomer = z
+  .object({
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    erasedAt: shown(dateTime(), 'When the content was first erased.'),
+    erased: shown(ErasedCounts, 'The number of erased records, by kind.'),
+  })
+  .meta({ id: 'ErasedCustomer' });
+export type ErasedCustomer = z.infer<typeof ErasedCustomer>;
