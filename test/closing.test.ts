@@ -15,7 +15,7 @@ const { service, dashboard } = useDashboard();
 const CLOSED = {
   error: {
     code: 'ORGANIZATION_CLOSED',
-    message: 'The organization is closed; open it again before anything is written.',
+    message: 'The organization is closed. Reopen it to write.',
   },
 };
 const DAYS_30 = 30 * 24 * 3_600_000;

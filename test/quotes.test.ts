@@ -166,7 +166,7 @@ const isRefused = ({ statusCode, body }: { statusCode: number; body: string }, l
     {
       error: {
         code: 'FILE_LINK_INVALID',
-        message: 'The link has expired or is not valid; ask for the attachments again.',
+        message: 'The link has expired or is not valid. List the attachments again.',
       },
     },
   ]);

@@ -14,7 +14,7 @@ export const recordsOf = (send: Send) => ({
     ...getOperation<CatalogProduct>(send, '/v1/catalog/products'),
     ...writeOperations<CatalogProduct, CatalogProductCreate, CatalogProductUpdate, ArchivedCatalogProduct>(send, '/v1/catalog/products'),
   },
-  /** People and anonymous leads, with their channel contacts. */
+  /** People and anonymous leads, with their contacts. */
   customers: {
     ...listOperations<Customer, ListCustomersQuery>(send, '/v1/customers'),
     ...changeOperations<Customer>(send, '/v1/customers'),

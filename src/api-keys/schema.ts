@@ -21,7 +21,7 @@ export const ApiKey = z
   .object({
     id: id(),
     name: z.string(),
-    start: z.string().describe('The first characters of the key, to recognise it by.'),
+    start: z.string().describe('The first characters of the key, to recognize it.'),
     last4: z.string().describe('The last four characters of the key.'),
     access: access().describe(`What the key may do in /v1. \`write\`: everything; ${ACCESS}`),
     resources: resources()
@@ -31,7 +31,7 @@ export const ApiKey = z
       ),
     requestsPerMinute: z.int32().nullable().describe('null: the default of the service; 0: unlimited.'),
     createdAt: dateTime(),
-    lastUsedAt: dateTime().nullable().describe('To the minute.'),
+    lastUsedAt: dateTime().nullable().describe('When the key was last used, to the minute.'),
     expiresAt: dateTime().nullable(),
     revokedAt: dateTime().nullable(),
     replacedBy: z.string().nullable().describe('Id of the key that a rotation issued in its place.'),
@@ -90,11 +90,11 @@ const Rotation = z
       .min(0, 'must be at least 0')
       .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
       .default(DAY_SECONDS)
-      .describe('How long the old key stays active; 0 ends it now. It never outlives its own expiry.'),
+      .describe('How long the old key stays active; 0 ends it now. Its own expiry still applies.'),
     expiresAt: moment()
       .nullish()
       .describe(
-        'When the new key expires, a timestamp in the future; null: never. Absent: the new key lives as long as the old one was given.',
+        'When the new key expires, a timestamp in the future; null: never. Absent: the new key gets the same lifetime as the old one.',
       ),
   })
   .meta({ id: 'ApiKeyRotate', examples: [{ overlapSeconds: 3_600 }] });

@@ -99,7 +99,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
         operationId: 'restoreCatalogProduct',
         summary: 'Restore an archived product',
         description:
-          'Brings the product back with everything it had, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
+          'Restores the product with all its data, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
         params: productParams,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product.' },

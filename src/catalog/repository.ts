@@ -77,7 +77,7 @@ export const createCatalogProduct = (
   createProduct(scope, id, { ...product, variants: variants.map(variantOf) });
 
 /**
- * Changes the fields that the body has; null clears one. Values equal to the stored ones change nothing.
+ * Changes the fields that the body has; null clears one. If nothing differs, nothing changes.
  * @throws CATALOG_PRODUCT_NOT_FOUND
  */
 export const updateCatalogProduct = defineUpdate(productView, productColumns);

@@ -119,7 +119,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         operationId: 'archiveCatalogProduct',
         summary: 'Archive a product',
         description:
-          'The product leaves the catalog. The dashboard can restore it within 30 days; after that it is purged. Use it to take a product out of the catalog for good; to stop selling it for a time, set its status to `paused`.',
+          'The product is archived. The dashboard can restore it within 30 days; then it is purged. Use it to remove a product for good. To stop selling a product for a time, set its `status` to `paused`.',
         params: CatalogProductParams,
         response: responses(
           {

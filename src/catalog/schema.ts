@@ -36,27 +36,21 @@ const budgetTier = () => oneOf(['economic', 'mid', 'premium']);
 const clearableTexts = () => texts().nullable();
 
 const product = {
-  id: shown(id(), 'Never changes; text without a meaning of its own.'),
-  title: shown(z.string(), 'What customers read first.', 'Patagonia Norte en 8 días'),
-  type: shown(type(), 'What kind of product it is.'),
-  status: shown(
-    status(),
-    'Whether it is for sale: `active`, not at the moment: `paused`, or not finished: `draft`.',
-  ),
-  pricingMode: shown(pricingMode(), 'What a price is for: a person, a group, or everything.'),
-  budgetTier: shown(
-    budgetTier().nullable(),
-    'The price class that the agency puts it in; null when it does not say.',
-  ),
-  capacityMin: shown(z.int32().nullable(), 'The fewest travellers; null when there is no such limit.', 2),
-  capacityMax: shown(z.int32().nullable(), 'The most travellers; null when there is no such limit.', 16),
+  id: shown(id(), 'Opaque, immutable identifier.'),
+  title: shown(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
+  type: shown(type(), 'The kind of product.'),
+  status: shown(status(), '`active`: for sale; `paused`: not for sale at present; `draft`: not finished.'),
+  pricingMode: shown(pricingMode(), 'What a price covers: a person, a group, or everything.'),
+  budgetTier: shown(budgetTier().nullable(), 'The price class, as the agency sets it; null if not set.'),
+  capacityMin: shown(z.int32().nullable(), 'The minimum number of travellers; null if there is none.', 2),
+  capacityMax: shown(z.int32().nullable(), 'The maximum number of travellers; null if there is none.', 16),
   coverImage: shown(z.string().nullable(), 'Image reference; catalog images are in a public store.'),
   currency: shown(
     z.string().nullable(),
-    'The currency of its prices, three characters, as in ISO 4217.',
+    'The currency of the prices, three characters as in ISO 4217.',
     'USD',
   ),
-  description: shown(z.string().nullable(), 'All about it, for customers.'),
+  description: shown(z.string().nullable(), 'The full description, for customers.'),
   shortDescription: shown(
     z.string().nullable(),
     'A sentence or two, for lists and cards.',
@@ -64,30 +58,36 @@ const product = {
   ),
   specialConditions: shown(
     z.string().nullable(),
-    'What customers must know before they buy, such as the terms of cancelling.',
+    'Conditions that customers must know before they buy, such as cancellation terms.',
   ),
-  destinations: shown(z.array(z.string()), 'Where it leads, as the dashboard keeps it.', [
+  destinations: shown(z.array(z.string()), 'The destinations. Only the dashboard sets them.', [
     'Bariloche',
     'San Martín de los Andes',
   ]),
-  durationDays: shown(z.int32().nullable(), 'How long it takes, in whole days.', 8),
-  durationHours: shown(z.number().nullable(), 'How long it takes, in hours, where days are too coarse.'),
-  includes: shown(z.array(z.string()), 'What is in the price, each entry one thing.', ['Hotel', 'Traslados']),
-  excludes: shown(z.array(z.string()), 'What is not in the price, each entry one thing.', ['Vuelos']),
+  durationDays: shown(z.int32().nullable(), 'The duration in whole days.', 8),
+  durationHours: shown(
+    z.number().nullable(),
+    'The duration in hours. Only the dashboard sets that of a variant.',
+  ),
+  includes: shown(z.array(z.string()), 'What the price includes, one item per entry.', [
+    'Hotel',
+    'Traslados',
+  ]),
+  excludes: shown(z.array(z.string()), 'What the price excludes, one item per entry.', ['Vuelos']),
   gallery: shown(z.array(z.string()), 'References of further images; catalog images are in a public store.'),
   externalReferenceCode: shown(
     z.string().nullable(),
-    "The agency's own code for the product. Use it to sync without keeping ids; see the filter of the list.",
+    "The agency's own code for the product. Use it to sync without storing ids; the list has a filter for it.",
     'PAT-08',
   ),
   fromPrice: shown(
     z.number().nullable(),
-    'The lowest price, in `currency`, per what `pricingMode` says.',
+    'The lowest price, in `currency`, for the unit in `pricingMode`.',
     1450,
   ),
-  priceMax: shown(z.number().nullable(), 'The highest price, in `currency`, per what `pricingMode` says.'),
-  operator: shown(z.string().nullable(), 'Who carries out the trip.'),
-  priceBasis: shown(z.string().nullable(), 'What the price rests on, such as double occupancy.'),
+  priceMax: shown(z.number().nullable(), 'The highest price, in `currency`, for the unit in `pricingMode`.'),
+  operator: shown(z.string().nullable(), 'The company that operates the trip.'),
+  priceBasis: shown(z.string().nullable(), 'The basis of the price, such as double occupancy.'),
   validFrom: shown(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2026-12-01'),
   validUntil: shown(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2027-03-31'),
 };
@@ -96,8 +96,8 @@ export const CatalogProductVariant = z
   .object(
     meaningAsIn(product, {
       id: id(),
-      label: shown(z.string(), 'What tells the variant from the others.', 'Temporada alta'),
-      position: shown(z.int32().min(0), 'Place among the variants, from 0.'),
+      label: shown(z.string(), 'The name that distinguishes the variant from the others.', 'Temporada alta'),
+      position: shown(z.int32().min(0), 'Position among the variants, from 0.'),
       status: status(),
       capacityMin: z.int32().nullable(),
       capacityMax: z.int32().nullable(),
@@ -124,9 +124,9 @@ export type CatalogProductVariant = z.infer<typeof CatalogProductVariant>;
 export const CatalogProduct = z
   .object({
     ...product,
-    variants: shown(z.array(CatalogProductVariant), 'Forms that it is sold in, by their position.'),
+    variants: shown(z.array(CatalogProductVariant), 'The variants of the product, by `position`.'),
     createdAt: shown(dateTime(), 'When it was created.'),
-    updatedAt: shown(dateTime(), 'When it was last changed; the list is in this order, the newest first.'),
+    updatedAt: shown(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'CatalogProduct' });
 export type CatalogProduct = z.infer<typeof CatalogProduct>;
@@ -135,8 +135,8 @@ export const CatalogProductList = page(CatalogProduct).meta({ id: 'CatalogProduc
 
 export const ArchivedCatalogProduct = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    archivedAt: shown(dateTime(), 'When it left the catalog.'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    archivedAt: shown(dateTime(), 'When the product was archived.'),
   })
   .meta({ id: 'ArchivedCatalogProduct' });
 export type ArchivedCatalogProduct = z.infer<typeof ArchivedCatalogProduct>;
@@ -197,7 +197,7 @@ export const CatalogProductCreate = z
       ...details,
       variants: variantsOf(CatalogProductVariantCreate)
         .default([])
-        .describe('Set on creation; later only the dashboard changes them.'),
+        .describe('Set on creation. Afterwards, only the dashboard changes them.'),
     }),
   )
   .check((payload) => {
@@ -249,8 +249,8 @@ export const CatalogProductListQuery = z.object({
   ...changeQuery(),
   budgetTier: budgetTier().optional().describe('Products of this tier.'),
   destination: textFilter('Products that have exactly this entry in `destinations`.', 1_000),
-  externalReferenceCode: textFilter('Products with exactly this code of your own.', 255),
-  query: textFilter('Text in the title, short description or description, whatever its case and accents.'),
+  externalReferenceCode: textFilter('Products with exactly this code of the agency.', 255),
+  query: textFilter('Text in the title, short description or description, ignoring case and accents.'),
   status: status().optional().describe('Products in this status.'),
   type: type().optional().describe('Products of this type.'),
 });

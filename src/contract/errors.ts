@@ -96,7 +96,8 @@ export function validationFailed(faults: readonly { path: string; message: strin
   return new ApiError('VALIDATION_FAILED', `The request is not valid: ${summary}.${hint}`, { details });
 }
 
-const UNAVAILABLE = 'The service cannot answer right now; retry shortly.';
+const UNAVAILABLE =
+  'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.';
 const RETRY_SOON = { 'retry-after': '1' };
 
 /** 503 for a fault that passes by itself: database out of reach, pool exhausted, disk full. */
@@ -129,7 +130,7 @@ export class OutcomeUnknown extends ApiError {
   constructor(cause: unknown) {
     super(
       'SERVICE_UNAVAILABLE',
-      'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
+      'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
       { headers: RETRY_SOON, cause },
     );
   }

@@ -50,7 +50,7 @@ export const shortText = () => text({ max: 2_000 });
 export const longText = () => text({ max: 50_000 });
 export const dateText = () =>
   text({ max: 64 })
-    .describe('Text, kept as it is; what we suggest is a calendar date such as 2027-03-31 (ISO 8601).')
+    .describe('Text, stored as it is. A calendar date such as 2027-03-31 (ISO 8601) is recommended.')
     .meta({ examples: ['2027-03-31'] });
 export const currency = () => text({ min: 3, max: 3 }).meta({ examples: ['USD'] });
 export const texts = () => z.array(text({ max: 1_000 })).max(200);
@@ -210,12 +210,12 @@ const ids = () =>
   text({ min: 1, max: 40 * MAX_IDS })
     .refine((list) => list.split(',').length <= MAX_IDS, `must have at most ${MAX_IDS} ids`)
     .optional()
-    .describe(`The records with these ids, up to ${MAX_IDS}, with commas between them.`);
+    .describe(`The records with these ids, up to ${MAX_IDS}, separated by commas.`);
 
 /** The query of every list of /v1. */
 export const recordQuery = () => ({
   ...pageQuery(),
-  createdSince: momentFilter('Records that were created at this moment or later.'),
+  createdSince: momentFilter('Records that were created at this timestamp or later.'),
   createdBefore: momentFilter('Records that were created before this timestamp.'),
   ids: ids(),
 });
@@ -223,7 +223,7 @@ export const recordQuery = () => ({
 /** The same of lists whose records change. */
 export const changeQuery = () => ({
   ...recordQuery(),
-  updatedSince: momentFilter('Records that were changed at this moment or later, new ones too.'),
+  updatedSince: momentFilter('Records that were created or changed at this timestamp or later.'),
   updatedBefore: momentFilter('Records whose last change was before this timestamp.'),
 });
 
@@ -232,17 +232,17 @@ const Pagination = z
     limit: z
       .int32()
       .min(1)
-      .describe('The limit that this page was cut with; the last page may hold fewer records.')
+      .describe('The limit of this page. The last page may have fewer records.')
       .meta({ examples: [DEFAULT_LIMIT] }),
-    offset: z.int32().min(0).describe('The offset of this page: how many records come before it.'),
+    offset: z.int32().min(0).describe('The offset of this page: the number of records before it.'),
     total: z
       .int()
       .min(0)
       .max(Number.MAX_SAFE_INTEGER)
-      .describe('Count of all records for the filters sent.')
+      .describe('The number of all records that match the filters.')
       .meta({ examples: [60] }),
   })
-  .meta({ id: 'Pagination', description: 'Another page exists while offset plus limit is below total.' });
+  .meta({ id: 'Pagination', description: 'Another page exists if offset plus limit is below total.' });
 
 export const page = <Item extends z.ZodType>(item: Item) =>
   z.object({

@@ -39,7 +39,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     body: ConversationPut,
     patch: ConversationUpdate,
     listed: 'The newest thread of each chain, most recent message first, with the filters of /v1.',
-    note: '`rotatedFrom` joins the thread to the one that it continues; with null it begins a chain of its own. A chain neither forks nor closes a circle. The channel of a conversation that has messages cannot change between whatsapp and another.',
+    note: '`rotatedFrom` joins the thread to the one that it continues; with null, it begins its own chain. A chain cannot fork or form a circle. The channel of a conversation that has messages cannot change between whatsapp and another.',
     functions: {
       list: listConversationRecords,
       get: getConversation,

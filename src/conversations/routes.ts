@@ -19,7 +19,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         operationId: 'listConversations',
         summary: 'List conversations',
         description:
-          'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread. Use it to find the threads of a customer or of a telephone number, and those that wait for an answer.',
+          'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread. Use it to find the threads of a customer or of a telephone number, and those that wait for a reply.',
         querystring: ConversationListQuery,
         response: responses({
           status: 200,
@@ -38,7 +38,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         operationId: 'getConversationTranscript',
         summary: 'Get the transcript of a conversation',
         description:
-          'The newest `limit` messages, oldest first, of all the threads that were joined by rotation. There is no offset: the messages before the first of an answer are found with its id as `before`. Use it to read what was said.',
+          'The newest `limit` messages of all joined threads, oldest first. There is no `offset`: to page back, send the id of the first message as `before`. Use it to read a conversation.',
         params: ConversationParams,
         querystring: ConversationTranscriptQuery,
         response: responses(

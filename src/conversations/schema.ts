@@ -22,32 +22,36 @@ import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const Conversation = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    channel: shown(z.string(), 'The messaging channel, such as whatsapp; new ones can appear.', 'whatsapp'),
-    contact: shown(z.string(), 'Identifier on its channel: phone number, handle.', '+5215512345678'),
-    contactName: shown(z.string().nullable(), 'The name that the contact has on the channel.', 'Ana'),
-    customerId: shown(id().nullable(), 'The customer who writes; null while nobody is known.'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    channel: shown(z.string(), 'The messaging channel, such as whatsapp. New values can appear.', 'whatsapp'),
+    contact: shown(
+      z.string(),
+      'The identifier of the contact on the channel: a telephone number or a handle.',
+      '+5215512345678',
+    ),
+    contactName: shown(z.string().nullable(), 'The name of the contact on the channel.', 'Ana'),
+    customerId: shown(id().nullable(), 'The customer of the conversation; null if unknown.'),
     customerName: shown(
       z.string().nullable(),
-      'The name of the customer, also of an archived one.',
+      'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
     activityState: shown(
       z.string().nullable(),
-      'Whose turn it is, in words of the agency; new ones can appear.',
+      'Who has to act next, in values of the agency. New values can appear.',
       'waiting_for_agency',
     ),
     controlledBy: shown(
       z.string().nullable(),
-      'Who holds the thread: the agent, or a team member who took over.',
+      'Who handles the thread: the agent, or a team member who took over.',
       'agent',
     ),
-    language: shown(z.string().nullable(), 'The language that is written in.', 'es'),
+    language: shown(z.string().nullable(), 'The language of the conversation.', 'es'),
     lastMessageAt: shown(
       dateTime().nullable(),
-      'When the newest message came; the list is in this order, the newest first.',
+      'The timestamp of the newest message. The list has this order, newest first.',
     ),
-    createdAt: shown(dateTime(), 'When it began or was written.'),
+    createdAt: shown(dateTime(), 'When it was created.'),
   })
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
@@ -61,7 +65,7 @@ export const ConversationFilters = z.object({
   channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
   contact: contactFilter('Conversations with exactly this contact'),
   customerId: textFilter('Conversations of this customer.'),
-  query: textFilter('Text in the contact name or the channel identifier, whatever its case and accents.'),
+  query: textFilter('Text in the contact name or the channel identifier, ignoring case and accents.'),
 });
 
 export const ConversationListQuery = withContactType(ConversationFilters);
@@ -69,13 +73,13 @@ export type ConversationListQuery = z.infer<typeof ConversationListQuery>;
 
 export const ConversationMessage = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
     conversationId: shown(id(), 'The thread that the message came from; a transcript can join several.'),
     content: shown(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
-    createdAt: shown(dateTime(), 'When it began or was written.'),
-    direction: shown(z.string(), 'Who wrote: `inbound` is the contact. New values can appear.', 'inbound'),
-    messageType: shown(z.string(), 'What the message holds, such as text; new values can appear.', 'text'),
-    senderName: shown(z.string().nullable(), 'Who wrote, by name, where it is known.', 'Ana'),
+    createdAt: shown(dateTime(), 'When it was created.'),
+    direction: shown(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
+    messageType: shown(z.string(), 'The type of the message, such as text. New values can appear.', 'text'),
+    senderName: shown(z.string().nullable(), 'The name of the sender, if known.', 'Ana'),
   })
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
@@ -87,7 +91,7 @@ const transcriptOf = <Message extends z.ZodType>(message: Message) =>
       .int()
       .min(0)
       .max(Number.MAX_SAFE_INTEGER)
-      .describe('Count of all messages of the joined threads.')
+      .describe('The number of all messages of the joined threads.')
       .meta({ examples: [12] }),
   });
 
@@ -126,7 +130,9 @@ export type ConversationRecord = z.infer<typeof ConversationRecord>;
 export const ConversationPut = z
   .object({
     channel: text({ min: 1, max: 255 }).meta({ examples: ['whatsapp'] }),
-    contact: text({ min: 1, max: 320 }).describe('Identifier on its channel: phone number, handle.'),
+    contact: text({ min: 1, max: 320 }).describe(
+      'The identifier of the contact on the channel: a telephone number or a handle.',
+    ),
     contactName: name().nullish(),
     customerId: uuid().nullish(),
     activityState: name().nullish(),
@@ -238,7 +244,7 @@ export const ConversationMessagesImport = z
 export const ImportedMessages = z
   .object({
     inserted: z.int32(),
-    updated: z.int32().describe('Messages that were there already, changed or not.'),
+    updated: z.int32().describe('Messages that already existed, changed or not.'),
   })
   .meta({ id: 'ImportedMessages' });
 export type ImportedMessages = z.infer<typeof ImportedMessages>;

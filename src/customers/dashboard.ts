@@ -90,7 +90,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         operationId: 'updateCustomerContact',
         summary: 'Name a contact of a customer',
         description:
-          'The name stays until a later conversation with the contact says one. Everything else of a contact is changed through /v1.',
+          'The name stays until a later conversation with the contact has one. Every other field of a contact is changed through /v1.',
         params: params.extend({ contactId: pathId('Id of the contact.') }),
         body: CustomerContactUpdate,
         response: responses(

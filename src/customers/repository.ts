@@ -136,7 +136,7 @@ export function createCustomer(
 const patchCustomer = namingMerged(defineUpdate(customerView, customerColumns));
 
 /**
- * Changes the fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
+ * Changes the fields that the body has. Null clears a field. If nothing differs, nothing changes.
  * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT
  */
 export async function updateCustomer(

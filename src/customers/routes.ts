@@ -80,7 +80,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         operationId: 'updateCustomer',
         summary: 'Update a customer',
         description:
-          'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. Values equal to the stored ones change nothing, `updatedAt` included. Use it to add a contact, a tag or what was learned of the person.',
+          'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. If nothing differs, nothing changes, and `updatedAt` stays as it is. Use it to add a contact, a tag or a note about the person.',
         params: CustomerParams,
         body: CustomerUpdate,
         response: responses(
@@ -103,7 +103,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         operationId: 'archiveCustomer',
         summary: 'Archive a customer',
         description:
-          'The customer leaves the active book and its contacts are free again; its history is kept. Use it to remove a customer from the book.',
+          'The customer is archived, and other customers can have its contacts; its history is kept. Use it to remove a customer.',
         params: CustomerParams,
         response: responses(
           {

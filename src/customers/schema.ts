@@ -24,16 +24,16 @@ const identifierType = () => oneOf(IDENTIFIER_TYPES);
 
 export const CustomerContact = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    identifierType: shown(identifierType(), 'The channel on which the person is reached.'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    identifierType: shown(identifierType(), 'The channel of the contact.'),
     identifierValue: shown(
       z.string(),
-      'Identifies the person on the channel: a telephone number in E.164 for whatsapp and telefono, everything else as it was sent.',
+      'The identifier on the channel: a telephone number in E.164 for whatsapp and telefono, any other value as it was sent.',
       '+5215512345678',
     ),
     displayName: shown(
       z.string().nullable(),
-      'The name on the channel, as the latest conversation with the contact says it, or the dashboard after that.',
+      'The name on the channel, from the latest conversation with the contact or, later, from the dashboard.',
       'Ana',
     ),
     phoneNumber: shown(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
@@ -43,28 +43,28 @@ export type CustomerContact = z.infer<typeof CustomerContact>;
 
 export const Customer = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    firstName: shown(z.string().nullable(), 'Given name; null while the person has not said it.', 'Ana'),
-    lastName: shown(z.string().nullable(), 'Family name; null while the person has not said it.', 'Peña'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    firstName: shown(z.string().nullable(), 'The given name; null if unknown.', 'Ana'),
+    lastName: shown(z.string().nullable(), 'The family name; null if unknown.', 'Peña'),
     displayName: shown(
       z.string().nullable(),
       'First and last name joined; null for an anonymous lead.',
       'Ana Peña',
     ),
-    city: shown(z.string().nullable(), 'Where the person lives, as it was written.', 'Ciudad de México'),
-    country: shown(
+    city: shown(
       z.string().nullable(),
-      'The country that the person lives in, as it was written.',
-      'México',
+      'The city where the person lives, as it was sent.',
+      'Ciudad de México',
     ),
+    country: shown(z.string().nullable(), 'The country where the person lives, as it was sent.', 'México'),
     preferredLanguage: shown(language().nullable(), 'The language to write in.'),
-    summary: shown(z.string().nullable(), 'What the agency should know of the person.'),
-    tags: shown(z.array(z.string()), 'Labels of the agency; the list of customers can be filtered by one.', [
+    summary: shown(z.string().nullable(), 'What the agency should know about the person.'),
+    tags: shown(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
       'luna de miel',
     ]),
     contacts: shown(z.array(CustomerContact), 'The first is the primary contact.'),
     createdAt: shown(dateTime(), 'When it was created.'),
-    updatedAt: shown(dateTime(), 'When it was last changed; the list is in this order, the newest first.'),
+    updatedAt: shown(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Customer' });
 export type Customer = z.infer<typeof Customer>;
@@ -73,13 +73,13 @@ export const CustomerList = page(Customer).meta({ id: 'CustomerList' });
 
 export const ArchivedCustomer = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    archived: shown(z.boolean(), 'Always true: the customer left the book.'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    archived: shown(z.boolean(), 'Always true: the customer is archived.'),
   })
   .meta({ id: 'ArchivedCustomer' });
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
 
-const IDENTIFIER = `Identifies the person on the channel; read back as it was sent, a telephone number in E.164.
+const IDENTIFIER = `The identifier on the channel; returned as it was sent, a telephone number in E.164.
 
 - \`whatsapp\`, \`telefono\`: a telephone number in E.164, such as \`+5215512345678\`. Spaces, dots, dashes and brackets do not count, and a
   leading 00 stands for +. Without a +, 12 to 15 digits are taken as WhatsApp reports numbers, and 8 to 11 digits only where they are a valid
@@ -89,8 +89,8 @@ const IDENTIFIER = `Identifies the person on the channel; read back as it was se
 - \`instagram\`: a handle, with or without its @.
 - \`messenger\`, \`web\`: any text.
 
-The same contact, of which a customer and an organization have one: numbers without their punctuation, and without Mexico's 1 (\`+521\`),
-Argentina's 9 (\`+549\`) and Brazil's ninth digit; addresses and handles in any case; other text exactly.`;
+An organization can have each contact once. Two values are the same contact if they differ only in the punctuation of a number, in
+Mexico's 1 (\`+521\`), Argentina's 9 (\`+549\`) or Brazil's ninth digit, or in the case of an address or handle.`;
 
 const ContactInput = z
   .object(
@@ -160,7 +160,7 @@ export type CustomerCreate = z.infer<typeof CustomerCreate>;
 export const CustomerUpdate = z
   .object(
     meaningAsIn(Customer.shape, {
-      contacts: contacts().optional().describe('Replaces the whole list; a contact that stays keeps its id.'),
+      contacts: contacts().optional().describe('Replaces the whole list. An unchanged contact keeps its id.'),
       ...details,
       tags: tags().optional(),
     }),
@@ -171,7 +171,7 @@ export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 /** A filter of a list, with the sentence of what it finds. */
 export const contactFilter = (found: string) =>
   textFilter(
-    `${found}, however it is written: a telephone number with its country code, an address or a handle.`,
+    `${found}, in any spelling: a telephone number with its country code, an address or a handle.`,
     320,
   ).meta({ examples: ['+52 1 55 1234 5678'] });
 
@@ -179,7 +179,7 @@ export const contactFilter = (found: string) =>
 export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObject<Shape>) =>
   filters
     .extend({
-      contactType: identifierType().optional().describe('The channel of `contact`; any, unless it is named.'),
+      contactType: identifierType().optional().describe('The channel of `contact`. Default: any.'),
     })
     .check((payload) => {
       const { contact, contactType } = payload.value as { contact?: string; contactType?: string };
@@ -191,7 +191,7 @@ export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObjec
 export const CustomerFilters = z.object({
   ...changeQuery(),
   contact: contactFilter('The customer that has exactly this contact'),
-  query: textFilter('Text in the name, the summary or any contact, whatever its case and accents.'),
+  query: textFilter('Text in the name, the summary or any contact, ignoring case and accents.'),
   tag: textFilter('Customers that have exactly this tag.'),
 });
 
@@ -202,7 +202,7 @@ export const CustomerParams = z.object({ customerId: pathId('Id of the customer.
 
 /** From here on: what only the dashboard API has. */
 
-const erasedAt = () => shown(dateTime().nullable(), 'When the content was erased; null while it was not.');
+const erasedAt = () => shown(dateTime().nullable(), 'When the content was erased; null if it was not.');
 const mergedInto = () =>
   shown(id().nullable(), 'The customer that this one was merged into; null without one.');
 
@@ -210,7 +210,7 @@ export const CustomerRecord = Customer.extend({
   archivedAt: shown(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
   mergedInto: mergedInto(),
   erasedAt: erasedAt(),
-  erasurePending: shown(z.boolean(), 'True while files of an erased customer are still in the storage.'),
+  erasurePending: shown(z.boolean(), 'True while the storage still has files of an erased customer.'),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 

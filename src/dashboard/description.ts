@@ -3,11 +3,10 @@ import type { ApiDescription } from '../openapi/document.ts';
 /** What the document of the dashboard API says beside its operations. */
 export const DASHBOARD_API: ApiDescription = {
   title: 'Travel agency CRM dashboard API',
-  description: `What the agency's dashboard backend and its messaging agent call: organizations, their API keys, and the
-records that /v1 only reads. It listens apart from the public API and takes one secret, sent as
-\`Authorization: Bearer <DASHBOARD_TOKEN>\`.
+  description: `The API of the agency's dashboard backend and of its messaging agent: organizations, their API keys, and the
+records that /v1 only reads. It listens on its own port. Every request has \`Authorization: Bearer <DASHBOARD_TOKEN>\`.
 
-\`PUT\` creates (201) or replaces (200) the record with the id in the path, a UUID that the caller makes; sending it
+\`PUT\` creates (201) or replaces (200) the record with the id in the path, a UUID that you generate; sending it
 twice changes nothing. Errors, pagination, request ids and strictness are as in /v1.`,
   tags: [
     { name: 'Organizations', description: 'Travel agencies. Everything else belongs to one.' },
@@ -15,7 +14,7 @@ twice changes nothing. Errors, pagination, request ids and strictness are as in 
     { name: 'Catalog', description: 'Archived products, and the media of live ones.' },
     {
       name: 'Customers',
-      description: 'Customers, archived ones too: what is known of a person, and its erasure.',
+      description: 'Customers, archived or not, with export and erasure.',
     },
     { name: 'Pipeline stages', description: 'Columns of the sales pipeline.' },
     { name: 'Team members', description: 'Members of the organization.' },

@@ -17,7 +17,7 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
   z.object({
     organizationId: organizationId(),
     ...Object.fromEntries(
-      names.map((name) => [name, uuid().describe('A UUID that the caller makes, once for each record.')]),
+      names.map((name) => [name, uuid().describe('A UUID that you generate, one for each record.')]),
     ),
   } as { organizationId: z.ZodString } & Record<Name, z.ZodString>);
 
@@ -48,7 +48,7 @@ export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess
 /** The answer of every DELETE that archives. */
 export const ArchivedRecord = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    archivedAt: shown(dateTime(), 'When it left lists and lookups.'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    archivedAt: shown(dateTime(), 'When the record was archived.'),
   })
   .meta({ id: 'ArchivedRecord' });

@@ -127,7 +127,7 @@ export function recordRoutes<
       schema: {
         operationId: `get${name}`,
         summary: `Get ${title}`,
-        description: `The ${noun} as /v1 shows it, and beside it what only this API writes.`,
+        description: `The ${noun} as /v1 shows it, with the fields that only this API writes.`,
         params,
         response: responses({ status: 200, schema: record, description: `The ${noun}.` }, missing),
       },
@@ -142,8 +142,8 @@ export function recordRoutes<
         operationId: `put${name}`,
         summary: `Create or replace ${title}`,
         description: sentences(
-          'Fields left out take the default. The same again changes nothing.',
-          archive && `An archived ${noun} comes back.`,
+          'Omitted fields take the default. Sending the same again changes nothing.',
+          archive && `An archived ${noun} is restored.`,
           note,
         ),
         params,
@@ -175,7 +175,7 @@ export function recordRoutes<
         operationId: `update${name}`,
         summary: `Update ${title}`,
         description: sentences(
-          'Changes only the fields in the body; null clears one. Values equal to the stored ones change nothing.',
+          'Changes only the fields in the body; null clears one. If nothing differs, nothing changes.',
           note,
         ),
         params,

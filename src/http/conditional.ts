@@ -57,7 +57,7 @@ const noMatch = (ifMatch: string): ApiError =>
       ? 'If-Match names no tag: send the ETag as the answer has it, with its quotes.'
       : ifMatch.includes('W/"')
         ? 'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.'
-        : 'The record is no longer the one that If-Match names.',
+        : 'The record has changed since you read it. Read it again and send its new ETag.',
   );
 
 /**

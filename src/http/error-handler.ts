@@ -50,7 +50,7 @@ const bodyFault = (message: string): ApiError => validationFailed([{ path: 'body
 /** Fastify's own errors, by their codes. */
 const FRAMEWORK: Record<string, () => ApiError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than this operation takes.'),
+    new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than the limit of this operation.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => bodyFault('must be JSON, sent with content-type: application/json'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyFault('must be as long as content-length says'),
   FST_ERR_BAD_URL: () => new ApiError('ROUTE_NOT_FOUND', 'The path cannot be decoded.'),
@@ -75,7 +75,7 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest, reply:
   const status = (error as Partial<FastifyError>).statusCode;
   if (status !== undefined && status >= 400 && status < 500)
     return new ApiError('VALIDATION_FAILED', 'The request cannot be read.');
-  return new ApiError('INTERNAL_ERROR', 'Something went wrong here; the request id finds it in the log.', {
+  return new ApiError('INTERNAL_ERROR', 'An error in the service. Report the X-Request-Id.', {
     cause: error,
   });
 }

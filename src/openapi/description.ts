@@ -3,7 +3,7 @@ import type { ApiDescription } from './document.ts';
 /** The parts of /v1, each named as its paths begin. They are the tags of the document, and what a key can be issued for. */
 export const PARTS = {
   catalog: 'Travel products and their variants.',
-  customers: 'People and anonymous leads, with their channel contacts.',
+  customers: 'People and anonymous leads, with their contacts.',
   opportunities: 'Sales leads in the pipeline. Read only.',
   conversations: 'Conversations on messaging channels, and their transcripts. Read only.',
   quotes: 'Quotes of opportunities, and their attachments. Read only.',
@@ -16,10 +16,9 @@ export const PUBLIC_API: ApiDescription = {
   description: `The catalog, customers, sales and conversations of one travel agency. The [guide](/docs/guide/start) says how to
 use it.
 
-Send the API key as \`Authorization: Bearer <key>\` or as \`x-api-key: <key>\`. A key belongs to one organization;
-everything read or written stays inside it. Lists are live queries: to sync, key on the id and repeat the walk.
-Field names that a request should not have are ignored and named in \`X-Ignored-Parameters\`; with
-\`Prefer: handling=strict\` they are refused.`,
+Send the API key as \`Authorization: Bearer <key>\` or as \`x-api-key: <key>\`. A key belongs to one organization, and
+reads and writes only its data. Lists are live queries; the guide says how to sync. Unknown fields and parameters are
+ignored and named in \`X-Ignored-Parameters\`; with \`Prefer: handling=strict\`, they are errors.`,
   tags: Object.entries(PARTS).map(([part, description]) => ({
     name: part.charAt(0).toUpperCase() + part.slice(1),
     description,
@@ -30,7 +29,7 @@ Field names that a request should not have are ignored and named in \`X-Ignored-
       type: 'apiKey',
       in: 'header',
       name: 'x-api-key',
-      description: 'The API key in a header of its own.',
+      description: 'The API key in its own header.',
     },
   },
   otherCodes: ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'],

@@ -39,7 +39,7 @@ const { version, license } = JSON.parse(manifest) as { version: string; license:
 
 const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
-const NOT_MODIFIED = { description: 'Unchanged: the answer is the one that If-None-Match names.' };
+const NOT_MODIFIED = { description: 'Not modified: the response has a tag of If-None-Match.' };
 
 /** The part of the API that a path belongs to, which is the name of its tag: `API keys` as `/api-keys`. */
 const PART = /\/v1(?:\/organizations\/:organizationId)?\/([^/]+)/;
@@ -103,7 +103,7 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
       info: { title, version, description, contact, license: named },
       servers: [
         { url: '/', description: 'This service.' },
-        { url: 'https://api.agency.example', description: 'What its address may look like.' },
+        { url: 'https://api.agency.example', description: 'An example of the address of a service.' },
       ],
       tags,
       components: { securitySchemes },

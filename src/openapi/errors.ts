@@ -43,7 +43,7 @@ type Documented = [meaning: string, message?: string, details?: ErrorDetail[]];
 /** All but those of records that an organization does not have: their names say all. */
 const CODES: Partial<Record<ErrorCode, Documented>> = {
   VALIDATION_FAILED: [
-    'The request is not valid; nothing was changed. `details` names every fault.',
+    'The request is not valid, and nothing was changed. `details` names every validation error.',
     `The request is not valid: query.limit ${LIMIT_RULE}.`,
     [{ path: 'query.limit', message: LIMIT_RULE }],
   ],
@@ -58,7 +58,7 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
     'This key does not reach customers, only catalog. Use a key that does.',
   ],
   ORGANIZATION_NOT_FOUND: ['The organization does not exist.', `The organization "${ID}" does not exist.`],
-  ORGANIZATION_CLOSED: ['The organization is closed; open it again before anything is written.'],
+  ORGANIZATION_CLOSED: ['The organization is closed. Reopen it to write.'],
   CUSTOMER_CONTACT_CONFLICT: [
     'A contact belongs to another customer; `details` names that customer.',
     `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,
@@ -70,7 +70,7 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
     'The customer was merged into another customer.',
     `The customer was merged into customer ${ID}.`,
   ],
-  IDEMPOTENCY_KEY_REUSED: ['This idempotency key came with another body before.'],
+  IDEMPOTENCY_KEY_REUSED: ['This idempotency key was already used with a different body.'],
   IDEMPOTENCY_IN_PROGRESS: ['The first request with this idempotency key is still running; retry in 1 s.'],
   API_KEY_INACTIVE: [
     'The key is revoked, expired or already rotated.',
@@ -79,14 +79,16 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
   CATALOG_PRODUCT_NOT_ARCHIVED: ['The catalog product is not archived.'],
   PIPELINE_STAGE_KEY_TAKEN: ['Another stage has the key.', 'Another stage has the key "negotiation".'],
   QUOTE_NOT_PUBLISHED: ['The quote is not published: its customer cannot open it.'],
-  PRECONDITION_FAILED: ['The record is no longer the one that If-Match names.'],
-  PAYLOAD_TOO_LARGE: ['The body is larger than this operation takes.'],
+  PRECONDITION_FAILED: ['The record has changed since you read it. Read it again and send its new ETag.'],
+  PAYLOAD_TOO_LARGE: ['The body is larger than the limit of this operation.'],
   RATE_LIMIT_EXCEEDED: [
     'The API key exceeded its request limit; retry after Retry-After seconds.',
     'This key may make 6000 requests a minute; retry in 12 s.',
   ],
-  INTERNAL_ERROR: ['Something went wrong here; the request id finds it in the log.'],
-  SERVICE_UNAVAILABLE: ['The service cannot answer right now; retry shortly.'],
+  INTERNAL_ERROR: ['An error in the service. Report the X-Request-Id.'],
+  SERVICE_UNAVAILABLE: [
+    'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
+  ],
 };
 
 /** `API_KEY_NOT_FOUND` speaks of an API key. */
@@ -113,7 +115,7 @@ export function errorResponse(status: number, codes: readonly ErrorCode[]): Name
     ...(codes.length > 0 && { examples: Object.fromEntries(examples) }),
   };
   const meanings = codes.map((code) => `\`${code}\`: ${documented(code)[0]}`);
-  const none = `This operation has no code of its own for ${status} and does not answer it; the status is declared on every operation of /v1.`;
+  const none = `This operation never returns ${status}. The status is declared on every operation of /v1.`;
   return {
     name: codes.map(inPascalCase).join('Or') || `NoCodeOf${status}`,
     response: { description: meanings.join('\n\n') || none, content: { 'application/json': json } },
@@ -128,18 +130,18 @@ const object = (description: string, properties: object, ...required: string[]) 
 
 /** The schemas of every error body. In a generated client, a closed list of codes would break at the next one. */
 export function errorSchemas(codes: readonly ErrorCode[]) {
-  const code = text(`Stable: branch on this. One of these, and others later: ${codes.join(', ')}.`);
+  const code = text(`Stable: branch on it. One of these, or a later addition: ${codes.join(', ')}.`);
   const items = { $ref: '#/components/schemas/ErrorAnswerDetail' };
-  const details = { type: 'array', description: 'Every fault of the request, at most 20.', items };
+  const details = { type: 'array', description: 'Every validation error of the request, at most 20.', items };
   const error = { code: { ...code, examples: codes }, message: text('For people; may change.'), details };
   const fault = {
-    path: text('Where it is: `body.contacts[0].identifierValue`, `query.limit`.'),
+    path: text('The place in the request: `body.contacts[0].identifierValue`, `query.limit`.'),
     message: text('What is wrong there (VALIDATION_FAILED).'),
     customerId: text('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
   };
   const whole = { error: object('What went wrong.', error, 'code', 'message') };
   return {
-    ErrorAnswer: object('The body of every answer other than success.', whole, 'error'),
-    ErrorAnswerDetail: object('One fault of the request, or one contact that is taken.', fault, 'path'),
+    ErrorAnswer: object('The body of every error response.', whole, 'error'),
+    ErrorAnswerDetail: object('One validation error, or one contact that is taken.', fault, 'path'),
   };
 }

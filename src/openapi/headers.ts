@@ -4,44 +4,45 @@ import { referTo } from './tidy.ts';
 /** The headers in the documents: which ones requests to an operation may have, and which ones its answers carry. */
 
 const OF_ANSWERS: Record<string, string> = {
-  'X-Request-Id': 'Names this request in the log; a client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
-  ETag: 'Names these bytes: it changes exactly when they do. Send it as `If-None-Match` to be told that nothing changed.',
+  'X-Request-Id':
+    'The id of this request in the log. A client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
+  ETag: 'The tag of these bytes: it changes only if they do. Send it as `If-None-Match` to get 304 while nothing has changed.',
   'Idempotency-Replayed':
-    '`true` when this is the first answer to the same request with the same `Idempotency-Key`, and nothing was done now.',
+    '`true` if this is the stored response of the first request with this `Idempotency-Key`; nothing was done now.',
   'WWW-Authenticate': 'How to send the key.',
   'RateLimit-Policy': 'The limit of this key and its window, as in the IETF draft: `"default";q=6000;w=60`.',
-  'X-RateLimit-Limit': 'How many requests this key may make in a minute.',
-  'X-RateLimit-Remaining': 'How many of them remain.',
-  'X-RateLimit-Reset': 'Seconds until all of them are there again.',
-  'Preference-Applied': '`handling=strict` when the request asked for it.',
-  RateLimit: 'What remains, and the seconds until it is full again: `"default";r=5999;t=30`.',
+  'X-RateLimit-Limit': 'The number of requests per minute of this key.',
+  'X-RateLimit-Remaining': 'The number of remaining requests.',
+  'X-RateLimit-Reset': 'Seconds until the window ends.',
+  'Preference-Applied': '`handling=strict` if the request asked for it.',
+  RateLimit: 'The remaining requests, and the seconds until the window ends: `"default";r=5999;t=30`.',
   'X-Ignored-Parameters':
-    'Names in the request that have no effect: `sort, body.nickname`. `Prefer: handling=strict` refuses them instead.',
-  Link: 'On a page that others follow, the address of the next page: `<…>; rel="next"`.',
+    'Ignored fields and parameters of the request: `sort, body.nickname`. With `Prefer: handling=strict`, they are errors.',
+  Link: 'If there is a next page, its address: `<…>; rel="next"`.',
   'X-Known-Values':
-    'On an empty page whose filter has a value that no record has: the values that there are, percent-encoded: `salesStage=new, won`.',
+    'If the list is empty because no record has the value of a filter: the values in use, percent-encoded: `salesStage=new, won`.',
   'Retry-After':
     'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
 };
 
 /** Without examples: the reference page would send them. */
 const OF_REQUESTS: Record<string, [name: string, description: string, limits?: object]> = {
-  Prefer: ['Prefer', '`handling=strict`: names that mean nothing here are refused, not ignored.'],
+  Prefer: ['Prefer', '`handling=strict`: unknown fields and parameters are errors instead of being ignored.'],
   IfNoneMatch: [
     'If-None-Match',
-    'The `ETag` of the answer that the client has, or several with commas between them: 304 without a body if it is still the same. Such an answer does not count against the rate limit, within bounds; `*` counts.',
+    'The `ETag` of your copy, or several separated by commas: 304 without a body if nothing has changed. A 304 does not count against the rate limit, within bounds; `*` counts.',
   ],
   IfMatch: [
     'If-Match',
-    'The `ETag` of the record as the client has read it, or several with commas between them: 412 `PRECONDITION_FAILED` if the record has changed since. `*` matches every record that exists.',
+    'The `ETag` of the record as you read it, or several separated by commas: 412 `PRECONDITION_FAILED` if the record has changed since. `*` matches every record that exists.',
   ],
   OnlyCreate: [
     'If-None-Match',
-    '`*`: the record is created, and never replaced: 412 `PRECONDITION_FAILED` if it is there already, also when it is archived.',
+    '`*`: the record is created, never replaced: 412 `PRECONDITION_FAILED` if it exists, even if it is archived.',
   ],
   IdempotencyKey: [
     'Idempotency-Key',
-    'A text that the client makes for this one request, and sends again with each retry: the same key and body within 24 hours get the first answer, and nothing is done twice. With another body: 409 `IDEMPOTENCY_KEY_REUSED`. A request that is refused (4xx, 503) does not use the key up.',
+    'A text that you generate for this one request and send again with each retry. Within 24 hours, the same key and body get the first response, and nothing is done twice. With a different body: 409 `IDEMPOTENCY_KEY_REUSED`. A rejected request (4xx, 503) does not use up the key.',
     { minLength: 1, maxLength: 255 },
   ],
 };

@@ -16,7 +16,7 @@ export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _optio
     patch: OpportunityUpdate,
     listed: 'Opportunities that are not archived, most recently updated first, with the filters of /v1.',
     note: 'A new reference must be to a live record of the organization.',
-    archived: 'The opportunity leaves lists and lookups; its quotes stay.',
+    archived: 'The opportunity is archived; its quotes stay.',
     functions: opportunityRecord,
   });
   done();

@@ -24,21 +24,17 @@ const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded'])
 
 export const Opportunity = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    title: shown(z.string().nullable(), 'What the lead is about, for people.', 'Patagonia, familia Peña'),
-    shortRef: shown(z.string().nullable(), "The agency's short reference for people.", 'OP-1042'),
-    destination: shown(
-      z.string().nullable(),
-      'Where the customer wants to go, as it was written.',
-      'Bariloche',
-    ),
-    customerId: shown(id().nullable(), 'The customer who asks; null while nobody is known.'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    title: shown(z.string().nullable(), 'A short title for people.', 'Patagonia, familia Peña'),
+    shortRef: shown(z.string().nullable(), "The agency's short reference, for people.", 'OP-1042'),
+    destination: shown(z.string().nullable(), 'Where the customer wants to go, as it was sent.', 'Bariloche'),
+    customerId: shown(id().nullable(), 'The customer of the lead; null if unknown.'),
     customerName: shown(
       z.string().nullable(),
-      'The name of the customer, also of an archived one.',
+      'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
-    sellerMemberId: shown(id().nullable(), 'The team member who sells; null while nobody is assigned.'),
+    sellerMemberId: shown(id().nullable(), 'The team member who sells; null if nobody is assigned.'),
     sellerName: shown(z.string().nullable(), 'The name of the team member who sells.', 'Lucía Romero'),
     budgetMin: shown(
       z.number().nullable(),
@@ -53,27 +49,36 @@ export const Opportunity = z
     budgetCurrency: shown(z.string().nullable(), 'The currency of the budget, three characters.', 'USD'),
     checkInDate: shown(
       z.string().nullable(),
-      'Text as the agency wrote it; what we suggest is a calendar date such as 2027-01-15.',
+      'Text, as the agency wrote it. A calendar date such as 2027-01-15 is recommended.',
       '2027-01-15',
     ),
-    nights: shown(z.int32().nullable(), 'How many nights the trip takes.', 7),
-    passengerCount: shown(z.int32().nullable(), 'How many people travel.', 4),
+    nights: shown(z.int32().nullable(), 'The number of nights.', 7),
+    passengerCount: shown(z.int32().nullable(), 'The number of travellers.', 4),
     salesStage: shown(
       z.string(),
-      'How far the sale is. The agency chooses the values; new ones can appear.',
+      'A sales status in values of the agency, written by the dashboard. It does not follow from `stage`: the pipeline column is what counts. New values can appear.',
       'qualified',
     ),
     stage: shown(
       z.string().nullable(),
-      'Key of the pipeline column; agencies rename columns, so branch on this.',
+      'The key of the pipeline column. Agencies rename columns, but the key stays: branch on it.',
       'negotiation',
     ),
-    stageId: shown(id().nullable(), 'Id of the pipeline column.'),
-    temperature: shown(temperature().nullable(), 'What a team member set goes before what the agent set.'),
-    qualifiedAt: shown(dateTime().nullable(), 'null: it never entered the pipeline.'),
-    lastActivityAt: shown(dateTime().nullable(), 'When something last happened, such as a message.'),
+    stageId: shown(id().nullable(), 'The id of the pipeline column.'),
+    temperature: shown(
+      temperature().nullable(),
+      'The override of a team member takes precedence over the value of the agent.',
+    ),
+    qualifiedAt: shown(
+      dateTime().nullable(),
+      'When it was qualified; When it was qualified; null: it never entered the pipeline.',
+    ),
+    lastActivityAt: shown(
+      dateTime().nullable(),
+      'The last activity that the dashboard recorded. Messages do not change it.',
+    ),
     createdAt: shown(dateTime(), 'When it was created.'),
-    updatedAt: shown(dateTime(), 'When it was last changed; the list is in this order, the newest first.'),
+    updatedAt: shown(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Opportunity' });
 export type Opportunity = z.infer<typeof Opportunity>;
@@ -84,13 +89,15 @@ export const OpportunityListQuery = z
   .object({
     ...changeQuery(),
     customerId: textFilter('Opportunities of exactly this customer.'),
-    query: textFilter('Text in the title, short reference or destination, whatever its case and accents.'),
+    query: textFilter('Text in the title, short reference or destination, ignoring case and accents.'),
     salesStage: textFilter('Opportunities of exactly this sales stage.'),
-    sellerMemberId: textFilter('Opportunities that exactly this team member sells.'),
+    sellerMemberId: textFilter('Opportunities of exactly this seller.'),
     stageId: textFilter('Id of a pipeline column; only its opportunities are returned.'),
     temperature: temperature()
       .optional()
-      .describe('Opportunities of this temperature, as it is reported: what a team member set goes first.'),
+      .describe(
+        'Opportunities of this temperature. The override of a team member takes precedence over the value of the agent.',
+      ),
   })
   .register(refusals, {
     stage: 'is not a known name (did you mean stageId? It takes the id of a pipeline column, not its key)',
@@ -101,8 +108,11 @@ export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opp
 /** From here on: what only the dashboard API has. */
 
 export const OpportunityRecord = Opportunity.extend({
-  temperatureOverride: shown(temperature().nullable(), 'As a team member set it; null while nobody did.'),
-  agentTemperature: shown(temperature().nullable(), 'As the agent set it.'),
+  temperatureOverride: shown(
+    temperature().nullable(),
+    'The override of a team member; null if there is none.',
+  ),
+  agentTemperature: shown(temperature().nullable(), 'The value of the agent.'),
 }).meta({ id: 'OpportunityRecord' });
 export type OpportunityRecord = z.infer<typeof OpportunityRecord>;
 
@@ -123,15 +133,15 @@ export const OpportunityPut = z
     passengerCount: count().nullish(),
     salesStage: text({ min: 1, max: 255 }).meta({ examples: ['qualified'] }),
     stageId: uuid().nullish(),
-    temperature: temperature().nullish().describe('As the agent sees it.'),
+    temperature: temperature().nullish().describe('The value of the agent.'),
     agentTemperature: temperature()
       .nullish()
       .describe(
-        'The same. Where both are sent this one counts, because answers have the reported one as `temperature`: so a record that was read can be sent back.',
+        'The same. If both are sent, this one counts: responses have the reported value as `temperature`, so you can send back what you have read.',
       ),
     temperatureOverride: temperature()
       .nullish()
-      .describe('As a team member set it; reported in its place where it is not null.'),
+      .describe('The override of a team member. If it is not null, it is reported as `temperature`.'),
     qualifiedAt: moment().nullish(),
     lastActivityAt: moment().nullish(),
     createdAt: createdOnce(),

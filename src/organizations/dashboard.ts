@@ -35,7 +35,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
       schema: {
         operationId: 'createOrganization',
         summary: 'Create an organization',
-        description: 'A travel agency of its own: nothing is shared between organizations.',
+        description: 'A travel agency. Organizations share no data.',
         body: OrganizationCreate,
         response: responses({ status: 201, schema: Organization, description: 'The organization.' }),
       },
@@ -54,7 +54,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
       schema: {
         operationId: 'listOrganizations',
         summary: 'List organizations',
-        description: 'All organizations, closed ones too, oldest first.',
+        description: 'All organizations, including closed ones, oldest first.',
         querystring: OrganizationListQuery,
         response: responses({
           status: 200,
@@ -119,7 +119,7 @@ function ownRoutes(untyped: FastifyInstance): void {
         operationId: 'closeOrganization',
         summary: 'Close an organization',
         description:
-          'Its keys are refused within a second on every instance, and every write of this API with 409 ORGANIZATION_CLOSED; reads of this API go on. Until `purgeAt` it can be opened again. Then it is gone, and a job removes all that it has, files too. Of a closed organization: the same answer again.',
+          'Within a second, every instance rejects its keys. Writes of this API are 409 ORGANIZATION_CLOSED; reads still work. Until `purgeAt`, it can be reopened. Then it is 404, and a job deletes all its data and files. Closing a closed organization returns the same response.',
         params: OrganizationParams,
         response: responses({
           status: 200,
@@ -140,7 +140,7 @@ function ownRoutes(untyped: FastifyInstance): void {
         tags: ['Organizations'],
         summary: 'Open a closed organization again',
         description:
-          'All is as it was, and its keys work again within a second. After `purgeAt` it is too late: 404. An open organization stays as it is.',
+          'All data is there again, and its keys work again within a second. After `purgeAt`: 404. An open organization stays as it is.',
         params: OrganizationParams,
         response: responses({ status: 200, schema: Organization, description: 'The organization, open.' }),
       },

@@ -77,7 +77,7 @@ const stateStatement = prepared(
   { isShort: true },
 );
 
-const CLOSED = 'The organization is closed; open it again before anything is written.';
+const CLOSED = 'The organization is closed. Reopen it to write.';
 
 /** @throws ORGANIZATION_CLOSED */
 export const refuseClosed = ({ isClosed }: { isClosed: boolean }): void => {

@@ -9,7 +9,7 @@ export const Organization = z
     closedAt: shown(dateTime().nullable(), 'When it was closed; null while it is open.'),
     purgeAt: shown(
       dateTime().nullable(),
-      'Until then it can be opened again; after that it is gone, with all that it has. Null while it is open.',
+      'Until then it can be reopened; then all its data is purged. Null while it is open.',
     ),
   })
   .meta({ id: 'Organization' });
@@ -32,7 +32,7 @@ export const ClosedOrganization = z
   .object({
     id: id(),
     closedAt: shown(dateTime(), 'When it was closed.'),
-    purgeAt: shown(dateTime(), 'Until then it can be opened again; after that all of it is purged.'),
+    purgeAt: shown(dateTime(), 'Until then it can be reopened; then all its data is purged.'),
   })
   .meta({ id: 'ClosedOrganization' });
 export type ClosedOrganization = z.infer<typeof ClosedOrganization>;

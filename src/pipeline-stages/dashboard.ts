@@ -15,8 +15,8 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
     body: PipelineStagePut,
     patch: PipelineStageUpdate,
     listed: 'The columns of the pipeline, from left to right.',
-    note: '`key` is written once; another one is refused.',
-    archived: 'Opportunities that are in the stage keep it, and go on showing its key.',
+    note: '`key` is written once; another value is rejected.',
+    archived: 'Opportunities in the stage keep it, and still show its key.',
     conflicts: ['PIPELINE_STAGE_KEY_TAKEN'],
     functions: pipelineStageRecord,
   });

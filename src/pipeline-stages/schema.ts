@@ -7,7 +7,7 @@ export const PipelineStage = z
     id: id(),
     key: z.string().meta({ examples: ['negotiation'] }),
     name: z.string().meta({ examples: ['Negociación'] }),
-    position: z.int32().describe('Place in the pipeline, from left to right.'),
+    position: z.int32().describe('Position in the pipeline, from left to right.'),
     createdAt: shown(dateTime(), 'When it was created.'),
   })
   .meta({ id: 'PipelineStage' });
@@ -18,7 +18,7 @@ export const PipelineStagePut = z
     key: text({ min: 1, max: 255 }).describe(
       'Stable: integrations branch on it. Written once, and unique among the stages.',
     ),
-    name: text({ min: 1, max: 255 }).describe('What the agency calls the column.'),
+    name: text({ min: 1, max: 255 }).describe('The name of the column.'),
     position: integer().default(0),
     createdAt: createdOnce(),
   })

@@ -27,12 +27,12 @@ export const peopleDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStor
       config: { credential: true },
       schema: {
         operationId: 'exportCustomer',
-        summary: 'Export what is known of a customer',
+        summary: 'Export the data of a customer',
         description:
-          'Everything that this API and /v1 show of the person, archived or not: its record, opportunities, quotes with signed links to their files, and conversations with all of their messages. It is streamed: an answer that ends before its last bracket was cut off, and is to be asked for again.',
+          'Everything that this API and /v1 show about the person, archived or not: the record, opportunities, quotes with signed links to their files, and conversations with all messages. It is streamed: if the response is not complete JSON, ask again.',
         params,
         response: responses(
-          { status: 200, schema: CustomerExport, description: 'All of it, as one JSON object.' },
+          { status: 200, schema: CustomerExport, description: 'Everything, as one JSON object.' },
           'CUSTOMER_NOT_FOUND',
         ),
       },
@@ -55,7 +55,7 @@ export const peopleDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStor
           'What the person said and what is known of it is gone for good, archived customer or not, and of every customer that was merged with this one: contacts, names, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that numbers stay as they are. The same again erases what came since, and gives the first answer. Until the storage has let go of every file, `erasurePending` of the customer is true.',
         params,
         response: responses(
-          { status: 200, schema: ErasedCustomer, description: 'How much was erased, by kind.' },
+          { status: 200, schema: ErasedCustomer, description: 'The number of erased records, by kind.' },
           'CUSTOMER_NOT_FOUND',
         ),
       },

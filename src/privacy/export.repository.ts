@@ -21,11 +21,11 @@ import { findPerson, opportunitiesOf, type Person, quotesOf, threadsOf } from '.
 
 /** Everything that is known of a person, read page by page while it is sent. */
 
-const archivedAt = () => shown(dateTime().nullable(), 'When it was archived; null while it was not.');
+const archivedAt = () => shown(dateTime().nullable(), 'When it was archived; null if it was not.');
 
 export const CustomerExport = z
   .object({
-    exportedAt: shown(dateTime(), 'When the export began; what is written after that may be in it.'),
+    exportedAt: shown(dateTime(), 'When the export began. Later writes may be in it.'),
     customer: CustomerRecord,
     mergedCustomers: z
       .array(CustomerRecord)

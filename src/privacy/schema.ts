@@ -11,21 +11,21 @@ const count = (meaning: string) => shown(z.int(), meaning);
 export const ErasedCounts = z
   .object({
     contacts: count('Contacts of the customer.'),
-    conversations: count('Threads that lost contact and contact name.'),
-    messages: count('Messages that lost content and sender.'),
-    opportunities: count('Opportunities that lost title, short reference and destination.'),
-    quotes: count('Quotes that lost title and destination.'),
+    conversations: count('Threads whose contact and contact name were erased.'),
+    messages: count('Messages whose content and sender were erased.'),
+    opportunities: count('Opportunities whose title, short reference and destination were erased.'),
+    quotes: count('Quotes whose title and destination were erased.'),
     attachments: count('Attachments of quotes, with their files.'),
-    replays: count('Answers that were kept for requests with an `Idempotency-Key`.'),
+    replays: count('Responses that were stored for an `Idempotency-Key`.'),
   })
   .meta({ id: 'ErasedCounts' });
 export type ErasedCounts = z.infer<typeof ErasedCounts>;
 
 export const ErasedCustomer = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    erasedAt: shown(dateTime(), 'When the content was erased first.'),
-    erased: shown(ErasedCounts, 'How much was erased then, by kind.'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    erasedAt: shown(dateTime(), 'When the content was first erased.'),
+    erased: shown(ErasedCounts, 'The number of erased records, by kind.'),
   })
   .meta({ id: 'ErasedCustomer' });
 export type ErasedCustomer = z.infer<typeof ErasedCustomer>;

@@ -56,7 +56,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
     listed:
       'Quotes that are not archived, most recently updated first, with the filters of /v1 and `token`, which finds the quote of a public link.',
     note: '`token` is generated or sent when the quote is created, and never changes.',
-    archived: 'The quote leaves lists and lookups, and its attachments with it.',
+    archived: 'The quote is archived, with its attachments.',
     functions: quoteRecord,
   });
 
@@ -86,7 +86,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         operationId: 'openQuote',
         summary: 'Count an opening of a quote',
         description:
-          'One more for `openCount`; `firstOpenedAt` becomes the earliest and `lastOpenedAt` the latest. Only the customer of a published quote can open it: 409 QUOTE_NOT_PUBLISHED.',
+          'Adds one to `openCount`; `firstOpenedAt` becomes the earliest opening, `lastOpenedAt` the latest. A quote that is not published: 409 QUOTE_NOT_PUBLISHED.',
         params,
         body: QuoteOpen,
         response: responses(
@@ -108,7 +108,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
       schema: {
         operationId: 'deleteQuoteAttachment',
         summary: 'Delete an attachment',
-        description: 'The attachment and its file are gone for good.',
+        description: 'The attachment and its file are deleted for good.',
         params: uuidParams('quoteId', 'attachmentId'),
         response: responses(
           {
@@ -165,7 +165,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         operationId: 'createQuoteAttachment',
         summary: 'Attach a file to a quote',
         description:
-          'The file is streamed to the storage; one larger than 25 MiB is refused while it arrives (413).',
+          'The file is streamed to the storage. A file larger than 25 MiB is rejected while it arrives (413).',
         consumes: ['multipart/form-data'],
         params,
         body: QuoteAttachmentUpload,

@@ -24,7 +24,7 @@ const HEADER_TEXT = /^[\x20-\x7e]+$/;
 const UNTYPED = 'application/octet-stream';
 
 const invalidLink = (): ApiError =>
-  new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid; ask for the attachments again.');
+  new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid. List the attachments again.');
 
 /** The refusals of the file sender in our error shape: its own answers are HTML. */
 function refusal(status: number, headers: Record<string, string>, attachmentId: string): Error {

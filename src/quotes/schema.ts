@@ -26,33 +26,33 @@ const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
 
 export const Quote = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    opportunityId: shown(id(), 'The opportunity that the quote is made for.'),
-    title: shown(z.string(), 'What the quote offers, for people.', 'Patagonia en familia'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    opportunityId: shown(id(), 'The opportunity of the quote.'),
+    title: shown(z.string(), 'What the quote offers.', 'Patagonia en familia'),
     status: shown(
       quoteStatus(),
-      'Not finished: `draft`; open to the customer: `published`; withdrawn: `disabled`.',
+      '`draft`: not finished; `published`: open to the customer; `disabled`: withdrawn.',
     ),
-    destination: shown(z.string().nullable(), 'Where the trip leads, as it was written.', 'Bariloche'),
-    customerId: shown(id().nullable(), 'The customer who gets it; null while nobody is known.'),
+    destination: shown(z.string().nullable(), 'The destination, as it was sent.', 'Bariloche'),
+    customerId: shown(id().nullable(), 'The customer who receives the quote; null if unknown.'),
     customerName: shown(
       z.string().nullable(),
-      'The name of the customer, also of an archived one.',
+      'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
-    price: shown(z.number().nullable(), 'The whole price, in `currency`; null while it is open.', 3650),
+    price: shown(z.number().nullable(), 'The total price, in `currency`; null if not set.', 3650),
     currency: shown(z.string().nullable(), 'The currency of the price, three characters.', 'USD'),
     token: shown(
       z.string(),
-      'Of the public quote link; builds the URL that the customer sees.',
+      'The token of the public quote link: part of the URL that the customer sees.',
       '7hG2kQ9xZ4mN1pR8sT5vW3yB',
     ),
-    openCount: shown(z.int32(), 'Times the customer opened it; 0 means never seen.', 2),
-    firstOpenedAt: shown(dateTime().nullable(), 'When the customer first opened it; null means never.'),
-    lastOpenedAt: shown(dateTime().nullable(), 'When the customer last opened it; null means never.'),
-    publishedAt: shown(dateTime().nullable(), 'When it was opened to the customer; null means never.'),
+    openCount: shown(z.int32(), 'How often the customer opened the quote; 0: never.', 2),
+    firstOpenedAt: shown(dateTime().nullable(), 'When the customer first opened the quote; null: never.'),
+    lastOpenedAt: shown(dateTime().nullable(), 'When the customer last opened the quote; null: never.'),
+    publishedAt: shown(dateTime().nullable(), 'When the quote was first published; null: never.'),
     createdAt: shown(dateTime(), 'When it was created.'),
-    updatedAt: shown(dateTime(), 'When it was last changed; the list is in this order, the newest first.'),
+    updatedAt: shown(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Quote' });
 export type Quote = z.infer<typeof Quote>;
@@ -63,20 +63,24 @@ export const QuoteListQuery = z.object({
   ...changeQuery(),
   customerId: textFilter('Quotes of exactly this customer.'),
   opportunityId: textFilter('Quotes of this opportunity.'),
-  query: textFilter('Text in the title or destination, whatever its case and accents.'),
+  query: textFilter('Text in the title or destination, ignoring case and accents.'),
   status: quoteStatus().optional().describe('Quotes in this status.'),
 });
 
 export const QuoteAttachment = z
   .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    fileName: shown(z.string(), 'The name to save the file under.', 'cotizacion.pdf'),
-    kind: shown(z.string(), 'What the file is for, such as itinerary; new values can appear.', 'itinerary'),
+    id: shown(id(), 'Opaque, immutable identifier.'),
+    fileName: shown(z.string(), 'The file name.', 'cotizacion.pdf'),
+    kind: shown(
+      z.string(),
+      'The purpose of the file, such as itinerary. New values can appear.',
+      'itinerary',
+    ),
     mimeType: shown(z.string(), 'The media type of the file.', 'application/pdf'),
     sizeBytes: shown(z.int().min(0).max(Number.MAX_SAFE_INTEGER), 'The size of the file in bytes.', 18432),
     url: shown(
       z.url(),
-      'Signed and short-lived: fetch the file on receipt, do not store the link.',
+      'A signed, short-lived link. Download the file at once, and do not store the link.',
       'https://api.example.com/files/AZ4t7pKx',
     ),
   })
@@ -84,7 +88,7 @@ export const QuoteAttachment = z
 export type QuoteAttachment = z.infer<typeof QuoteAttachment>;
 
 export const QuoteAttachmentList = z
-  .object({ data: z.array(QuoteAttachment).describe('All files of the quote; there are no pages.') })
+  .object({ data: z.array(QuoteAttachment).describe('All files of the quote, without pages.') })
   .meta({ id: 'QuoteAttachmentList' });
 
 export const QuoteParams = z.object({ quoteId: pathId('Id of the quote.') });
@@ -106,9 +110,7 @@ export const QuotePut = z
     customerId: uuid().nullish().describe("Default: the opportunity's."),
     price: price().nullish(),
     currency: currency().nullish().describe('Three-character currency code.'),
-    publishedAt: moment()
-      .nullish()
-      .describe('Default: what it has; the first time that it is published sets it.'),
+    publishedAt: moment().nullish().describe('Default: the stored value; the first publication sets it.'),
     token: text({ min: 1, max: 255 })
       .optional()
       .describe(

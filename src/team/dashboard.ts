@@ -14,8 +14,8 @@ export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, don
     query: TeamMemberListQuery,
     body: TeamMemberPut,
     patch: TeamMemberUpdate,
-    listed: 'The members of the team, those who joined first first.',
-    archived: 'The member leaves the team; opportunities go on showing its name.',
+    listed: 'The members of the team, oldest first.',
+    archived: 'The member is archived; opportunities still show the name.',
     functions: teamMemberRecord,
   });
   done();

@@ -12,7 +12,7 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
         operationId: 'listTeamMembers',
         summary: 'List team members',
         description:
-          'The members of the organization, those who joined first first. Use it to learn who sells, and whom `sellerMemberId` of an opportunity means.',
+          'The members of the organization, oldest first. Use it to find sellers, and the member that `sellerMemberId` of an opportunity refers to.',
         querystring: TeamMemberListQuery,
         response: responses({ status: 200, schema: TeamMemberList, description: 'A page of team members.' }),
       },

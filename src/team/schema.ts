@@ -5,16 +5,19 @@ import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const TeamMember = z
   .object({
-    id: shown(id(), 'Never changes; `sellerMemberId` of an opportunity refers to it.'),
-    userId: shown(z.string(), 'The id of the user behind the member, in the system of users.', 'usr_1042'),
-    name: shown(z.string(), 'First and last name, as colleagues see it.', 'Lucía Romero'),
-    email: shown(z.string(), 'The address that the member works with.', 'lucia@example.com'),
-    roles: shown(z.array(z.string()), 'One base role and optional add-ons.', ['owner']),
+    id: shown(id(), 'Opaque, immutable identifier. `sellerMemberId` of an opportunity refers to it.'),
+    userId: shown(z.string(), 'The id of the user account of the member.', 'usr_1042'),
+    name: shown(z.string(), 'First and last name.', 'Lucía Romero'),
+    email: shown(z.string(), 'The email address at work.', 'lucia@example.com'),
+    roles: shown(z.array(z.string()), 'One base role and optional additional roles.', ['owner']),
     isAssignable: shown(
       z.boolean(),
       'Whether the member takes part in automatic assignment of opportunities.',
     ),
-    createdAt: shown(dateTime(), 'When the member joined; the list is in this order, the oldest first.'),
+    createdAt: shown(
+      dateTime(),
+      'When the record of the member was created. The list has this order, oldest first.',
+    ),
   })
   .meta({ id: 'TeamMember' });
 export type TeamMember = z.infer<typeof TeamMember>;
@@ -28,11 +31,11 @@ export const TeamMemberListQuery = z.object(recordQuery());
 export const TeamMemberPut = z
   .object({
     userId: text({ min: 1, max: 255 }).describe(
-      "Of the person's account, which can be in many organizations.",
+      "The id of the person's account, which can belong to several organizations.",
     ),
     name: text({ min: 1, max: 255 }),
     email: text({ max: 320 }).refine(isEmailAddress, EMAIL_RULE),
-    roles: texts().default([]).describe('One base role and optional add-ons.'),
+    roles: texts().default([]).describe('One base role and optional additional roles.'),
     isAssignable: z
       .boolean()
       .default(true)

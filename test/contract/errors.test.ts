@@ -164,7 +164,7 @@ describe('a body that cannot be read is answered in the error shape, and changes
   const ABSENT = badBody('is required');
   const TOO_DEEP = invalid(['body', 'must not be nested deeper than 32 levels']);
   const NO_OBJECT = badBody('must be a JSON object');
-  const TOO_LARGE = failed('PAYLOAD_TOO_LARGE', 'The body is larger than this operation takes.');
+  const TOO_LARGE = failed('PAYLOAD_TOO_LARGE', 'The body is larger than the limit of this operation.');
   const MIB = 1024 * 1024;
 
   const NO_GZIP = badBody('must not be compressed');

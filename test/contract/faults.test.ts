@@ -17,13 +17,16 @@ import { type Agency, useService } from '../support/service.ts';
 const service = useService();
 
 const UNAVAILABLE = {
-  error: { code: 'SERVICE_UNAVAILABLE', message: 'The service cannot answer right now; retry shortly.' },
+  error: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
+  },
 };
 const UNKNOWN = {
   error: {
     code: 'SERVICE_UNAVAILABLE',
     message:
-      'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
+      'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
   },
 };
 

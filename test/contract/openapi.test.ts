@@ -193,7 +193,7 @@ describe.each(operations)('$name', ({ path, method, operation }) => {
       if (codes.length > 0) continue;
       expect(['404', '409']).toContain(status);
       expect(said).toBe(
-        `This operation has no code of its own for ${status} and does not answer it; the status is declared on every operation of /v1.`,
+        `This operation never returns ${status}. The status is declared on every operation of /v1.`,
       );
     }
   });

@@ -81,7 +81,7 @@ describe('the tables have', () => {
       `Write each filter of the document into \`filters\` of ${inIt(name, 'LISTS')}`,
     ).toEqual(filters);
     const words = [...new Set(Object.values(list.searched))];
-    const promised = `Text in the ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}, whatever its case and accents.`;
+    const promised = `Text in the ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}, ignoring case and accents.`;
     const query = inQuery(name).find((each) => each.name === 'query');
     expect(
       query?.description,

@@ -49,7 +49,8 @@ test.each(['maxHeapUsedBytes', 'maxRssBytes'] as const)(
     look();
     const { statusCode, headers, body } = await ask();
     expect([statusCode, headers['retry-after']]).toEqual([503, '1']);
-    const message = 'The service cannot answer right now; retry shortly.';
+    const message =
+      'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.';
     expect(JSON.parse(body)).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message } });
     expect(lines.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
     for (const url of ['/livez', '/readyz', '/metrics'])

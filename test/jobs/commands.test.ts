@@ -99,7 +99,7 @@ test('npm run keys closes an organization, issues nothing for it, and opens it a
     new RegExp(`${id}  Agencia que se va  closed, purged from `),
   );
   const writes = [run('keys', 'issue', ...named, '--name', 'site'), run('demo', '--organization', id)];
-  const stderr = 'The organization is closed; open it again before anything is written.\n';
+  const stderr = 'The organization is closed. Reopen it to write.\n';
   for (const { reason } of (await Promise.allSettled(writes)) as PromiseRejectedResult[])
     expect(reason).toMatchObject({ code: 1, stderr });
   await expect.poll(async () => (await service.client(key).get('/v1/team')).status).toBe(401);

@@ -61,7 +61,7 @@ test.each<[string, path: string, make: typeof customer, change: object, field: s
 
 const WEAK =
   'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.';
-const CHANGED = 'The record is no longer the one that If-Match names.';
+const CHANGED = 'The record has changed since you read it. Read it again and send its new ETag.';
 const NO_TAG = 'If-Match names no tag: send the ETag as the answer has it, with its quotes.';
 
 test.each<[string, (tag: string) => string, refusal?: string]>([

@@ -87,7 +87,7 @@ test('a standby that takes over has every acknowledged write, and the service go
   );
   expect(rowCount).toBe(created + unknown.length);
   expect(unknown.map(({ message }) => message)).toContain(
-    'The outcome is unknown: this may have been written. Send it again with the same Idempotency-Key, or look before you send it again.',
+    'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
   );
   process.stdout.write(
     `A standby took over: ${traffic.ledger.acknowledged + created} writes acknowledged, 0 lost; ${unknown.length} of unknown outcome settled; answers ${JSON.stringify([...traffic.ledger.answers])}\n`,

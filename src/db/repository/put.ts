@@ -164,7 +164,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
  * Builds the functions of such a record: `get`, `lock` (the same, and locks the record until the transaction ends), `put`,
  * `update` and `archive`. All but `put` throw the resource's not-found. All but `archive` return the record as `get` does.
  *
- * `put` creates or replaces the record with this id; an archived one comes back. `update` changes the fields that are sent; null
+ * `put` creates or replaces the record with this id; an archived one is restored. `update` changes the fields that are sent; null
  * clears one. Both throw VALIDATION_FAILED naming a reference to no active record, or a fixed field that differs.
  */
 export function defineRecord<T, Name extends string>(

@@ -66,7 +66,7 @@ export const erasures = pgTable(
     organizationId: organizationId(),
     customerId: uuid('customer_id').notNull(),
     erasedAt: moment('erased_at').notNull().default(sql`now()`),
-    /** How much was erased, by kind. */
+    /** The number of erased records, by kind. */
     erased: json('erased').$type<Record<string, number>>().notNull(),
   },
   (table) => [

@@ -29,7 +29,7 @@ export const opportunities = pgTable(
     passengerCount: integer('passenger_count'),
     salesStage: text('sales_stage').notNull(),
     stageId: uuid('stage_id'),
-    /** As the agent set it. */
+    /** The value of the agent. */
     temperature: text('temperature'),
     /** Set by a team member. Where it is not null, answers show it in place of the agent's. */
     temperatureOverride: text('temperature_override'),
