@@ -24,7 +24,8 @@ VOLUME /data
 USER node
 EXPOSE 3000 3001
 
+# Whether the process lives: an outage of the database restarts nobody.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.DASHBOARD_PORT ?? 3001}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.DASHBOARD_PORT ?? 3001}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
 CMD ["node", "src/main.js"]

@@ -1,35 +1,37 @@
 -- Counts, search rows and contact keys that do not follow from their records; no row where all is well. It reads all
 -- records, and may run beside the service. docs/operating.md says when to run it. What to do with a row, by `kept_in`:
 --
--- live_counts: add what is `missing` of the resource in `what`:
---   insert into live_counts (organization_id, resource, slot, live) values ('ORGANIZATION', 'WHAT', 0, MISSING)
---   on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live
+-- live_counts: add what is `missing` of the resource in `what` and its `value`:
+--   insert into live_counts (organization_id, resource, value, slot, live) values ('ORGANIZATION', 'WHAT', 'VALUE', 0, MISSING)
+--   on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live
 -- searchable_…: delete the row whose id is `what`. Where the record is visible, change one of its texts by the API, and back.
 -- customer_contact_keys: of an archived customer, delete its rows. Of a live one, PATCH its contacts to another list, and back.
-select organization_id, 'live_counts' as kept_in, resource as what, coalesce(there, 0) - coalesce(counted, 0) as missing
-from (select organization_id, resource, sum(live) as counted from live_counts group by 1, 2) as kept
+select organization_id, 'live_counts' as kept_in, resource as what, value, coalesce(there, 0) - coalesce(counted, 0) as missing
+from (select organization_id, resource, value, sum(live) as counted from live_counts group by 1, 2, 3) as kept
 full join (
-  select organization_id, 'products' as resource, count(*) as there from products where archived_at is null group by 1
+  select organization_id, 'products' as resource, status as value, count(*) as there from products where archived_at is null group by 1, 3
   union all
-  select organization_id, 'customers', count(*) from customers where archived_at is null group by 1
+  select organization_id, 'customers', '', count(*) from customers where archived_at is null group by 1
   union all
-  select organization_id, 'opportunities', count(*) from opportunities where archived_at is null group by 1
+  select organization_id, 'opportunities', '', count(*) from opportunities where archived_at is null group by 1
   union all
-  select organization_id, 'conversations', count(*) from conversations where continued_by is null group by 1
+  select organization_id, 'opportunities.sales_stage', sales_stage, count(*) from opportunities where archived_at is null group by 1, 3
   union all
-  select organization_id, 'quotes', count(*) from quotes where archived_at is null group by 1
-) as records using (organization_id, resource)
+  select organization_id, 'conversations', '', count(*) from conversations where continued_by is null group by 1
+  union all
+  select organization_id, 'quotes', status, count(*) from quotes where archived_at is null group by 1, 3
+) as records using (organization_id, resource, value)
 where coalesce(there, 0) <> coalesce(counted, 0)
 union all
-select organization_id, 'searchable_products', id::text, null
+select organization_id, 'searchable_products', id::text, null, null
 from (
   select organization_id, id, fold_text(concat_ws(chr(31), title, short_description, description)) as search,
-    type, status, budget_tier, external_reference_code
+    type, status, budget_tier, external_reference_code, destinations
   from products where archived_at is null
 ) as record full join searchable_products as kept using (organization_id, id)
 where record is distinct from kept
 union all
-select organization_id, 'searchable_customers', id::text, null
+select organization_id, 'searchable_customers', id::text, null, null
 from (
   select organization_id, id, fold_text(concat_ws(chr(31), concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')),
     summary, contact_search)) as search, tags
@@ -37,27 +39,27 @@ from (
 ) as record full join searchable_customers as kept using (organization_id, id)
 where record is distinct from kept
 union all
-select organization_id, 'searchable_opportunities', id::text, null
+select organization_id, 'searchable_opportunities', id::text, null, null
 from (
   select organization_id, id, fold_text(concat_ws(chr(31), title, short_ref, destination)) as search
   from opportunities where archived_at is null
 ) as record full join searchable_opportunities as kept using (organization_id, id)
 where record is distinct from kept
 union all
-select organization_id, 'searchable_conversations', id::text, null
+select organization_id, 'searchable_conversations', id::text, null, null
 from (
   select organization_id, id, fold_text(concat_ws(chr(31), contact_name, contact)) as search, chain_id from conversations
 ) as record full join searchable_conversations as kept using (organization_id, id)
 where record is distinct from kept
 union all
-select organization_id, 'searchable_quotes', id::text, null
+select organization_id, 'searchable_quotes', id::text, null, null
 from (
   select organization_id, id, fold_text(concat_ws(chr(31), title, destination)) as search
   from quotes where archived_at is null
 ) as record full join searchable_quotes as kept using (organization_id, id)
 where record is distinct from kept
 union all
-select organization_id, 'customer_contact_keys', id::text, coalesce(contacts, 0) - coalesce(cardinality(keys), 0)
+select organization_id, 'customer_contact_keys', id::text, null, coalesce(contacts, 0) - coalesce(cardinality(keys), 0)
 from (
   select organization_id, id, json_array_length(contacts) as contacts, array(select unnest(contact_keys) order by 1) as wanted
   from customers where archived_at is null
@@ -66,4 +68,4 @@ from (
   from customer_contact_keys, concat(identifier_type, ' ', contact_key) as key group by 1, 2
 ) as kept using (organization_id, id)
 where coalesce(wanted, '{}') <> coalesce(keys, '{}') or contacts <> cardinality(wanted)
-order by 1, 2, 3;
+order by 1, 2, 3, 4;

@@ -33,13 +33,19 @@ call -X PUT $ORG/opportunities/$OPPORTUNITY -d '{
 call -X PATCH $ORG/opportunities/$OPPORTUNITY -d '{"temperatureOverride": "hot"}'
 call -X PATCH $ORG/opportunities/$OPPORTUNITY -d '{"temperature": "cold", "lastActivityAt": "2026-11-21T08:25:00Z"}'
 
-# A conversation and its messages, up to 500 at once, all or none.
+# A conversation, which gets the customer that has its contact. Up to 500 messages at once, all or none, keep their order.
 CONVERSATION=$(uuid)
-call -X PUT $ORG/conversations/$CONVERSATION -d '{"channel": "whatsapp", "contact": "+525512345678", "customerId": "'$CUSTOMER'"}'
+call -X PUT $ORG/conversations/$CONVERSATION -d '{"channel": "whatsapp", "contact": "5215512345678", "language": "es"}'
 call $ORG/conversations/$CONVERSATION/messages -d '{"data": [
   {"id": "'$(uuid)'", "content": "¿Tienen salidas en enero?", "direction": "inbound", "messageType": "text"},
-  {"id": "'$(uuid)'", "content": "Sí, le mando una cotización.", "direction": "outbound", "messageType": "text"}
+  {"id": "'$(uuid)'", "content": "Sí, le mando una cotización.", "direction": "outbound", "messageType": "text",
+    "delivery": {"status": "read"}}
 ]}'
+
+# A thread that continues it, and the transcript of both, with what the provider reports.
+NEXT=$(uuid)
+call -X PUT $ORG/conversations/$NEXT -d '{"channel": "whatsapp", "contact": "5215512345678", "rotatedFrom": "'$CONVERSATION'"}'
+call $ORG/conversations/$NEXT/messages
 
 # A quote, a file for it, and the customer opening it.
 QUOTE=$(uuid)
@@ -49,6 +55,15 @@ call -X PUT $ORG/quotes/$QUOTE -d '{
 curl -s -H "Authorization: Bearer $DASHBOARD_TOKEN" -F kind=itinerary \
   -F 'file=@-;filename=itinerary.txt;type=text/plain' $ORG/quotes/$QUOTE/attachments <<<'Día 1: Bariloche'
 call -X POST $ORG/quotes/$QUOTE/opens
+
+# History from another system keeps its dates, openings and public link. The link finds the quote and its files.
+PAST=$(uuid)
+call -X PUT $ORG/quotes/$PAST -d '{
+  "opportunityId": "'$OPPORTUNITY'", "title": "Patagonia Sur", "status": "published", "token": "aurora-2019",
+  "createdAt": "2019-03-01T10:00:00Z", "openCount": 3, "lastOpenedAt": "2019-03-04T18:30:00Z"
+}'
+call "$ORG/quotes?token=aurora-2019"
+call $ORG/quotes/$QUOTE/attachments
 
 # What the website sees of it.
 curl -s $API/conversations/$CONVERSATION/messages -H "x-api-key: $KEY"

@@ -35,14 +35,33 @@ begin
   return new;
 end $$;
 --> statement-breakpoint
--- Adds to the number of visible records of a resource. Arguments: the resource, and 1 or -1. Each connection writes a slot of its
--- own: with one row for all, simultaneous creates would wait for each other's commit.
-create function public.add_to_live_count() returns trigger language plpgsql as $$
+-- Adds to the number of records that a list shows, of those with one value of the column that they are counted by. Each
+-- connection writes a slot of its own: with one row for all, simultaneous creates would wait for each other's commit.
+create function public.add_to_live_count(organization uuid, counted text, counted_value text, amount integer) returns void
+  language plpgsql as $$
 begin
-  insert into public.live_counts (organization_id, resource, slot, live)
-  values (coalesce(new.organization_id, old.organization_id), tg_argv[0], pg_backend_pid() % 16, tg_argv[1]::integer)
-  on conflict (organization_id, resource, slot) do update set live = live_counts.live + excluded.live;
-  return null;
+  insert into public.live_counts (organization_id, resource, value, slot, live)
+  values (organization, counted, counted_value, pg_backend_pid() % 16, amount)
+  on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live;
+end $$;
+--> statement-breakpoint
+-- Moves a record from one value to another. A record that lists do not show has none: null. The lower value goes first: two
+-- connections of one slot that move records between the same values never deadlock.
+create function public.move_live_count(organization uuid, counted text, was text, becomes text) returns void
+  language plpgsql as $$
+begin
+  if was is not distinct from becomes then
+    return;
+  end if;
+  if becomes < was then
+    perform public.add_to_live_count(organization, counted, becomes, 1);
+  end if;
+  if was is not null then
+    perform public.add_to_live_count(organization, counted, was, -1);
+  end if;
+  if becomes >= was or was is null then
+    perform public.add_to_live_count(organization, counted, becomes, 1);
+  end if;
 end $$;
 --> statement-breakpoint
 -- Trigram indexes take new entries into a list, which every search reads. This moves them into the indexes, unless another session
@@ -189,18 +208,6 @@ create index products_due_idx on products (archived_at, organization_id, id) whe
 create trigger products_touch before update on products
   for each row execute function public.touch_record();
 --> statement-breakpoint
-create trigger products_count_insert after insert on products
-  for each row when (new.archived_at is null) execute function public.add_to_live_count('products', '1');
---> statement-breakpoint
-create trigger products_count_delete after delete on products
-  for each row when (old.archived_at is null) execute function public.add_to_live_count('products', '-1');
---> statement-breakpoint
-create trigger products_count_hide after update of archived_at on products
-  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.add_to_live_count('products', '-1');
---> statement-breakpoint
-create trigger products_count_show after update of archived_at on products
-  for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('products', '1');
---> statement-breakpoint
 -- Products as a search sees them.
 create table searchable_products (
   organization_id uuid not null,
@@ -210,39 +217,38 @@ create table searchable_products (
   status text not null,
   budget_tier text,
   external_reference_code text,
+  destinations text[] default '{}'::text[] not null,
   constraint searchable_products_pkey primary key (organization_id, id)
 );
 --> statement-breakpoint
-create index searchable_products_search_idx on searchable_products using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
+create index searchable_products_search_idx on searchable_products using gin (organization_id, destinations, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 -- U+001F between the texts keeps a search from matching across two of them. Whether one changed is asked in the
 -- function: each statement would parse and plan the `when` clause of a trigger anew, for a tenth of a write's price.
-create function public.keep_searchable_product() returns trigger language plpgsql as $$
+create function public.derive_from_product() returns trigger language plpgsql as $$
+declare
+  was text := case when old.archived_at is null then old.status end;
+  becomes text := case when new.archived_at is null then new.status end;
 begin
-  if tg_op = 'DELETE' or new.archived_at is not null then
+  perform public.move_live_count(coalesce(new.organization_id, old.organization_id), 'products', was, becomes);
+  if becomes is null then
     delete from public.searchable_products where organization_id = old.organization_id and id = old.id;
-  elsif tg_op = 'INSERT'
+  elsif was is null
     or row(old.title, old.short_description, old.description, old.type, old.status, old.budget_tier, old.external_reference_code,
-        old.archived_at)
+        old.destinations)
       is distinct from row(new.title, new.short_description, new.description, new.type, new.status, new.budget_tier,
-        new.external_reference_code, new.archived_at)
+        new.external_reference_code, new.destinations)
   then
-    insert into public.searchable_products (organization_id, id, search, type, status, budget_tier, external_reference_code)
-    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_description, new.description)), new.type, new.status, new.budget_tier, new.external_reference_code)
-    on conflict (organization_id, id) do update set search = excluded.search, type = excluded.type, status = excluded.status, budget_tier = excluded.budget_tier, external_reference_code = excluded.external_reference_code;
+    insert into public.searchable_products (organization_id, id, search, type, status, budget_tier, external_reference_code, destinations)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_description, new.description)), new.type, new.status, new.budget_tier, new.external_reference_code, new.destinations)
+    on conflict (organization_id, id) do update set search = excluded.search, type = excluded.type, status = excluded.status, budget_tier = excluded.budget_tier, external_reference_code = excluded.external_reference_code, destinations = excluded.destinations;
   end if;
   return null;
 end $$;
 --> statement-breakpoint
-create trigger products_search_insert after insert on products
-  for each row when (new.archived_at is null) execute function public.keep_searchable_product();
---> statement-breakpoint
-create trigger products_search_update after update of title, short_description, description, type, status, budget_tier, external_reference_code,
-    archived_at on products
-  for each row execute function public.keep_searchable_product();
---> statement-breakpoint
-create trigger products_search_delete after delete on products
-  for each row execute function public.keep_searchable_product();
+create trigger products_derive after insert or delete
+  or update of title, short_description, description, destinations, type, status, budget_tier, external_reference_code, archived_at on products
+  for each row execute function public.derive_from_product();
 --> statement-breakpoint
 -- Customers with their contacts.
 create table customers (
@@ -251,6 +257,7 @@ create table customers (
   created_at timestamptz(3) default now() not null,
   updated_at timestamptz(3) default now() not null,
   archived_at timestamptz(3),
+  merged_into uuid,
   preferred_language text,
   first_name text,
   last_name text,
@@ -262,27 +269,20 @@ create table customers (
   contact_search text default '' not null,
   summary text,
   constraint customers_pkey primary key (organization_id, id),
-  constraint customers_organization_fkey foreign key (organization_id) references organizations (id)
+  constraint customers_organization_fkey foreign key (organization_id) references organizations (id),
+  constraint customers_merged_into_fkey foreign key (organization_id, merged_into) references customers (organization_id, id) on delete cascade
 );
 --> statement-breakpoint
 create index customers_live_idx on customers (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 --> statement-breakpoint
 create index customers_created_idx on customers (organization_id, created_at, updated_at, id) where archived_at is null;
 --> statement-breakpoint
+create index customers_archived_idx on customers (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
+--> statement-breakpoint
+create index customers_merged_into_idx on customers (organization_id, merged_into) where merged_into is not null;
+--> statement-breakpoint
 create trigger customers_touch before update on customers
   for each row execute function public.touch_record();
---> statement-breakpoint
-create trigger customers_count_insert after insert on customers
-  for each row when (new.archived_at is null) execute function public.add_to_live_count('customers', '1');
---> statement-breakpoint
-create trigger customers_count_delete after delete on customers
-  for each row when (old.archived_at is null) execute function public.add_to_live_count('customers', '-1');
---> statement-breakpoint
-create trigger customers_count_hide after update of archived_at on customers
-  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.add_to_live_count('customers', '-1');
---> statement-breakpoint
-create trigger customers_count_show after update of archived_at on customers
-  for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('customers', '1');
 --> statement-breakpoint
 -- The contacts of live customers. The primary key is the promise that one person is one record. A contact is claimed before its
 -- customer is written, so no foreign key can lead there.
@@ -402,12 +402,16 @@ create table searchable_customers (
 create index searchable_customers_search_idx on searchable_customers using gin (organization_id, tags, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 -- First and last name stand together, as they are shown: a search for both finds the customer.
-create function public.keep_searchable_customer() returns trigger language plpgsql as $$
+create function public.derive_from_customer() returns trigger language plpgsql as $$
+declare
+  was text := case when old.id is not null and old.archived_at is null then '' end;
+  becomes text := case when new.id is not null and new.archived_at is null then '' end;
 begin
-  if tg_op = 'DELETE' or new.archived_at is not null then
+  perform public.move_live_count(coalesce(new.organization_id, old.organization_id), 'customers', was, becomes);
+  if becomes is null then
     delete from public.searchable_customers where organization_id = old.organization_id and id = old.id;
-  elsif tg_op = 'INSERT' or row(old.first_name, old.last_name, old.contact_search, old.summary, old.tags, old.archived_at)
-    is distinct from row(new.first_name, new.last_name, new.contact_search, new.summary, new.tags, new.archived_at)
+  elsif was is null or row(old.first_name, old.last_name, old.contact_search, old.summary, old.tags)
+    is distinct from row(new.first_name, new.last_name, new.contact_search, new.summary, new.tags)
   then
     insert into public.searchable_customers (organization_id, id, search, tags)
     values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), concat_ws(' ', nullif(new.first_name, ''), nullif(new.last_name, '')), new.summary,
@@ -417,14 +421,9 @@ begin
   return null;
 end $$;
 --> statement-breakpoint
-create trigger customers_search_insert after insert on customers
-  for each row when (new.archived_at is null) execute function public.keep_searchable_customer();
---> statement-breakpoint
-create trigger customers_search_update after update of first_name, last_name, contact_search, summary, tags, archived_at on customers
-  for each row execute function public.keep_searchable_customer();
---> statement-breakpoint
-create trigger customers_search_delete after delete on customers
-  for each row execute function public.keep_searchable_customer();
+create trigger customers_derive after insert or delete
+  or update of first_name, last_name, contact_search, summary, tags, archived_at on customers
+  for each row execute function public.derive_from_customer();
 --> statement-breakpoint
 -- The sales pipeline.
 create table opportunities (
@@ -474,18 +473,6 @@ create index opportunities_seller_idx on opportunities (organization_id, seller_
 create trigger opportunities_touch before update on opportunities
   for each row execute function public.touch_record();
 --> statement-breakpoint
-create trigger opportunities_count_insert after insert on opportunities
-  for each row when (new.archived_at is null) execute function public.add_to_live_count('opportunities', '1');
---> statement-breakpoint
-create trigger opportunities_count_delete after delete on opportunities
-  for each row when (old.archived_at is null) execute function public.add_to_live_count('opportunities', '-1');
---> statement-breakpoint
-create trigger opportunities_count_hide after update of archived_at on opportunities
-  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.add_to_live_count('opportunities', '-1');
---> statement-breakpoint
-create trigger opportunities_count_show after update of archived_at on opportunities
-  for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('opportunities', '1');
---> statement-breakpoint
 -- Opportunities as a search sees them.
 create table searchable_opportunities (
   organization_id uuid not null,
@@ -497,12 +484,18 @@ create table searchable_opportunities (
 create index searchable_opportunities_search_idx on searchable_opportunities using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 -- Title, short reference and destination.
-create function public.keep_searchable_opportunity() returns trigger language plpgsql as $$
+create function public.derive_from_opportunity() returns trigger language plpgsql as $$
+declare
+  was text := case when old.archived_at is null then old.sales_stage end;
+  becomes text := case when new.archived_at is null then new.sales_stage end;
 begin
-  if tg_op = 'DELETE' or new.archived_at is not null then
+  perform public.move_live_count(coalesce(new.organization_id, old.organization_id), 'opportunities',
+    case when was is not null then '' end, case when becomes is not null then '' end);
+  perform public.move_live_count(coalesce(new.organization_id, old.organization_id), 'opportunities.sales_stage', was, becomes);
+  if becomes is null then
     delete from public.searchable_opportunities where organization_id = old.organization_id and id = old.id;
-  elsif tg_op = 'INSERT' or row(old.title, old.short_ref, old.destination, old.archived_at)
-    is distinct from row(new.title, new.short_ref, new.destination, new.archived_at)
+  elsif was is null or row(old.title, old.short_ref, old.destination)
+    is distinct from row(new.title, new.short_ref, new.destination)
   then
     insert into public.searchable_opportunities (organization_id, id, search)
     values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_ref, new.destination)))
@@ -511,14 +504,9 @@ begin
   return null;
 end $$;
 --> statement-breakpoint
-create trigger opportunities_search_insert after insert on opportunities
-  for each row when (new.archived_at is null) execute function public.keep_searchable_opportunity();
---> statement-breakpoint
-create trigger opportunities_search_update after update of title, short_ref, destination, archived_at on opportunities
-  for each row execute function public.keep_searchable_opportunity();
---> statement-breakpoint
-create trigger opportunities_search_delete after delete on opportunities
-  for each row execute function public.keep_searchable_opportunity();
+create trigger opportunities_derive after insert or delete
+  or update of title, short_ref, destination, sales_stage, archived_at on opportunities
+  for each row execute function public.derive_from_opportunity();
 --> statement-breakpoint
 -- Threads. Those of a chain have one chain_id; lists show its newest, which no other continues.
 create table conversations (
@@ -565,18 +553,6 @@ create index conversations_activity_state_idx on conversations (organization_id,
 --> statement-breakpoint
 create trigger conversations_touch before update on conversations
   for each row execute function public.touch_record();
---> statement-breakpoint
-create trigger conversations_count_insert after insert on conversations
-  for each row when (new.continued_by is null) execute function public.add_to_live_count('conversations', '1');
---> statement-breakpoint
-create trigger conversations_count_delete after delete on conversations
-  for each row when (old.continued_by is null) execute function public.add_to_live_count('conversations', '-1');
---> statement-breakpoint
-create trigger conversations_count_hide after update of continued_by on conversations
-  for each row when (old.continued_by is null and new.continued_by is not null) execute function public.add_to_live_count('conversations', '-1');
---> statement-breakpoint
-create trigger conversations_count_show after update of continued_by on conversations
-  for each row when (old.continued_by is not null and new.continued_by is null) execute function public.add_to_live_count('conversations', '1');
 --> statement-breakpoint
 -- The customer who has the contact of a conversation gets the name that the conversation gives the contact, unless a later
 -- conversation gives one. At the end of the transaction: no conversation is locked after a customer. A contact that nobody has stays
@@ -634,8 +610,12 @@ create table searchable_conversations (
 create index searchable_conversations_search_idx on searchable_conversations using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 -- Contact name and contact.
-create function public.keep_searchable_conversation() returns trigger language plpgsql as $$
+create function public.derive_from_conversation() returns trigger language plpgsql as $$
+declare
+  was text := case when old.id is not null and old.continued_by is null then '' end;
+  becomes text := case when new.id is not null and new.continued_by is null then '' end;
 begin
+  perform public.move_live_count(coalesce(new.organization_id, old.organization_id), 'conversations', was, becomes);
   if tg_op = 'DELETE' then
     delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
   elsif tg_op = 'INSERT'
@@ -648,14 +628,9 @@ begin
   return null;
 end $$;
 --> statement-breakpoint
-create trigger conversations_search_insert after insert on conversations
-  for each row execute function public.keep_searchable_conversation();
---> statement-breakpoint
-create trigger conversations_search_update after update of contact_name, contact, chain_id on conversations
-  for each row execute function public.keep_searchable_conversation();
---> statement-breakpoint
-create trigger conversations_search_delete after delete on conversations
-  for each row execute function public.keep_searchable_conversation();
+create trigger conversations_derive after insert or delete
+  or update of contact_name, contact, chain_id, continued_by on conversations
+  for each row execute function public.derive_from_conversation();
 --> statement-breakpoint
 -- Messages of whatsapp conversations, with what that provider reports of their delivery. Messages with one timestamp are in the
 -- order of arrival.
@@ -749,18 +724,6 @@ create trigger quotes_publish before insert or update on quotes
 create trigger quotes_touch before update on quotes
   for each row execute function public.touch_record();
 --> statement-breakpoint
-create trigger quotes_count_insert after insert on quotes
-  for each row when (new.archived_at is null) execute function public.add_to_live_count('quotes', '1');
---> statement-breakpoint
-create trigger quotes_count_delete after delete on quotes
-  for each row when (old.archived_at is null) execute function public.add_to_live_count('quotes', '-1');
---> statement-breakpoint
-create trigger quotes_count_hide after update of archived_at on quotes
-  for each row when (old.archived_at is null and new.archived_at is not null) execute function public.add_to_live_count('quotes', '-1');
---> statement-breakpoint
-create trigger quotes_count_show after update of archived_at on quotes
-  for each row when (old.archived_at is not null and new.archived_at is null) execute function public.add_to_live_count('quotes', '1');
---> statement-breakpoint
 -- Quotes as a search sees them.
 create table searchable_quotes (
   organization_id uuid not null,
@@ -772,12 +735,16 @@ create table searchable_quotes (
 create index searchable_quotes_search_idx on searchable_quotes using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 -- Title and destination.
-create function public.keep_searchable_quote() returns trigger language plpgsql as $$
+create function public.derive_from_quote() returns trigger language plpgsql as $$
+declare
+  was text := case when old.archived_at is null then old.status end;
+  becomes text := case when new.archived_at is null then new.status end;
 begin
-  if tg_op = 'DELETE' or new.archived_at is not null then
+  perform public.move_live_count(coalesce(new.organization_id, old.organization_id), 'quotes', was, becomes);
+  if becomes is null then
     delete from public.searchable_quotes where organization_id = old.organization_id and id = old.id;
-  elsif tg_op = 'INSERT' or row(old.title, old.destination, old.archived_at)
-    is distinct from row(new.title, new.destination, new.archived_at)
+  elsif was is null or row(old.title, old.destination)
+    is distinct from row(new.title, new.destination)
   then
     insert into public.searchable_quotes (organization_id, id, search)
     values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.destination)))
@@ -786,14 +753,9 @@ begin
   return null;
 end $$;
 --> statement-breakpoint
-create trigger quotes_search_insert after insert on quotes
-  for each row when (new.archived_at is null) execute function public.keep_searchable_quote();
---> statement-breakpoint
-create trigger quotes_search_update after update of title, destination, archived_at on quotes
-  for each row execute function public.keep_searchable_quote();
---> statement-breakpoint
-create trigger quotes_search_delete after delete on quotes
-  for each row execute function public.keep_searchable_quote();
+create trigger quotes_derive after insert or delete
+  or update of title, destination, status, archived_at on quotes
+  for each row execute function public.derive_from_quote();
 --> statement-breakpoint
 -- The files of a quote; their bytes are in the storage.
 create table quote_attachments (
@@ -811,13 +773,15 @@ create table quote_attachments (
 --> statement-breakpoint
 create index quote_attachments_quote_idx on quote_attachments (organization_id, quote_id, created_at, id);
 --> statement-breakpoint
--- How many visible records an organization has: the sum of the slots.
+-- How many records the lists of an organization show: the sum of the slots. Products and quotes are counted by status: their number
+-- is the sum of all values. Opportunities are counted by sales stage under a name of their own: nothing limits its values.
 create table live_counts (
   organization_id uuid not null,
   resource text not null,
+  value text not null,
   slot smallint not null,
   live bigint not null,
-  constraint live_counts_pkey primary key (organization_id, resource, slot),
+  constraint live_counts_pkey primary key (organization_id, resource, value, slot),
   constraint live_counts_organization_fkey foreign key (organization_id) references organizations (id)
 );
 --> statement-breakpoint

@@ -16,7 +16,7 @@ import { checkDatabase } from './db/server/readiness.ts';
 import { checkSchema } from './db/server/schema-check.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
-import { listen } from './http/connections.ts';
+import { listen, stopListening } from './http/connections.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { pressureLimits } from './http/pressure.ts';
@@ -108,13 +108,14 @@ async function start(config: Config): Promise<void> {
     logger,
     trustProxy: config.TRUST_PROXY,
     metrics,
+    lingering: lingeringOf(config),
     pressure: pressureLimits(),
     mcp: config.MCP,
     publisher: { publicUrl: config.PUBLIC_URL, contact: config.SUPPORT_CONTACT },
   });
   // Both end together: neither waits for the other's clients.
-  const servers: Pick<FastifyInstance, 'close'>[] = [app];
-  closing(() => Promise.all(servers.map((server) => server.close())));
+  const servers: FastifyInstance[] = [app];
+  closing(() => Promise.all(servers.map((server) => stopListening(server).then(() => server.close()))));
   await listen(app, { host: config.HOST, port: config.PORT });
 
   // Only a service that is tried out makes its own token. In production the operator sets it.
@@ -129,6 +130,7 @@ async function start(config: Config): Promise<void> {
     trustProxy: config.TRUST_PROXY,
     health: { ready: () => checkDatabase(url), metrics },
     leaving: leaving.signal,
+    lingering: lingeringOf(config),
     publisher: { contact: config.SUPPORT_CONTACT },
   });
   servers.push(dashboard);
@@ -219,6 +221,12 @@ const SHUTDOWN_LIMIT_MS = 30_000;
 
 /** Long enough for a load balancer that asks `/readyz` every second to turn to other instances. */
 const DEFAULT_DRAIN_MS = 2_000;
+
+/** Long enough for a proxy that asks nothing to see that this instance accepts no connection, and to use up those that it has. */
+const LINGERING_MS = 2_000;
+
+/** Only whoever tries the service out has no proxy before it. */
+const lingeringOf = ({ DATABASE_URL }: Config): number => (DATABASE_URL ? LINGERING_MS : 0);
 
 /** Ends the process without waiting for anybody but its own PostgreSQL. */
 async function endNow(): Promise<void> {

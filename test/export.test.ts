@@ -49,6 +49,7 @@ test('has all that is known of the person, archived records and threads that nam
   expect(body).toEqual({
     exportedAt: expect.any(String),
     customer: (await call.get(`/customers/${ana.id}`)).body,
+    mergedCustomers: [],
     opportunities: byId([
       { ...(await call.get(`/opportunities/${lead.id}`)).body, archivedAt: null },
       { ...past, agentTemperature: null, temperatureOverride: null, ...gone },

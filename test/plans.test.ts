@@ -8,10 +8,15 @@ import {
   purgeCatalogProducts,
 } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/messages.repository.ts';
+import { listArchivedCustomers } from '../src/customers/archived.repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/pool/scope.ts';
+import type { FileLinks } from '../src/files/links.ts';
 import { sweepKeys } from '../src/http/idempotency.repository.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
+import { eraseCustomer } from '../src/privacy/erasure.repository.ts';
+import { exportCustomer } from '../src/privacy/export.repository.ts';
+import { mergeCustomer } from '../src/privacy/merge.repository.ts';
 import { listAttachments } from '../src/quotes/attachments.repository.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
 import { loadDataSet, organizationId, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
@@ -102,7 +107,9 @@ async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[]
   const { client } = holder;
   if (!client) throw new Error('The data are loaded before the first test.');
   const modes = name === undefined ? ['custom'] : ['custom', 'generic'];
-  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(String(value))));
+  const textOf = (value: unknown) =>
+    Array.isArray(value) ? `{${value.map((one) => JSON.stringify(one))}}` : String(value);
+  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(textOf(value))));
   await client.query(`prepare planned as ${text}`);
   const plans: Node[][] = [];
   for (const mode of modes) {
@@ -223,16 +230,26 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
     );
   });
 
-  describe('what is new is found by an index, however much there is', () => {
-    const news = Object.entries(LISTS)
+  describe('what is new or old is found by an index, however much there is', () => {
+    const [NOW, LONG_AGO] = [new Date().toISOString(), '2024-12-01T00:03:00.000Z'];
+    const ends = Object.entries(LISTS)
       .filter(([operation]) => operation !== 'GET /v1/team')
       .flatMap(([operation, { read }]) =>
-        ['createdSince', 'updatedSince'].map((since) => ({ operation, since, read })),
+        [
+          { createdSince: NOW },
+          { updatedSince: NOW },
+          { createdBefore: LONG_AGO },
+          { updatedBefore: LONG_AGO },
+        ].map((filter) => ({ operation, filter, read })),
       );
-    test.each(news)('$operation $since', async ({ since, read }) => {
-      const page = (scope: OrganizationScope) =>
-        read(scope, { limit: LIMIT, offset: 0, [since]: new Date().toISOString() } as Query);
-      for (const nodes of await allPlansOf(await statementOf(AGENCY, page, FULL))) expectFound(nodes);
+    test.each(ends)('$operation $filter', async ({ filter, read }) => {
+      const page = (scope: OrganizationScope) => read(scope, { limit: LIMIT, offset: 0, ...filter } as Query);
+      for (const nodes of await allPlansOf(await statementOf(AGENCY, page, FULL))) {
+        expectFound(nodes);
+        for (const node of nodes)
+          if (node['Relation Name'])
+            expect(node['Actual Rows'] * node['Actual Loops']).toBeLessThanOrEqual(LIMIT);
+      }
     });
   });
 
@@ -241,6 +258,33 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
       and contact_name is not null order by created_at desc nulls last, id desc nulls last limit 1`;
     const values = [organizationId(AGENCY), 'whatsapp', '+525512345678'];
     for (const nodes of await plansOf({ name: 'name', text, values })) expectFound(nodes);
+  });
+
+  describe('what is tied to a person is found by indexes, however much there is', () => {
+    const id = recordId('customer', AGENCY, 5);
+    /** The data set has no rows in these. */
+    const UNFILLED = ['erasures', 'erased_files', 'idempotency_keys'];
+    const links = { sign: () => Promise.resolve('') } as unknown as FileLinks;
+    const works: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
+      export: async (scope) => Array.fromAsync(await exportCustomer(scope, id, links)),
+      erasure: (scope) => eraseCustomer(scope, id),
+      'list of the archived': (scope) => listArchivedCustomers(scope, { limit: LIMIT, offset: 0 }),
+      merge: (scope) => mergeCustomer(scope, id, { from: recordId('customer', AGENCY, 6) }),
+    };
+    const found = {
+      id,
+      contactKeys: ['whatsapp +525512345678', 'email ana@example.com'],
+      body: Buffer.from('{}'),
+      isLive: true,
+      isFromLive: true,
+      isMerged: false,
+    };
+    test.each(Object.entries(works))('%s', async (_work, work) => {
+      for (const nodes of await allPlansOf(await statementOf(AGENCY, work, [found]))) {
+        remember(nodes);
+        expect(scans(nodes).filter((table) => !UNFILLED.includes(table))).toEqual([]);
+      }
+    });
   });
 
   describe('every other read', () => {

@@ -138,6 +138,13 @@ test('a quote keeps the token and the openings that it was created with, and its
   const longest = { ...body, token: '𝒳'.repeat(255), openCount: 2 ** 31 - 1 };
   expect((await call.put(`/quotes/${randomUUID()}`, longest)).body).toMatchObject(longest);
 
+  // Sent by many at once, it is still one quote.
+  const racing = `/quotes/${randomUUID()}`;
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => call.put(racing, { ...body, token: 'aurora/3' })),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
+
   // Openings go on from there. What is sent again of them has no effect.
   await call.post(`${path}/opens`, { openedAt: '2025-01-15T10:00:00Z' });
   const again = await call.put(path, history);

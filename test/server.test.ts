@@ -102,6 +102,12 @@ test('a start without DATABASE_URL prints a curl that works, and keeps data and 
   expect(output).toContain('{"inserted":2,"updated":0}');
   expect(output).toContain('"openCount":1');
   expect(output).toContain('"content":"¿Tienen salidas en enero?"');
+  expect(output).toContain('"delivery":{"providerMessageId":null,"status":"read"');
+  const [, continued] = /("contact":"5215512345678"[^}]*"rotatedFrom":"[^}]*)/.exec(output) ?? [];
+  expect(continued).toMatch(/"customerName":"Ana".*"language":"es"/);
+  expect(output).toMatch(
+    /\{"data":\[\{[^}]*"token":"aurora-2019","openCount":3[^}]*"createdAt":"2019-03-01T10:00:00.000Z"/,
+  );
   expect(output.endsWith('Día 1: Bariloche\n')).toBe(true);
   expect(output).not.toContain('"error"');
 

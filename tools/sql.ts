@@ -57,6 +57,6 @@ if (statement) {
   if (values.explain) console.log(`\n${await planOf(statement)}`);
 } else {
   if (name !== '') console.error(`There is no statement ${name}. The names are:`);
-  for (const each of statements) if (!each.isVariant) console.log(each.name);
+  for (const each of statements) console.log(each.name);
   process.exitCode = name === '' ? 0 : 1;
 }

@@ -577,12 +577,18 @@ export type ListCatalogProductsQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
+  /** Records that were created before this timestamp. At most 4000 characters. */
+  createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
+  updatedBefore?: string;
   /** Products of this tier. */
   budgetTier?: 'economic' | 'mid' | 'premium';
+  /** Products that have exactly this entry in `destinations`. At most 1000 characters. */
+  destination?: string;
   /** Products with exactly this code of your own. At most 255 characters. */
   externalReferenceCode?: string;
   /** Text in the title, short description or description, whatever its case and accents. At most 200 characters. */
@@ -601,10 +607,14 @@ export type ListCustomersQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
+  /** Records that were created before this timestamp. At most 4000 characters. */
+  createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
+  updatedBefore?: string;
   /** The customer that has exactly this contact, however it is written: a telephone number with its country code, an address or a handle. At most 320 characters. */
   contact?: string;
   /** Text in the name, the summary or any contact, whatever its case and accents. At most 200 characters. */
@@ -623,10 +633,14 @@ export type ListOpportunitiesQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
+  /** Records that were created before this timestamp. At most 4000 characters. */
+  createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
+  updatedBefore?: string;
   /** Opportunities of exactly this customer. At most 200 characters. */
   customerId?: string;
   /** Text in the title, short reference or destination, whatever its case and accents. At most 200 characters. */
@@ -649,10 +663,14 @@ export type ListConversationsQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
+  /** Records that were created before this timestamp. At most 4000 characters. */
+  createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
+  updatedBefore?: string;
   /** Conversations in exactly this state. At most 200 characters. */
   activityState?: string;
   /** Conversations on exactly this channel. At most 200 characters. */
@@ -683,10 +701,14 @@ export type ListQuotesQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
+  /** Records that were created before this timestamp. At most 4000 characters. */
+  createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
   /** Records that were changed at this moment or later, new ones too. At most 4000 characters. */
   updatedSince?: string;
+  /** Records whose last change was before this timestamp. At most 4000 characters. */
+  updatedBefore?: string;
   /** Quotes of exactly this customer. At most 200 characters. */
   customerId?: string;
   /** Quotes of this opportunity. At most 200 characters. */
@@ -705,6 +727,8 @@ export type ListTeamMembersQuery = {
   offset?: number | null;
   /** Records that were created at this moment or later. At most 4000 characters. */
   createdSince?: string;
+  /** Records that were created before this timestamp. At most 4000 characters. */
+  createdBefore?: string;
   /** The records with these ids, up to 100, with commas between them. At most 4000 characters. */
   ids?: string;
 };

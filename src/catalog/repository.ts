@@ -15,6 +15,7 @@ import {
   defineUpdate,
   equals,
   fieldsOf,
+  hasEntry,
   isoTime,
   type Json,
   newestFirst,
@@ -46,6 +47,7 @@ const productColumns = columnsOf(CatalogProductUpdate, products);
 const productFilters = {
   ...changeFilters,
   budgetTier: equals('budgetTier'),
+  destination: hasEntry('destinations'),
   externalReferenceCode: equals('externalReferenceCode'),
   query: contains(),
   status: equals('status'),

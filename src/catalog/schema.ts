@@ -248,6 +248,7 @@ export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 export const CatalogProductListQuery = z.object({
   ...changeQuery(),
   budgetTier: budgetTier().optional().describe('Products of this tier.'),
+  destination: textFilter('Products that have exactly this entry in `destinations`.', 1_000),
   externalReferenceCode: textFilter('Products with exactly this code of your own.', 255),
   query: textFilter('Text in the title, short description or description, whatever its case and accents.'),
   status: status().optional().describe('Products in this status.'),

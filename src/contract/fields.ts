@@ -216,6 +216,7 @@ const ids = () =>
 export const recordQuery = () => ({
   ...pageQuery(),
   createdSince: momentFilter('Records that were created at this moment or later.'),
+  createdBefore: momentFilter('Records that were created before this timestamp.'),
   ids: ids(),
 });
 
@@ -223,6 +224,7 @@ export const recordQuery = () => ({
 export const changeQuery = () => ({
   ...recordQuery(),
   updatedSince: momentFilter('Records that were changed at this moment or later, new ones too.'),
+  updatedBefore: momentFilter('Records whose last change was before this timestamp.'),
 });
 
 const Pagination = z

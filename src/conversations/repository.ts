@@ -3,15 +3,18 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { byContactKeys } from '../customers/contacts.repository.ts';
 import { customerName } from '../customers/repository.ts';
 import {
+  before,
   defineList,
   equals,
   fieldsOf,
+  idOrNull,
   type Json,
   named,
   newestFirst,
   type OrganizationScope,
   organizationParam,
   type Page,
+  plannedEachTime,
   recordFilters,
   since,
 } from '../db/repository/index.ts';
@@ -52,14 +55,16 @@ const conversationLists = {
           select thread.chain_id from ${conversations} as thread
           where thread.organization_id = ${organizationParam} and thread.contact_key = sent.key
             and thread.channel = sent.type offset 0) found))`,
-      by: 'keys' as const,
+      isTotalLater: true,
     },
-    updatedSince: since('updatedAt', 'value'),
+    updatedSince: plannedEachTime(since('updatedAt')),
+    updatedBefore: plannedEachTime(before('updatedAt')),
     customerId: {
       field: 'chainId',
       where: (chainId: PgColumn, value: Placeholder) => sql`${chainId} in (
         select thread.chain_id from ${conversations} as thread
         where thread.organization_id = ${organizationParam} and thread.customer_id = ${value})`,
+      value: idOrNull,
     },
     query: {
       field: 'chainId',
@@ -67,7 +72,8 @@ const conversationLists = {
         select ${searchableConversations.chain} from ${searchableConversations}
         where ${searchableConversations.organizationId} = ${organizationParam}
           and ${searchableConversations.search} like contains_pattern(${text})))`,
-      by: 'search' as const,
+      isPlannedEachTime: true,
+      isTotalLater: true,
     },
   },
 };

@@ -32,7 +32,8 @@ export const ofContacts: Filter = {
         where ${customerContactKeys.organizationId} = ${organizationParam}
           and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
         limit 1) found))`,
-  by: 'key',
+  isTotalLater: true,
+  isShort: true,
 };
 
 /** The query with the contact keys that its `contact` can have, as `ofContacts` takes them: none for text that is no contact. */
@@ -100,14 +101,15 @@ const ownersStatement = prepared(
 );
 
 /** @throws CUSTOMER_CONTACT_CONFLICT naming the other customers that have these contacts */
-async function refuseTaken(
+async function rejectTaken(
   { db, organizationId }: OrganizationScope,
   id: string,
   contactKeys: readonly string[],
+  name: string,
 ): Promise<void> {
   const owners = await db.read(ownersStatement, { organizationId, id, contactKeys });
   if (owners.length === 0) return;
-  const details = owners.map(({ place, customerId }) => ({ path: `body.contacts[${place}]`, customerId }));
+  const details = owners.map(({ place, customerId }) => ({ path: `${name}[${place}]`, customerId }));
   const list = details.map(({ path, customerId }) => `${path} belongs to customer ${customerId}`).join('; ');
   throw new ApiError('CUSTOMER_CONTACT_CONFLICT', `A contact can belong to one customer only: ${list}.`, {
     details,
@@ -119,6 +121,7 @@ const ATTEMPTS = 3;
 /**
  * Runs a write that claims contacts for the customer, again where they were taken and are free now.
  * @param write throws LostRace where nothing was written
+ * @param name of the list, in the path of an error
  * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
  */
 export async function claimContacts<Result>(
@@ -126,13 +129,14 @@ export async function claimContacts<Result>(
   id: string,
   contactKeys: readonly string[],
   write: () => Promise<Result>,
+  name = 'body.contacts',
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await write();
     } catch (error) {
       if (!(error instanceof LostRace)) throw error;
-      await refuseTaken(scope, id, contactKeys);
+      await rejectTaken(scope, id, contactKeys, name);
       if (attempt === ATTEMPTS) throw error;
     }
   }

@@ -3,9 +3,17 @@ import { pathId } from '../contract/fields.ts';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
 import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
+import { idempotently } from '../http/idempotency.ts';
 import { responses } from '../openapi/responses.ts';
+import { listArchivedCustomers, restoreCustomer } from './archived.repository.ts';
 import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
-import { CustomerContactUpdate, CustomerList, CustomerListQuery, CustomerRecord } from './schema.ts';
+import {
+  Customer,
+  CustomerContactUpdate,
+  CustomerRecord,
+  RestorableCustomerList,
+  RestorableCustomerListQuery,
+} from './schema.ts';
 
 const params = knownParams('customerId', 'Id of the customer.');
 
@@ -16,13 +24,22 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
       schema: {
         operationId: 'listCustomers',
         summary: 'List customers',
-        description: 'The active book as /v1 lists it.',
+        description:
+          'Active customers as /v1 lists them; with `archived=true` the archived customers, latest archived first.',
         params: OrganizationParams,
-        querystring: CustomerListQuery,
-        response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
+        querystring: RestorableCustomerListQuery,
+        response: responses({
+          status: 200,
+          schema: RestorableCustomerList,
+          description: 'A page of customers.',
+        }),
       },
     },
-    async (request, reply) => answerJson(reply, await listCustomers(request.scope, request.query)),
+    async (request, reply) => {
+      const { archived, ...query } = request.query;
+      const list = archived ? listArchivedCustomers : listCustomers;
+      return answerJson(reply, await list(request.scope, query));
+    },
   );
 
   app.get(
@@ -31,7 +48,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
       schema: {
         operationId: 'getCustomer',
         summary: 'Get a customer',
-        description: 'The customer as /v1 shows it, also an archived one.',
+        description: 'The customer as /v1 shows it, also an archived one, with what archived it.',
         params,
         response: responses(
           { status: 200, schema: CustomerRecord, description: 'The customer.' },
@@ -41,6 +58,29 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     },
     async (request, reply) =>
       answerJson(reply, await getCustomerRecord(request.scope, request.params.customerId)),
+  );
+
+  app.post(
+    '/customers/:customerId/restore',
+    {
+      schema: {
+        operationId: 'restoreCustomer',
+        summary: 'Restore an archived customer',
+        description:
+          'The customer is active again, with all of its contacts. 409: `CUSTOMER_CONTACT_CONFLICT` names the customers that have its contacts now; `CUSTOMER_NOT_ARCHIVED`, `CUSTOMER_ERASED` and `CUSTOMER_MERGED` say why there is nothing to restore.',
+        params,
+        response: responses(
+          { status: 200, schema: Customer, description: 'The customer.' },
+          'CUSTOMER_NOT_FOUND',
+          'CUSTOMER_CONTACT_CONFLICT',
+          'CUSTOMER_NOT_ARCHIVED',
+          'CUSTOMER_ERASED',
+          'CUSTOMER_MERGED',
+        ),
+      },
+    },
+    async (request, reply) =>
+      idempotently(request, reply, 200, (scope) => restoreCustomer(scope, request.params.customerId)),
   );
 
   app.patch(

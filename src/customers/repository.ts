@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { notFound } from '../contract/errors.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { ApiError, notFound } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineArchive } from '../db/repository/archive.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
@@ -11,10 +11,10 @@ import {
   newestFirst,
   type Page,
 } from '../db/repository/list.ts';
-import { organizationParam, type RecordKey, recordOf } from '../db/repository/view.ts';
+import { organizationParam, type RecordKey, recordOf, rowOf } from '../db/repository/view.ts';
 import { defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { newId } from '../db/sql/ids.ts';
+import { isId, newId } from '../db/sql/ids.ts';
 import { isoTime, type Json, parseJson } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import { customers, erasedFiles, erasures, liveCustomers } from '../db/tables/customers.ts';
@@ -41,18 +41,20 @@ export const customerName = sql<
   string | null
 >`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
 
-const derived = { displayName: customerName, contacts: customers.contacts };
+export const derivedFields = { displayName: customerName, contacts: customers.contacts };
 
-export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derived) };
+export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
+
+export const erasedAt = isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
+  where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`);
 
 /** As the dashboard has them: by id also an archived one. */
 const recordView = {
   ...liveCustomers,
   visible: sql`true`,
   fields: fieldsOf(CustomerRecord, customers, {
-    ...derived,
-    erasedAt: isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
-      where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`),
+    ...derivedFields,
+    erasedAt,
     erasurePending: sql`exists (select from ${erasedFiles}
       where ${erasedFiles.organizationId} = ${organizationParam} and ${erasedFiles.customerId} = ${customers.id})`,
   }),
@@ -72,14 +74,35 @@ const list = defineList(customerView, {
   filters: { ...changeFilters, contact: ofContacts, query: contains(), tag: hasEntry('tags') },
 });
 
-/** A page of customers. Text that can be no contact is nobody's. */
+/** A page of customers. */
 export const listCustomers = (
   scope: OrganizationScope,
   query: CustomerListQuery,
 ): Promise<Json<Page<Customer>>> => list(scope, byContactKeys(query));
 
-/** @throws CUSTOMER_NOT_FOUND */
-export const getCustomer = defineGet(customerView);
+const mergedStatement = prepared(
+  'customers.merged_into',
+  ($: Params<RecordKey>): SQL<{ mergedInto: string }> => sql`
+    select ${customers.mergedInto} as "mergedInto" from ${customers}
+    where ${rowOf(liveCustomers, $)} and ${customers.mergedInto} is not null`,
+);
+
+/** The same work; where a customer is not found because it was merged, the error names the customer that it became. */
+const namingMerged =
+  <Args extends unknown[], Result>(
+    work: (scope: OrganizationScope, id: string, ...args: Args) => Promise<Result>,
+  ): typeof work =>
+  (scope, id, ...args) =>
+    work(scope, id, ...args).catch(async (error) => {
+      if (!isId(id) || !(error instanceof ApiError && error.code === 'CUSTOMER_NOT_FOUND')) throw error;
+      const [merged] = await scope.db.read(mergedStatement, { organizationId: scope.organizationId, id });
+      if (!merged) throw error;
+      const message = `Customer ${id} was merged into customer ${merged.mergedInto}. Use that id.`;
+      throw new ApiError('CUSTOMER_NOT_FOUND', message);
+    });
+
+/** @throws CUSTOMER_NOT_FOUND, which names the customer that a merged one became */
+export const getCustomer = namingMerged(defineGet(customerView));
 
 /**
  * The customer as the dashboard has it, also an archived one.
@@ -90,8 +113,8 @@ export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_record');
 
-/** @throws CUSTOMER_NOT_FOUND */
-export const lockCustomer = defineLockedGet(customerView);
+/** @throws CUSTOMER_NOT_FOUND, which names the customer that a merged one became */
+export const lockCustomer = namingMerged(defineLockedGet(customerView));
 
 const insertCustomer = defineCreate(customerView, customerColumns);
 
@@ -110,7 +133,7 @@ export function createCustomer(
   );
 }
 
-const patchCustomer = defineUpdate(customerView, customerColumns);
+const patchCustomer = namingMerged(defineUpdate(customerView, customerColumns));
 
 /**
  * Changes the fields that the body has. Null clears a field. Values equal to the stored ones change nothing.
@@ -161,7 +184,6 @@ export async function updateCustomerContact(
 }
 
 /** @throws CUSTOMER_NOT_FOUND */
-export const archiveCustomer = defineArchive<ArchivedCustomer>(liveCustomers, {
-  id: customers.id,
-  archived: sql`true`,
-});
+export const archiveCustomer = namingMerged(
+  defineArchive<ArchivedCustomer>(liveCustomers, { id: customers.id, archived: sql`true` }),
+);

@@ -5,7 +5,6 @@ import {
   changeQuery,
   dateTime,
   id,
-  longText,
   meaningAsIn,
   name,
   oneOf,
@@ -16,6 +15,9 @@ import {
   textFilter,
 } from '../contract/fields.ts';
 import { refusals, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
+
+/** How much a customer may have; a merge respects it too. */
+export const CUSTOMER_BOUNDS = { contacts: 50, tags: 100, summary: 50_000 };
 
 const language = () => oneOf(['es', 'pt', 'en']);
 const identifierType = () => oneOf(IDENTIFIER_TYPES);
@@ -110,7 +112,7 @@ const contacts = () =>
   z
     .array(ContactInput)
     .min(1)
-    .max(50)
+    .max(CUSTOMER_BOUNDS.contacts)
     .check((payload) => {
       const first = new Map<string, number>();
       for (const [index, { identifierType, identifierValue }] of payload.value.entries()) {
@@ -131,10 +133,10 @@ const details = {
   city: name().nullish(),
   country: name().nullish(),
   preferredLanguage: language().nullish(),
-  summary: longText().nullish(),
+  summary: text({ max: CUSTOMER_BOUNDS.summary }).nullish(),
 };
 
-const tags = () => z.array(text({ max: 100 })).max(100);
+const tags = () => z.array(text({ max: 100 })).max(CUSTOMER_BOUNDS.tags);
 
 export const CustomerCreate = z
   .object(meaningAsIn(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }))
@@ -200,38 +202,33 @@ export const CustomerParams = z.object({ customerId: pathId('Id of the customer.
 
 /** From here on: what only the dashboard API has. */
 
+const erasedAt = () => shown(dateTime().nullable(), 'When the content was erased; null while it was not.');
+const mergedInto = () =>
+  shown(id().nullable(), 'The customer that this one was merged into; null without one.');
+
 export const CustomerRecord = Customer.extend({
-  archivedAt: shown(dateTime().nullable(), 'When the customer left the book; null while it is in it.'),
-  erasedAt: shown(dateTime().nullable(), 'When the content was erased; null while it was not.'),
+  archivedAt: shown(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
+  mergedInto: mergedInto(),
+  erasedAt: erasedAt(),
   erasurePending: shown(z.boolean(), 'True while files of an erased customer are still in the storage.'),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
+
+/** An item of the list: the last three fields are those of archived customers. */
+export const RestorableCustomer = Customer.extend({
+  archivedAt: dateTime().optional().describe('Of archived customers.'),
+  mergedInto: mergedInto().optional(),
+  erasedAt: erasedAt().optional(),
+}).meta({ id: 'RestorableCustomer' });
+export type RestorableCustomer = z.infer<typeof RestorableCustomer>;
+
+export const RestorableCustomerListQuery = CustomerListQuery.safeExtend({
+  archived: oneOf(['true']).optional().describe('Archived customers, latest archived first.'),
+});
+
+export const RestorableCustomerList = page(RestorableCustomer).meta({ id: 'RestorableCustomerList' });
 
 export const CustomerContactUpdate = z
   .object({ displayName: name().nullish().describe('The name on the channel; null clears it.') })
   .meta({ id: 'CustomerContactUpdate', examples: [{ displayName: 'Ana' }] });
 export type CustomerContactUpdate = z.infer<typeof CustomerContactUpdate>;
-
-const count = (meaning: string) => shown(z.int(), meaning);
-
-export const ErasedCounts = z
-  .object({
-    contacts: count('Contacts of the customer.'),
-    conversations: count('Threads that lost contact and contact name.'),
-    messages: count('Messages that lost content and sender.'),
-    opportunities: count('Opportunities that lost title, short reference and destination.'),
-    quotes: count('Quotes that lost title and destination.'),
-    attachments: count('Attachments of quotes, with their files.'),
-    replays: count('Answers that were kept for requests with an `Idempotency-Key`.'),
-  })
-  .meta({ id: 'ErasedCounts' });
-export type ErasedCounts = z.infer<typeof ErasedCounts>;
-
-export const ErasedCustomer = z
-  .object({
-    id: shown(id(), 'Never changes; text without a meaning of its own.'),
-    erasedAt: shown(dateTime(), 'When the content was erased first.'),
-    erased: shown(ErasedCounts, 'How much was erased then, by kind.'),
-  })
-  .meta({ id: 'ErasedCustomer' });
-export type ErasedCustomer = z.infer<typeof ErasedCustomer>;

@@ -1,3 +1,6 @@
+import { Server } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { everySecond } from './logging.ts';
 
@@ -50,31 +53,43 @@ export const listen = (
   { host, port }: { host: string; port: number },
 ): Promise<string> => app.listen({ host, port, backlog: BACKLOG });
 
-/** A connection without a request gets so long to send the one that may be on its way. */
-const LAST_REQUEST_MS = 500;
+/**
+ * Accepts no connection from here on, and ends none: a proxy then asks another instance. It must come before `app.close()`,
+ * from where on responses close connections: the new ones that follow would be reset by the kernel, with their requests.
+ */
+export async function stopListening({ server }: FastifyInstance): Promise<void> {
+  // The event loop has just accepted those that wait.
+  await nextTurn();
+  // Of the class below http.Server, whose own would end idle connections, and the requests on their way.
+  Server.prototype.close.call(server);
+}
+
 const LOOK_INTERVAL_MS = 50;
 
 /**
- * Ends the connections of a server that closes as soon as no request runs. Node itself ends idle ones alone: one that sent
- * nothing, or a part of a request, would stay open, because Node looks for slow clients no longer.
+ * Lets the connections of a server that closes end with it: as soon as no request runs. (Node itself ends idle ones alone:
+ * one that sent nothing, or a part of a request, would stay open.)
+ * @param lingering milliseconds that open connections are still served for, with `Connection: close`
  */
-export function endConnections(app: FastifyInstance): void {
+export function endConnections(app: FastifyInstance, lingering = 0): void {
+  const { server } = app;
   let running = 0;
-  const ended = (): void => {
+  function ended(): void {
     running -= 1;
-  };
-  app.server.on('request', (_request, response) => {
+  }
+  server.on('request', (_request, response) => {
     running += 1;
     response.once('close', ended);
   });
-  app.addHook('preClose', (done) => {
+
+  app.addHook('preClose', async () => {
+    const count = promisify(server.getConnections.bind(server));
     const began = performance.now();
+    const age = () => performance.now() - began;
+    while (age() < lingering && (await count()) > 0) await pause(LOOK_INTERVAL_MS);
     const timer = setInterval(() => {
-      const age = performance.now() - began;
-      if ((running === 0 && age > LAST_REQUEST_MS) || age > REQUEST_TIMEOUT_MS)
-        app.server.closeAllConnections();
+      if (running === 0 || age() > REQUEST_TIMEOUT_MS) server.closeAllConnections();
     }, LOOK_INTERVAL_MS);
-    app.server.once('close', () => clearInterval(timer));
-    done();
+    server.once('close', () => clearInterval(timer));
   });
 }

@@ -28,15 +28,13 @@ type Known = {
   /** The names that the same object has in answers. */
   answered: ReadonlySet<string>;
   refusals: Readonly<Record<string, string>>;
-  /** The most entries of a list; beyond them it is refused and need not be read. */
-  maximum: number;
 };
 
 const MAX_NAMES = 20;
 const MAX_NAME_LENGTH = 100;
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 
-const NOTHING: Known = { fields: new Map(), answered: new Set(), refusals: {}, maximum: 0 };
+const NOTHING: Known = { fields: new Map(), answered: new Set(), refusals: {} };
 
 /** The object or list inside optional, nullable, default and transform. */
 function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
@@ -53,8 +51,7 @@ function knownNames(sent: unknown, answer: unknown): Known | undefined {
   const schema = unwrapped(sent);
   const shown = unwrapped(answer);
   if (schema instanceof z.ZodArray) {
-    const entry = knownNames(schema.element, shown instanceof z.ZodArray ? shown.element : undefined);
-    return entry && { ...entry, maximum: Number(schema._zod.bag.maximum ?? Number.POSITIVE_INFINITY) };
+    return knownNames(schema.element, shown instanceof z.ZodArray ? shown.element : undefined);
   }
   if (schema === undefined) return undefined;
   const answered = shown instanceof z.ZodObject ? shown.shape : {};
@@ -65,17 +62,16 @@ function knownNames(sent: unknown, answer: unknown): Known | undefined {
     fields: new Map(fields),
     answered: new Set(Object.keys(answered)),
     refusals: refusals.get(schema) ?? {},
-    maximum: 0,
   };
 }
 
 type Unknown = { path: string; name: string; known: Known };
 
-/** Stops after 20 names, and does not look into list entries beyond the list's maximum: the validator refuses those. */
+/** Stops after 20 names. A body has 12,000 at most: json-bodies.ts. */
 function unknownNames(value: unknown, known: Known | undefined, path: string, found: Unknown[]): void {
   if (known === undefined || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && index < known.maximum; index += 1) {
+    for (let index = 0; index < value.length; index += 1) {
       if (found.length >= MAX_NAMES) return;
       // No list holds lists: one that does is a fault, and its depth is the sender's to choose.
       if (!Array.isArray(value[index])) unknownNames(value[index], known, `${path}[${index}]`, found);

@@ -27,6 +27,8 @@ export type HttpServerOptions = {
   metrics?: Pick<Metrics, 'answered'> | undefined;
   /** Milliseconds that a client may take to send its request. */
   requestTimeout?: number;
+  /** Milliseconds that open connections are still served for when the server closes. */
+  lingering?: number | undefined;
 };
 
 const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
@@ -39,7 +41,7 @@ function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
 
 /** The application that both APIs start from: request ids, logs, JSON bodies, validation, one error shape. */
 export function createHttpServer(options: HttpServerOptions) {
-  const { logger, trustProxy = false, metrics, requestTimeout } = options;
+  const { logger, trustProxy = false, metrics, requestTimeout, lingering } = options;
   const app = fastify({
     loggerInstance: logger,
     trustProxy,
@@ -70,7 +72,7 @@ export function createHttpServer(options: HttpServerOptions) {
     done(request.is404 ? routeNotFound(request) : undefined);
   });
   answerConditionally(app);
-  endConnections(app);
+  endConnections(app, lingering);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);
   readJsonBodies(app);

@@ -64,6 +64,12 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
     `A contact can belong to one customer only: body.contacts[0] belongs to customer ${ID}.`,
     [{ path: 'body.contacts[0]', customerId: ID }],
   ],
+  CUSTOMER_NOT_ARCHIVED: ['The customer is not archived.'],
+  CUSTOMER_ERASED: ['The customer was erased: nothing is left to restore.'],
+  CUSTOMER_MERGED: [
+    'The customer was merged into another customer.',
+    `The customer was merged into customer ${ID}.`,
+  ],
   IDEMPOTENCY_KEY_REUSED: ['This idempotency key came with another body before.'],
   IDEMPOTENCY_IN_PROGRESS: ['The first request with this idempotency key is still running; retry in 1 s.'],
   API_KEY_INACTIVE: [

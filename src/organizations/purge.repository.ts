@@ -4,7 +4,7 @@ import type { Queries } from '../db/pool/scope.ts';
 import { isoTime } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
 import * as schema from '../db/tables/index.ts';
-import { inOrder, type Owned, owned } from '../db/tables/owned.ts';
+import { inOrder, isDerived, type Owned, owned } from '../db/tables/owned.ts';
 import { isOver } from './repository.ts';
 
 /** The end of a closed organization. Its rows go in batches that each commit: a run that was ended anywhere is gone on with. */
@@ -81,10 +81,6 @@ const unlinkStatement = unprepared(
       and (${$.last}::text[] is null or ${conversations.rotatedFrom} <= (${$.last}::text[])[1]::uuid)`,
 );
 
-/** Rows that go with a record, by a cascade or a trigger, at its moment: counts and search rows are right all the time. */
-const follows = (table: Owned): boolean =>
-  table === liveCounts || getTableConfig(table).foreignKeys.every(({ onDelete }) => onDelete === 'cascade');
-
 /** For each of their rows PostgreSQL looks through the places of all opportunities that were: no index finds archived ones by it. */
 const SLOW: ReadonlySet<PgTable> = new Set([pipelineStages, teamMembers]);
 const SLOW_LIMIT = 10;
@@ -93,9 +89,8 @@ const SLOW_LIMIT = 10;
 const limitOf = (table: PgTable, batchSize: number): number =>
   table === liveCounts ? 1_000 : SLOW.has(table) ? Math.min(batchSize, SLOW_LIMIT) : batchSize;
 
-const purged = [...inOrder(owned.filter((table) => !follows(table))), ...owned.filter(follows)].map(
-  (table) => ({ table, ...defineBatches(table) }),
-);
+const records = inOrder(owned.filter((table) => !isDerived(table)));
+const purged = [...records, ...owned.filter(isDerived)].map((table) => ({ table, ...defineBatches(table) }));
 
 /**
  * Removes the rows of a claimed organization, but not its own, in batches.

@@ -19,8 +19,8 @@ import {
   selectList,
   unprepared,
 } from '../db/repository/index.ts';
-import { apiKeys, idempotencyKeys, liveCounts, organizations } from '../db/tables/index.ts';
-import { inOrder, owned } from '../db/tables/owned.ts';
+import { apiKeys, idempotencyKeys, organizations } from '../db/tables/index.ts';
+import { inOrder, isDerived, owned } from '../db/tables/owned.ts';
 import { ClosedOrganization, Organization } from './schema.ts';
 
 /** A closed organization can be opened again for so long. */
@@ -210,9 +210,9 @@ export async function listOrganizations(
   return jsonOf(row.text);
 }
 
-/** The tables of an organization's records, each before those that it refers to. Triggers and keys take what follows from a record. */
+/** The tables of an organization's records, each before those that it refers to. */
 const RECORDS = inOrder(
-  owned.filter((table) => ![apiKeys, liveCounts, idempotencyKeys].some((other) => other === table)),
+  owned.filter((table) => !isDerived(table) && table !== apiKeys && table !== idempotencyKeys),
 );
 
 const hasRecordsStatement = unprepared(
@@ -231,16 +231,15 @@ export async function hasRecords({ db, organizationId }: OrganizationScope): Pro
   return row?.found === true;
 }
 
-const clearStatements = [...RECORDS, liveCounts, idempotencyKeys].map((table) =>
+const clearStatements = [...RECORDS, idempotencyKeys].map((table) =>
   unprepared(
     `organizations.clear_${getTableName(table)}`,
     ($: Params<{ organizationId: string }>) =>
       sql`delete from ${table} where ${table.organizationId} = ${$.organizationId}`,
-    { isVariant: true },
   ),
 );
 
-/** Removes all records of the organization, and what is kept of its requests. Its keys stay. */
+/** Deletes all records of the organization, and what is stored of its requests. Its keys stay; triggers delete derived data. */
 export async function clearOrganization({ db, organizationId }: OrganizationScope): Promise<void> {
   await db.transaction(async ({ write }) => {
     for (const statement of clearStatements) await write(statement, { organizationId });

@@ -1,11 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { ContactKeys } from '../customers/contacts.repository.ts';
 import { customerColumns } from '../customers/repository.ts';
-import type { ErasedCounts, ErasedCustomer } from '../customers/schema.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import { missing, type RecordKey, rowOf } from '../db/repository/view.ts';
-import { isId } from '../db/sql/ids.ts';
+import type { RecordKey } from '../db/repository/view.ts';
 import { isoTime, type Json, jsonRow } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
 import {
@@ -15,32 +12,18 @@ import {
   erasedFiles,
   erasures,
   idempotencyKeys,
-  liveCustomers,
   opportunities,
   quoteAttachments,
   quotes,
   whatsappMessages,
 } from '../db/tables/index.ts';
-import { opportunitiesOf, quotesOf, threadsOf } from './ties.repository.ts';
+import type { ErasedCounts, ErasedCustomer } from './schema.ts';
+import { findPerson, type Ids, lockPerson } from './ties.repository.ts';
 
 /**
- * Erases a person: every text of it and of what is tied to it. Ids, moments, amounts, states and the number of messages stay, and so
- * does what reports count. Triggers keep the search rows, the counts and the contacts that are taken.
+ * Erases a person: every text of it and of what is tied to it. Ids, timestamps, amounts, states and the number of messages stay, and
+ * so does what reports count. Triggers keep the search rows, the counts and the contacts that are taken.
  */
-
-const lockStatement = unprepared(
-  'customers.lock_to_erase',
-  ($: Params<RecordKey>): SQL<{ contactKeys: string[] }> => sql`
-    select ${customers.contactKeys} as "contactKeys" from ${customers} where ${rowOf(liveCustomers, $)} for update`,
-);
-
-const threadsStatement = unprepared(
-  'customers.threads_to_erase',
-  ($: Params<RecordKey & ContactKeys>): SQL<{ id: string }> => sql`
-    select ${conversations.id} from ${conversations} where ${threadsOf($)} order by ${conversations.id} for update`,
-);
-
-type Ids = { organizationId: string; ids: readonly string[] };
 
 const eraseThreadsStatement = unprepared(
   'customers.erase_threads',
@@ -85,18 +68,11 @@ const eraseMessagesStatements = [
 /** A check-in date is text. What is more than a date goes. */
 const eraseOpportunitiesStatement = unprepared(
   'customers.erase_opportunities',
-  ($: Params<RecordKey>): SQL<{ id: string }> => sql`
+  ($: Params<Ids>): SQL<{ id: string }> => sql`
     update ${opportunities} set title = null, short_ref = null, destination = null,
       check_in_date = substring(check_in_date from '^\\d{4}-\\d\\d-\\d\\d')
-    where ${opportunitiesOf($)}
+    where ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.id} = any(${$.ids}::uuid[])
     returning ${opportunities.id}`,
-);
-
-/** Locked: no file is attached meanwhile. */
-const quotesStatement = unprepared(
-  'customers.quotes_to_erase',
-  ($: Params<RecordKey>): SQL<{ id: string }> => sql`
-    select ${quotes.id} from ${quotes} where ${quotesOf($)} order by ${quotes.id} for update`,
 );
 
 const eraseQuotesStatement = unprepared(
@@ -135,19 +111,19 @@ const eraseReplaysStatement = unprepared(
 /** Whatever clients write of a customer. A column's default is null, or empty. */
 const cleared = Object.values(customerColumns).map(({ name }) => sql`${sql.identifier(name)} = default`);
 
-const eraseCustomerStatement = unprepared(
+const eraseCustomersStatement = unprepared(
   'customers.erase',
-  ($: Params<RecordKey>) => sql`
+  ($: Params<Ids>) => sql`
     update ${customers} set archived_at = least(${customers.archivedAt}, now()), ${sql.join(cleared, sql`, `)}
-    where ${rowOf(liveCustomers, $)}`,
+    where ${customers.organizationId} = ${$.organizationId} and ${customers.id} = any(${$.ids}::uuid[])`,
 );
 
 /** The first erasure says how much there was. */
 const recordStatement = unprepared(
   'customers.record_erasure',
-  ($: Params<RecordKey & { erased: string }>) => sql`
+  ($: Params<Ids & { erased: string }>) => sql`
     insert into ${erasures} (organization_id, customer_id, erased)
-    values (${$.organizationId}, ${$.id}, ${$.erased}) on conflict do nothing`,
+    select ${$.organizationId}::uuid, id, ${$.erased}::json from unnest(${$.ids}::uuid[]) id on conflict do nothing`,
 );
 
 const erasureStatement = unprepared(
@@ -158,46 +134,42 @@ const erasureStatement = unprepared(
 );
 
 /**
- * Erases the customer, archived or not, in one transaction. Its files are then the caller's to remove; `erased_files` has them.
+ * Erases the customer, archived or not, with all that were merged into it, in one transaction. Its files are then the caller's to
+ * remove; `erased_files` has them.
  * @returns what the first erasure of it erased
  * @throws CUSTOMER_NOT_FOUND
  */
 export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Json<ErasedCustomer>> =>
-  inTransaction(scope, async ({ db, organizationId }) => {
+  inTransaction(scope, async (within) => {
+    const { db, organizationId } = within;
     const key = { organizationId, id };
-    const [locked] = isId(id) ? await db.write(lockStatement, key) : [];
-    if (!locked) throw missing(liveCustomers, id);
-    const { contactKeys } = locked;
-    const idsOf = (rows: readonly { id: string }[]): Ids => ({
-      organizationId,
-      ids: rows.map((row) => row.id),
-    });
+    const person = await findPerson(within, id);
+    const tied = await lockPerson(within, person);
+    const records = { organizationId, ids: person.customers };
 
-    const threads = idsOf(await db.write(threadsStatement, { ...key, contactKeys }));
-    const erasedThreads = await db.write(eraseThreadsStatement, threads);
+    const erasedThreads = await db.write(eraseThreadsStatement, tied.threads);
     let messages = 0;
     for (const statement of eraseMessagesStatements)
-      messages += (await db.write(statement, threads))[0]?.count ?? 0;
-
-    const erasedOpportunities = await db.write(eraseOpportunitiesStatement, key);
-    const itsQuotes = idsOf(await db.write(quotesStatement, key));
-    const erasedQuotes = await db.write(eraseQuotesStatement, itsQuotes);
-    const files = idsOf(await db.write(eraseAttachmentsStatement, itsQuotes));
-    await db.write(keepFilesStatement, { ...key, ...files });
-    const ids = [id.toLowerCase(), ...itsQuotes.ids, ...files.ids];
+      messages += (await db.write(statement, tied.threads))[0]?.count ?? 0;
+    const erasedOpportunities = await db.write(eraseOpportunitiesStatement, tied.opportunities);
+    const erasedQuotes = await db.write(eraseQuotesStatement, tied.quotes);
+    const files = await db.write(eraseAttachmentsStatement, tied.quotes);
+    const fileIds = files.map((file) => file.id);
+    await db.write(keepFilesStatement, { ...key, ids: fileIds });
+    const ids = [...person.customers, ...tied.quotes.ids, ...fileIds];
     const replays = await db.write(eraseReplaysStatement, { organizationId, ids });
+    await db.write(eraseCustomersStatement, records);
 
-    await db.write(eraseCustomerStatement, key);
     const erased: ErasedCounts = {
-      contacts: contactKeys.length,
+      contacts: person.contactKeys.length,
       conversations: erasedThreads.length,
       messages,
       opportunities: erasedOpportunities.length,
       quotes: erasedQuotes.length,
-      attachments: files.ids.length,
+      attachments: fileIds.length,
       replays: replays.length,
     };
-    await db.write(recordStatement, { ...key, erased: JSON.stringify(erased) });
+    await db.write(recordStatement, { ...records, erased: JSON.stringify(erased) });
     const [erasure] = await db.read(erasureStatement, key);
     if (!erasure) throw new Error('An erasure was recorded and is not there.');
     return erasure.body;

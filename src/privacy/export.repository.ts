@@ -5,12 +5,10 @@ import { dateTime, shown } from '../contract/fields.ts';
 import { fromStores, messageRecordFields } from '../conversations/messages.repository.ts';
 import { conversationRecordView } from '../conversations/repository.ts';
 import { ConversationMessageRecord, ConversationRecord } from '../conversations/schema.ts';
-import { type ContactKeys, keyOfContact } from '../customers/contacts.repository.ts';
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
-import type { RecordKey } from '../db/repository/view.ts';
-import { isoTime, type Json, jsonRow, parseJson, toJson } from '../db/sql/json.ts';
+import { isoTime, type Json, jsonRow, toJson } from '../db/sql/json.ts';
 import { type Params, type Statement, unprepared } from '../db/sql/statement.ts';
 import { conversations, opportunities, quotes } from '../db/tables/index.ts';
 import type { FileLinks } from '../files/links.ts';
@@ -19,7 +17,7 @@ import { OpportunityRecord } from '../opportunities/schema.ts';
 import { attachmentsOf, signAttachments } from '../quotes/attachments.repository.ts';
 import { quoteView } from '../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../quotes/schema.ts';
-import { opportunitiesOf, quotesOf, threadsOf } from './ties.repository.ts';
+import { findPerson, opportunitiesOf, type Person, quotesOf, threadsOf } from './ties.repository.ts';
 
 /** Everything that is known of a person, read page by page while it is sent. */
 
@@ -29,6 +27,11 @@ export const CustomerExport = z
   .object({
     exportedAt: shown(dateTime(), 'When the export began; what is written after that may be in it.'),
     customer: CustomerRecord,
+    mergedCustomers: z
+      .array(CustomerRecord)
+      .describe(
+        'The other records of the person: customers that were merged into this one, or that it became.',
+      ),
     opportunities: z.array(
       OpportunityRecord.extend({ archivedAt: archivedAt() }).meta({ id: 'ExportedOpportunity' }),
     ),
@@ -48,7 +51,7 @@ export const CustomerExport = z
   .meta({ id: 'CustomerExport' });
 
 /** A page goes on after the id of the last one; null: the first page. */
-type Page = RecordKey & { after: string | null; limit: number };
+type Page = Person & { after: string | null; limit: number };
 type Item = { id: string; body: Json<object> };
 
 const PAGE = 100;
@@ -75,7 +78,7 @@ const quotesStatement = unprepared(
 
 const threadsStatement = unprepared(
   'customers.export_threads',
-  ($: Params<Page & ContactKeys>): SQL<Item> => sql`
+  ($: Params<Page>): SQL<Item> => sql`
     select ${conversations.id}, ${jsonRow(conversationRecordView.fields)} as body
     from ${conversations} where ${threadsOf($)} and ${behind(conversations.id, $)}
     order by ${conversations.id} limit ${$.limit}`,
@@ -106,14 +109,14 @@ const messagesStatement = unprepared(
 const listed = (bodies: readonly (string | Json<unknown>)[], isFirst: boolean): string =>
   `${isFirst ? '' : ','}${bodies.join(',')}`;
 
-async function* pages<Values extends Page>(
+async function* pages(
   { db }: OrganizationScope,
-  statement: Statement<Item, Values>,
-  values: Omit<Values, 'after' | 'limit'>,
+  statement: Statement<Item, Page>,
+  person: Person,
 ): AsyncIterable<Item[]> {
   let after: string | null = null;
   for (let more = true; more; ) {
-    const page: Item[] = await db.read(statement, { ...values, after, limit: PAGE } as Values);
+    const page: Item[] = await db.read(statement, { ...person, after, limit: PAGE });
     if (page.length > 0) yield page;
     after = page.at(-1)?.id ?? after;
     more = page.length === PAGE;
@@ -153,14 +156,13 @@ async function withAttachments(
 
 async function* parts(
   scope: OrganizationScope,
-  id: string,
-  body: Json<CustomerRecord>,
+  person: Person,
+  [customer, ...others]: readonly Json<CustomerRecord>[],
   links: FileLinks,
 ): AsyncIterable<string> {
-  const key = { organizationId: scope.organizationId, id };
-  yield `{"exportedAt":"${new Date().toISOString()}","customer":${body},"opportunities":[`;
+  yield `{"exportedAt":"${new Date().toISOString()}","customer":${customer},"mergedCustomers":[${listed(others, true)}],"opportunities":[`;
   let isFirst = true;
-  for await (const page of pages(scope, opportunitiesStatement, key)) {
+  for await (const page of pages(scope, opportunitiesStatement, person)) {
     yield listed(
       page.map((item) => item.body),
       isFirst,
@@ -169,15 +171,14 @@ async function* parts(
   }
   yield '],"quotes":[';
   isFirst = true;
-  for await (const page of pages(scope, quotesStatement, key))
+  for await (const page of pages(scope, quotesStatement, person))
     for (const item of page) {
       yield listed([await withAttachments(scope, item, links)], isFirst);
       isFirst = false;
     }
   yield '],"conversations":[';
   isFirst = true;
-  const contactKeys = parseJson(body).contacts.map(keyOfContact);
-  for await (const page of pages(scope, threadsStatement, { ...key, contactKeys }))
+  for await (const page of pages(scope, threadsStatement, person))
     for (const item of page) {
       yield `${listed([open(item.body)], isFirst)},"messages":[`;
       yield* messagesOf(scope, item.id);
@@ -196,5 +197,9 @@ export async function exportCustomer(
   id: string,
   links: FileLinks,
 ): Promise<AsyncIterable<string>> {
-  return parts(scope, id, await getCustomerRecord(scope, id), links);
+  const person = await findPerson(scope, id);
+  const others = person.customers.filter((other) => other !== id.toLowerCase());
+  const records: Json<CustomerRecord>[] = [];
+  for (const each of [id, ...others]) records.push(await getCustomerRecord(scope, each));
+  return parts(scope, person, records, links);
 }

@@ -1,34 +1,135 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type SQL, sql } from 'drizzle-orm';
+import { holdChainsStatement } from '../conversations/chains.repository.ts';
 import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
-import type { RecordKey } from '../db/repository/view.ts';
-import type { Params } from '../db/sql/statement.ts';
-import { conversations, customerContactKeys, opportunities, quotes } from '../db/tables/index.ts';
+import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
+import { missing, type RecordKey } from '../db/repository/view.ts';
+import { isId } from '../db/sql/ids.ts';
+import { type Params, type Statement, unprepared } from '../db/sql/statement.ts';
+import {
+  conversations,
+  customerContactKeys,
+  customers,
+  liveCustomers,
+  opportunities,
+  quotes,
+} from '../db/tables/index.ts';
 
-/** What is tied to a customer, archived records too: conditions on the rows of a table. `$.id` is the customer. */
+/** A person: the ids of a customer and of all that were merged into it, and the keys of their contacts. */
+export type Person = ContactKeys & { organizationId: string; customers: readonly string[] };
 
-export const opportunitiesOf = ($: Params<RecordKey>): SQL => sql`
-  ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.customerId} = ${$.id}`;
+/** The customer that the one of this id became. */
+const finalOf = ($: Params<RecordKey>): SQL => sql`
+  select coalesce(final.merged_into, final.id) from ${customers} final
+  where final.organization_id = ${$.organizationId} and final.id = ${$.id}`;
+
+const recordsStatement = unprepared(
+  'customers.of_person',
+  ($: Params<RecordKey>): SQL<ContactKeys & { id: string }> => sql`
+    select ${customers.id}, ${customers.contactKeys} as "contactKeys" from ${customers}
+    where ${customers.organizationId} = ${$.organizationId}
+      and (${customers.id} = (${finalOf($)}) or ${customers.mergedInto} = (${finalOf($)}))
+    order by ${customers.id}`,
+);
+
+/** @throws CUSTOMER_NOT_FOUND */
+export async function findPerson({ db, organizationId }: OrganizationScope, id: string): Promise<Person> {
+  const records = isId(id) ? await db.read(recordsStatement, { organizationId, id }) : [];
+  if (records.length === 0) throw missing(liveCustomers, id);
+  return {
+    organizationId,
+    customers: records.map((record) => record.id),
+    contactKeys: [...new Set(records.flatMap(({ contactKeys }) => contactKeys))],
+  };
+}
+
+/** What is tied to a person, archived records too: conditions on the rows of a table. */
+
+export const opportunitiesOf = ($: Params<Person>): SQL => sql`
+  ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.customerId} = any(${$.customers}::uuid[])`;
 
 /** Its own, and those of its opportunities that name nobody. */
-export const quotesOf = ($: Params<RecordKey>): SQL => sql`
-  ${quotes.organizationId} = ${$.organizationId}
-    and (${quotes.customerId} = ${$.id} or ${quotes.customerId} is null and ${quotes.opportunityId} in (
-      select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}))`;
+export const quotesOf = ($: Params<Person>): SQL => sql`
+  ${quotes.organizationId} = ${$.organizationId} and ${quotes.id} = any(array(
+    select ${quotes.id} from ${quotes}
+    where ${quotes.organizationId} = ${$.organizationId} and ${quotes.customerId} = any(${$.customers}::uuid[])
+    union all
+    select ${quotes.id} from ${quotes}
+    where ${quotes.organizationId} = ${$.organizationId} and ${quotes.customerId} is null and ${quotes.opportunityId} = any(array(
+      select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}))))`;
 
 /**
- * The threads of the customer, and of nobody, in the chains that it has written in: those that are its own, and those with a contact
+ * The threads of the person, and of nobody, in the chains that it has written in: those that are its own, and those with a contact
  * that it has, or had and no other customer has now.
  */
-export const threadsOf = ($: Params<RecordKey & ContactKeys>): SQL => sql`
+export const threadsOf = ($: Params<Person>): SQL => sql`
   ${conversations.organizationId} = ${$.organizationId}
-    and (${conversations.customerId} = ${$.id} or ${conversations.customerId} is null)
+    and (${conversations.customerId} = any(${$.customers}::uuid[]) or ${conversations.customerId} is null)
     and ${conversations.chainId} = any(array(
       select ${conversations.chainId} from ${conversations}
-      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} = ${$.id}
+      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} = any(${$.customers}::uuid[])
       union
       select ${conversations.chainId} from ${conversations} join ${sentContacts($)}
         on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
       where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} is null
         and not exists (select from ${customerContactKeys}
-          where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} <> ${$.id}
+          where ${customerContactKeys.organizationId} = ${$.organizationId}
+            and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
             and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key)))`;
+
+type Found = { id: string };
+export type Ids = { organizationId: string; ids: readonly string[] };
+
+const lockThreadsStatement = unprepared(
+  'customers.lock_threads',
+  ($: Params<Person>): SQL<Found> => sql`
+    select ${conversations.id} from ${conversations} where ${threadsOf($)} order by ${conversations.id} for no key update`,
+);
+
+const lockOpportunitiesStatement = unprepared(
+  'customers.lock_opportunities',
+  ($: Params<Person>): SQL<Found> => sql`
+    select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}
+    order by ${opportunities.id} for no key update`,
+);
+
+/** `for update`: no file is attached until the transaction ends. */
+const lockQuotesStatement = unprepared(
+  'customers.lock_quotes',
+  ($: Params<Person>): SQL<Found> => sql`
+    select ${quotes.id} from ${quotes} where ${quotesOf($)} order by ${quotes.id} for update`,
+);
+
+const lockRecordsStatement = unprepared(
+  'customers.lock_records',
+  ($: Params<Ids>): SQL<Found> => sql`
+    select ${customers.id} from ${customers}
+    where ${customers.organizationId} = ${$.organizationId} and ${customers.id} = any(${$.ids}::uuid[])
+    order by ${customers.id} for no key update`,
+);
+
+/**
+ * Locks the person's records and everything that is tied to them, in the order of src/db/README.md, until the transaction ends.
+ * @param others other customers to lock
+ * @returns the ids of what is tied to the person
+ * @throws LostRace where the person changed in between
+ */
+export async function lockPerson(
+  scope: OrganizationScope,
+  person: Person,
+  others: readonly string[] = [],
+): Promise<Record<'threads' | 'opportunities' | 'quotes', Ids>> {
+  const { db, organizationId } = scope;
+  const lock = async (statement: Statement<Found, Person>): Promise<Ids> => ({
+    organizationId,
+    ids: (await db.write(statement, person)).map(({ id }) => id),
+  });
+  await db.write(holdChainsStatement, { organizationId });
+  const threads = await lock(lockThreadsStatement);
+  const itsOpportunities = await lock(lockOpportunitiesStatement);
+  const itsQuotes = await lock(lockQuotesStatement);
+  await db.write(lockRecordsStatement, { organizationId, ids: [...person.customers, ...others] });
+  const now = await findPerson(scope, person.customers[0] ?? '');
+  if (!isDeepStrictEqual(now, person)) throw new LostRace('The person was changed by somebody else.');
+  return { threads, opportunities: itsOpportunities, quotes: itsQuotes };
+}

@@ -2,7 +2,6 @@ import { type SQL, sql } from 'drizzle-orm';
 import { randomBase62 } from '../api-keys/api-key.ts';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
-import { isUniqueViolation } from '../db/pool/faults.ts';
 import {
   changeFilters,
   columnsOf,
@@ -19,7 +18,6 @@ import {
   newestFirst,
   type OrganizationScope,
   type Params,
-  type Put,
   prepared,
   type RecordKey,
   recordOf,
@@ -70,6 +68,7 @@ async function customerOf({ db, organizationId }: OrganizationScope, opportunity
 const record = defineRecord(quoteView, {
   columns: columnsOf(QuotePut, quotes),
   fixed: ['token'],
+  taken: () => validationFailed([{ path: 'body.token', message: 'is the token of another quote' }]),
   insertOnly: ['openCount', 'firstOpenedAt', 'lastOpenedAt'],
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
   complete: async (scope, input, stored) => ({
@@ -84,22 +83,13 @@ const record = defineRecord(quoteView, {
   }),
 });
 
-/** A PUT with the token of another quote throws VALIDATION_FAILED. A unique index is the last to reject it. */
-const put = (scope: OrganizationScope, id: string, input: QuotePut): Promise<Put<Quote>> =>
-  record.put(scope, id, input).catch((error: unknown) => {
-    throw isUniqueViolation(error)
-      ? validationFailed([{ path: 'body.token', message: 'is the token of another quote' }])
-      : error;
-  });
-
 export const quoteRecord = {
   ...record,
-  put,
   list: defineList(quoteView, {
     ...quoteLists,
     name: 'quotes.list_records',
     query: QuoteRecordListQuery,
-    filters: { ...quoteLists.filters, token: { ...equals('token'), by: 'key' } },
+    filters: { ...quoteLists.filters, token: { ...equals('token'), isTotalLater: true, isShort: true } },
   }),
 };
 

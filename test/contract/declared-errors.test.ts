@@ -7,6 +7,8 @@ import { type ErrorCode, errorCodes, statusOf } from '../../src/contract/errors.
 import type { Database } from '../../src/db/pool/client.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
+import { eraseCustomer } from '../../src/privacy/erasure.repository.ts';
+import { mergeCustomer } from '../../src/privacy/merge.repository.ts';
 import {
   contractOf,
   declaredCodes,
@@ -90,10 +92,29 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   },
   QUOTE_ATTACHMENT_NOT_FOUND: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
   CUSTOMER_CONTACT_CONFLICT: async (send, agency) => {
-    const { contacts } = await customer(agency);
+    const owner = await customer(agency);
     const other = await customer(agency);
-    const [{ identifierType, identifierValue }] = contacts;
-    return send({ ids: { customerId: other.id }, body: { contacts: [{ identifierType, identifierValue }] } });
+    const contacts = owner.contacts.map(({ identifierType, identifierValue }: Record<string, string>) => ({
+      identifierType,
+      identifierValue,
+    }));
+    const answer = await send({ ids: { customerId: other.id }, body: { contacts } });
+    if (answer.status === 409 && answer.code !== 'CUSTOMER_NOT_ARCHIVED') return answer;
+    // A restore: of a customer whose contact another one has by now.
+    await agency.delete(`/v1/customers/${owner.id}`);
+    await customer(agency, { contacts });
+    return send({ ids: { customerId: owner.id } });
+  },
+  CUSTOMER_NOT_ARCHIVED: async (send, agency) => send({ ids: { customerId: (await customer(agency)).id } }),
+  CUSTOMER_ERASED: async (send, agency) => {
+    const { id } = await customer(agency);
+    await eraseCustomer(agency.scope, id);
+    return send({ ids: { customerId: id } });
+  },
+  CUSTOMER_MERGED: async (send, agency) => {
+    const [into, from] = [await customer(agency), await customer(agency)];
+    await mergeCustomer(agency.scope, into.id, { from: from.id });
+    return send({ ids: { customerId: from.id } });
   },
   PIPELINE_STAGE_KEY_TAKEN: async (send, agency) => {
     const { key } = await stage(agency, { key: 'negotiation' });
@@ -223,6 +244,8 @@ const template = (message: string): string =>
   message
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
     .replace(/\d+/g, 'N')
+    // A restore has no body.
+    .replace('body.contacts', 'contacts')
     .replace(/reach \w+, only [\w, ]+\./, 'reach this, only that.');
 
 /** Their messages say what is wrong with the request, or whose credential is. */

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { Environment } from '../../src/config.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -52,6 +53,28 @@ describe('what is deployed', () => {
       'src/cli/demo.ts imports ../../demo/fill.ts',
       'src/server.ts imports ../demo/load.ts',
     ]);
+  });
+
+  test('is handed every variable of the service, and asks the health of its process alone', () => {
+    const [, api = ''] = /^ {2}api:\n([\s\S]*?)(?=^ {2}\w)/m.exec(read('docker-compose.yml')) ?? [];
+    const handed = new Map(
+      Array.from(api.matchAll(/^ {6}([A-Z_\d]+): (.+)$/gm), ([, name = '', value = '']) => [name, value]),
+    );
+    expect(Object.keys(Environment.shape).filter((name) => !handed.has(name))).toEqual([]);
+    const fixed = [
+      'DASHBOARD_HOST',
+      'DASHBOARD_PORT',
+      'DATABASE_DIRECT_URL',
+      'DATABASE_URL',
+      'DATA_DIR',
+      'HOST',
+      'PORT',
+    ];
+    const open = [...handed]
+      .filter(([name, value]) => value.startsWith(`\${${name}:-`))
+      .map(([name]) => name);
+    expect([...handed.keys()].filter((name) => !open.includes(name)).sort()).toEqual(fixed);
+    expect(read('Dockerfile')).toMatch(/^HEALTHCHECK .*\\\n.*\/livez`/m);
   });
 
   test('has all that the service reads', () => {

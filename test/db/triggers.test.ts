@@ -182,6 +182,62 @@ test('a writer does not wait for the commit of another that counts in the same o
   expect(await total()).toBe(3);
 });
 
+/** So many connections whose backends count in one slot. */
+async function connectInOneSlot(count: number): Promise<pg.Client[]> {
+  const bySlot = new Map<number, pg.Client[]>();
+  for (;;) {
+    const client = new pg.Client({ connectionString: service.ownerUrl });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const { rows } = await client.query<{ slot: number }>('select pg_backend_pid() % 16 as slot');
+    const slot = rows[0]?.slot ?? 0;
+    const clients = [...(bySlot.get(slot) ?? []), client];
+    if (clients.length === count) return clients;
+    bySlot.set(slot, clients);
+  }
+}
+
+test('records that change places between two values at once, counted in one slot, wait for each other and never deadlock', async () => {
+  const agency = await service.agency();
+  const [here, there] = [
+    await opportunity(agency, { salesStage: 'a' }),
+    await opportunity(agency, { salesStage: 'b' }),
+  ];
+  const [one, other] = (await connectInOneSlot(2)) as [pg.Client, pg.Client];
+  const move = async (client: pg.Client, id: string, stages: readonly [string, string]) => {
+    for (let round = 0; round < 400; round += 1)
+      await client.query('update opportunities set sales_stage = $3 where organization_id = $1 and id = $2', [
+        agency.id,
+        id,
+        stages[round % 2],
+      ]);
+  };
+  await Promise.all([move(one, here.id, ['b', 'a']), move(other, there.id, ['a', 'b'])]);
+  expect(await findDrift(service, agency)).toEqual([]);
+});
+
+test('however many sales stages an agency has, each has its count, and the number of all takes a row for each slot', async () => {
+  const agency = await service.agency();
+  const { id } = await opportunity(agency, { salesStage: 'first' });
+  await service.query(
+    `insert into opportunities (organization_id, id, sales_stage)
+     select organization_id, gen_random_uuid(), 'stage ' || n from opportunities, generate_series(1, 2000) n where id = $1`,
+    [id],
+  );
+  const rows = await service.query(
+    `select from live_counts where organization_id = $1 and resource = 'opportunities'`,
+    [agency.id],
+  );
+  expect(rows.length).toBeLessThanOrEqual(16);
+  const total = async (query = '') =>
+    (await agency.get(`/v1/opportunities?limit=1${query}`)).body.pagination.total;
+  expect(await total()).toBe(2_001);
+  expect([await total('&salesStage=stage%207'), await total('&salesStage=stage')]).toEqual([1, 0]);
+  await opportunity(agency, { salesStage: 'stage 7' }, id);
+  expect([await total('&salesStage=stage%207'), await total('&salesStage=first')]).toEqual([2, 0]);
+  expect(await findDrift(service, agency)).toEqual([]);
+});
+
 /** The versions of all rows of the organization, table by table. */
 async function versions({ id }: Agency): Promise<Map<string, string>> {
   const found = new Map<string, string>();
@@ -207,8 +263,15 @@ const SAME_CONTACTS = [
 ];
 const OTHER_CONTACTS = [{ identifierType: 'web', identifierValue: 'x' }];
 
-/** What a record is made with, and changes that touch nothing, its row alone, and its search row too. */
-type Touched = { make: Make; fields: Fields; nothing?: Fields[]; alone: Fields[]; searched: Fields[] };
+/** What a record is made with, and changes that touch nothing, its row alone, its count too, and its search document too. */
+type Touched = {
+  make: Make;
+  fields: Fields;
+  nothing?: Fields[];
+  alone: Fields[];
+  counted?: Fields[];
+  searched: Fields[];
+};
 const TOUCHED: Record<string, Touched> = {
   customers: {
     make: customer,
@@ -222,12 +285,13 @@ const TOUCHED: Record<string, Touched> = {
     fields: { title: 'Oaxaca', operator: 'Andes' },
     nothing: [{ title: 'Oaxaca', operator: 'Andes' }],
     alone: [{ operator: 'Sur' }, { specialConditions: 'x' }],
-    searched: [{ title: 'Puebla' }, { description: 'x' }, { status: 'paused' }, { type: 'custom' }],
+    searched: [{ title: 'Puebla' }, { description: 'x' }, { type: 'custom' }, { destinations: ['Lima'] }],
   },
   opportunities: {
     make: opportunity,
     fields: { title: 'Viaje', salesStage: 'new' },
-    alone: [{ salesStage: 'won' }],
+    alone: [{ checkInDate: '2027-01-15' }],
+    counted: [{ salesStage: 'won' }],
     searched: [{ title: 'Otro' }],
   },
   conversations: {
@@ -240,6 +304,7 @@ const TOUCHED: Record<string, Touched> = {
     make: quote,
     fields: { title: 'Oferta', status: 'published', price: 100 },
     alone: [{ price: 200 }],
+    counted: [{ status: 'disabled' }],
     searched: [{ title: 'Otra' }],
   },
 };
@@ -254,7 +319,7 @@ describe('a write touches no more than it changes', () => {
 
   test.each(Object.entries(TOUCHED))(
     'of %s',
-    async (table, { make, fields, nothing = [{}], alone, searched }) => {
+    async (table, { make, fields, nothing = [{}], alone, counted = [], searched }) => {
       const [agency, neighbour] = [await service.agency(), await service.agency()];
       await make(neighbour, fields);
       const beside = await versions(neighbour);
@@ -266,6 +331,7 @@ describe('a write touches no more than it changes', () => {
       for (const [changes, wanted] of [
         [nothing, []],
         [alone, [table]],
+        [counted, [table, 'live_counts'].sort()],
         [searched, [table, `searchable_${table}`]],
       ] as const)
         for (const change of changes) {
@@ -313,12 +379,19 @@ test('the query of operators tells what no trigger followed, and a count is mend
     await client.query('delete from searchable_customers where id = $1', [ana.id]);
     await client.query('delete from customer_contact_keys where customer_id = $1', [ana.id]);
   });
-  const count = { organization_id: agency.id, kept_in: 'live_counts', what: 'products', missing: '-2' };
+  const count = {
+    organization_id: agency.id,
+    kept_in: 'live_counts',
+    what: 'products',
+    value: 'active',
+    missing: '-2',
+  };
+  const row = { organization_id: agency.id, value: null, missing: null };
   expect(await findDrift(service, agency)).toEqual([
-    { ...count, kept_in: 'customer_contact_keys', what: ana.id, missing: '1' },
+    { ...row, kept_in: 'customer_contact_keys', what: ana.id, missing: '1' },
     count,
-    { ...count, kept_in: 'searchable_customers', what: ana.id, missing: null },
-    ...ids.sort().map((what) => ({ ...count, kept_in: 'searchable_products', what, missing: null })),
+    { ...row, kept_in: 'searchable_customers', what: ana.id },
+    ...ids.sort().map((what) => ({ ...row, kept_in: 'searchable_products', what })),
   ]);
 
   const creating = Promise.all(Array.from({ length: 50 }, () => product(agency)));

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { stopListening } from '../../src/http/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { GET, open, serve } from './held.ts';
 
@@ -41,8 +43,8 @@ test('a connection more than there may be is closed, reported, and costs no othe
 });
 
 describe('a server that ends', () => {
-  test('finishes what is under way, and then closes connections that sent nothing or a part of a request', async () => {
-    const { app, port, answer, asked } = await serve();
+  test('accepts no connection, finishes what is under way, and then closes connections that sent nothing or a part of a request', async () => {
+    const { app, port, answer, asked } = await serve({ lingering: 2_000 });
     const silent = open(port);
     const partial = open(port, 'GET /now HTTP/1.1\r\nHost:');
     const idle = open(port, GET('/now'));
@@ -50,8 +52,11 @@ describe('a server that ends', () => {
     const busy = open(port, GET('/later'));
     await asked;
     for (const { received } of [idle, next]) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
+    await stopListening(app);
+    await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
     const closed = app.close();
-    await idle.ended;
+    idle.socket.write(GET('/unknown'));
+    expect(await idle.ended).toMatch(/ 404 [\s\S]*\r\nconnection: close\r\n/i);
     expect(busy.received()).toBe('');
     answer();
     expect(await busy.ended).toMatch(/^HTTP\/1\.1 200 /);
@@ -60,7 +65,7 @@ describe('a server that ends', () => {
   });
 
   test('hears out a request that is on its way', async () => {
-    const { app, port } = await serve();
+    const { app, port } = await serve({ lingering: 2_000 });
     const late = open(port);
     await once(late.socket, 'connect');
     const closed = app.close();

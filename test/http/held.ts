@@ -8,6 +8,7 @@ import { createHttpServer } from '../../src/http/server.ts';
 type Options = {
   logger?: FastifyBaseLogger;
   requestTimeout?: number;
+  lingering?: number;
   onRequest?: onRequestHookHandler;
   /** More routes. */
   routes?: (app: FastifyInstance) => void;

@@ -151,6 +151,13 @@ export const seldom = (): Step[] => {
     // A tag, and one that has it in itself; a page that is not the first of what is searched.
     ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
     ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
+    // An opportunity in another sales stage: each stage has its count.
+    ask('PATCH ~/opportunities/{opportunityId}', [one], { salesStage: WORDS[1] }),
+    ...['new', WORDS[1]].map((salesStage) => ask('GET /v1/opportunities', [], {}, { salesStage })),
+    ask('GET /v1/catalog/products', [], {}, { destination: WORDS[1] }),
+    ...(['createdBefore', 'updatedBefore'] as const).map((name) =>
+      ask('GET /v1/customers', [], {}, { [name]: first('moment') }),
+    ),
     // A name is that of the latest conversation which has one; and of the contact's own type.
     ask('POST /v1/customers', [], {
       contacts: [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }],
@@ -195,6 +202,22 @@ export const seldom = (): Step[] => {
     { agency: 0, job: 'purge' },
     { agency: 0, sql: 'delete', of: first('products'), text: '' },
     { agency: 0, job: 'compare' },
+    // Archived customers come back, the erased one not; and two become one, with what each had.
+    ...[0, 1].map((n) =>
+      ask('POST /v1/customers', [], {
+        summary: WORDS[n],
+        tags: [WORDS[n], 'both'],
+        contacts: [{ identifierType: 'web', identifierValue: `merged ${n}` }],
+      }),
+    ),
+    ask('DELETE /v1/customers/{customerId}', [first('customers')]),
+    ...[0, 1, 2].map((n) =>
+      ask('POST ~/customers/{customerId}/restore', [{ choose: 'customers', n, isArchived: true }]),
+    ),
+    ...[1, 1, 2, 0].map((n) =>
+      ask('POST ~/customers/{customerId}/merge', [first('customers')], { from: { choose: 'customers', n } }),
+    ),
+    ask('GET ~/customers', [], {}, { archived: 'true' }),
     // An opening that was before the last.
     ...[MOMENTS[2], MOMENTS[0]].map((openedAt) => ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt })),
     // An opportunity that is archived goes on having a customer, and a quote.

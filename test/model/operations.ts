@@ -1,6 +1,6 @@
 import { SCHEMAS } from '../support/contract.ts';
 import { type Fields, type Kind, type Organization, pick, type Row, show } from './organization.ts';
-import { attachmentsOf, list, listArchived, messagesOf } from './reads.ts';
+import { attachmentsOf, list, listArchived, listArchivedCustomers, messagesOf } from './reads.ts';
 import {
   archive,
   attach,
@@ -10,6 +10,7 @@ import {
   erase,
   isRefusal,
   MISSING,
+  mergeCustomers,
   nameContact,
   open,
   patch,
@@ -22,6 +23,7 @@ import {
   putThread,
   type Refusal,
   restore,
+  restoreCustomer,
   type Written,
 } from './writes.ts';
 
@@ -213,7 +215,21 @@ export const OPERATIONS: Record<string, Operation> = {
     ...onOne('products', 'CatalogProduct'),
     write: (organization, { ids: [id = ''], since }) => restore(organization, id, since),
   },
-  [`GET ${BELOW}/customers`]: onList('customers', 'Customer'),
+  [`GET ${BELOW}/customers`]: {
+    kinds: [],
+    answer: (organization, { query }) =>
+      query.archived
+        ? listArchivedCustomers(organization, query)
+        : list(organization, 'customers', 'Customer', query),
+  },
+  [`POST ${BELOW}/customers/{customerId}/restore`]: {
+    ...onOne('customers', 'Customer'),
+    write: (organization, { ids: [id = ''] }) => restoreCustomer(organization, id),
+  },
+  [`POST ${BELOW}/customers/{customerId}/merge`]: {
+    ...onOne('customers', 'Customer'),
+    write: (organization, { ids: [id = ''], body }) => mergeCustomers(organization, id, body),
+  },
   [`GET ${BELOW}/customers/{customerId}`]: { kinds: ['customers'], answer: getCustomerRecord },
   [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
     kinds: ['customers'],

@@ -86,6 +86,7 @@ const DERIVED: Record<Kind, (row: Row, organization: Organization) => Fields> = 
   customers: (row, { erasures }) => ({
     displayName: nameOf(row),
     contacts: row.contacts.map((contact: Fields) => pick('CustomerContact', contact)),
+    mergedInto: row.mergedInto ?? null,
     erasedAt: erasures[row.id]?.erasedAt ?? null,
     erasurePending: false,
   }),

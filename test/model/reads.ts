@@ -28,9 +28,12 @@ type Condition = (row: Row, value: string, organization: Organization, query: Fi
 
 const FILTERS: Record<string, Condition> = {
   createdSince: (row, value) => row.createdAt >= value,
+  createdBefore: (row, value) => row.createdAt < value,
   updatedSince: (row, value) => row.updatedAt >= value,
+  updatedBefore: (row, value) => row.updatedAt < value,
   ids: (row, value) => value.split(',').includes(row.id),
   tag: (row, value) => row.tags.includes(value),
+  destination: (row, value) => row.destinations.includes(value),
   temperature: (row, value) => (row.temperatureOverride ?? row.temperature) === value,
   contact: (row, value, _organization, query) =>
     row.contacts.some(({ identifierType, key }: Fields) => isContact(identifierType, key, value, query)),
@@ -119,6 +122,12 @@ export const listArchived = (organization: Organization, query: Fields, since: s
     ['archivedAt', -1],
   ]);
 };
+
+export const listArchivedCustomers = (organization: Organization, query: Fields): Fields =>
+  page(organization, 'customers', 'RestorableCustomer', query, [
+    Object.values(organization.customers).filter(({ archivedAt }) => archivedAt !== null),
+    ['archivedAt', -1],
+  ]);
 
 export const attachmentsOf = ({ attachments }: Organization, quotes: readonly string[]): Fields[] =>
   Object.values(attachments)

@@ -173,6 +173,58 @@ export function patchCustomer(organization: Organization, id: string, body: Fiel
   return withRow(patched, 'customers', { ...(patched.customers[id] as Row), contacts: kept });
 }
 
+export function restoreCustomer(organization: Organization, id: string): Written {
+  const customer = organization.customers[id];
+  if (!customer) return refused(404, MISSING.customers);
+  if (customer.archivedAt === null) return refused(409, 'CUSTOMER_NOT_ARCHIVED');
+  if (organization.erasures[id]) return refused(409, 'CUSTOMER_ERASED');
+  if (customer.mergedInto) return refused(409, 'CUSTOMER_MERGED');
+  const taken = conflicts(organization, { contacts: customer.contacts }, id);
+  if (taken) return { ...taken, paths: (taken.paths ?? []).map((path) => path.replace('body.', '')) };
+  return withRow(organization, 'customers', { ...customer, archivedAt: null });
+}
+
+/** The customers that were merged with this one, and itself. */
+const personOf = ({ customers }: Organization, { id, mergedInto }: Row): Row[] =>
+  Object.values(customers).filter(
+    (other) => other.id === (mergedInto ?? id) || other.mergedInto === (mergedInto ?? id),
+  );
+
+export function mergeCustomers(organization: Organization, id: string, { from }: Fields): Written {
+  const [into, other] = [organization.customers[id], organization.customers[from]];
+  if (id === from) return invalid(['from']);
+  if (into?.archivedAt !== null) return refused(404, MISSING.customers);
+  if (other?.mergedInto === id) return organization;
+  if (other?.archivedAt !== null) return invalid(['from']);
+  const own = Object.fromEntries(
+    Object.keys(blank('CustomerUpdate')).map((field) => [field, into[field] ?? other[field]]),
+  );
+  const contacts = other.contacts.map((contact: Fields) => ({
+    ...contact,
+    displayName:
+      contact.displayName ?? naming(organization, contact.identifierType, contact.key)?.contactName ?? null,
+  }));
+  const summary = [into.summary, other.summary].filter(Boolean).join('\n\n') || into.summary;
+  const merged = {
+    ...into,
+    ...own,
+    summary,
+    tags: [...into.tags, ...other.tags.filter((tag: string) => !into.tags.includes(tag))],
+    contacts: [...into.contacts, ...contacts],
+  };
+  const gone = personOf(organization, other).map((row): [Kind, Row] => [
+    'customers',
+    { ...row, archivedAt: row.archivedAt ?? NOW, mergedInto: id },
+  ]);
+  const moved = (['opportunities', 'conversations', 'quotes'] as const).flatMap((kind) =>
+    Object.values(organization[kind])
+      .filter(({ customerId }) => customerId === from)
+      .map((row): [Kind, Row] => [kind, { ...row, customerId: id }]),
+  );
+  const rows: [Kind, Row][] = [['customers', merged as Row], ...gone, ...moved];
+  return rows.reduce((changed, [kind, row]) => withRow(changed, kind, row), organization);
+}
+
 const named = (
   organization: Organization,
   customer: Row,
@@ -525,26 +577,30 @@ const DAY = /^\d{4}-\d\d-\d\d/;
 export function erase(organization: Organization, id: string, made: Fields): Written {
   const customer = organization.customers[id];
   if (!customer) return refused(404, MISSING.customers);
+  const person = personOf(organization, customer);
+  const ids = person.map((row) => row.id);
+  const isHers = (customerId: string | null): boolean => customerId !== null && ids.includes(customerId);
+  const contacts = person.flatMap((row) => row.contacts as Fields[]);
   const isOurs = ({ channel, contactKey: key }: Row): boolean =>
-    customer.contacts.some((contact: Fields) => {
+    contacts.some((contact) => {
       if (contact.identifierType !== channel || contact.key !== key) return false;
       const owner = ownerOf(organization, contact);
-      return owner === undefined || owner.id === id;
+      return owner === undefined || ids.includes(owner.id);
     });
   const all = Object.values(organization.conversations);
   const chains = all
-    .filter((thread) => thread.customerId === id || (thread.customerId === null && isOurs(thread)))
+    .filter((thread) => isHers(thread.customerId) || (thread.customerId === null && isOurs(thread)))
     .map(({ chainId }) => chainId);
   const threads = all.filter(
-    ({ chainId, customerId }) => chains.includes(chainId) && (customerId === id || customerId === null),
+    ({ chainId, customerId }) => chains.includes(chainId) && (isHers(customerId) || customerId === null),
   );
-  const opportunities = Object.values(organization.opportunities).filter(
-    ({ customerId }) => customerId === id,
+  const opportunities = Object.values(organization.opportunities).filter(({ customerId }) =>
+    isHers(customerId),
   );
   const isOfThem = ({ opportunityId }: Row) =>
     opportunities.some((opportunity) => opportunity.id === opportunityId);
   const quotes = Object.values(organization.quotes).filter(
-    (quote) => quote.customerId === id || (quote.customerId === null && isOfThem(quote)),
+    (quote) => isHers(quote.customerId) || (quote.customerId === null && isOfThem(quote)),
   );
   const messages = Object.entries(organization.messages).filter(([, { conversationId }]) =>
     threads.some((thread) => thread.id === conversationId),
@@ -557,12 +613,15 @@ export function erase(organization: Organization, id: string, made: Fields): Wri
   const itsQuotes = quotes.map((quote) => quote.id);
   const files = attachmentsOf(organization, itsQuotes).map((attachment) => attachment.id);
   // What has a signed link is kept encrypted, and has no id in it.
-  const names = [id, ...itsQuotes];
+  const names = [...ids, ...itsQuotes];
   const replays = Object.entries(organization.replays);
   const kept = replays.filter(([, { text }]) => !names.some((name) => text.includes(name)));
 
   const rows: [Kind, Row][] = [
-    ['customers', { ...customer, ...blank('CustomerUpdate'), archivedAt: customer.archivedAt ?? NOW }],
+    ...person.map((row): [Kind, Row] => [
+      'customers',
+      { ...row, ...blank('CustomerUpdate'), archivedAt: row.archivedAt ?? NOW },
+    ]),
     ...threads.map((row): [Kind, Row] => [
       'conversations',
       { ...row, contact: '', contactName: null, contactKey: null },
@@ -582,11 +641,10 @@ export function erase(organization: Organization, id: string, made: Fields): Wri
   const countOf = (kind: Kind) =>
     rows.filter(([of, row]) => of === kind && !isDeepStrictEqual(organization[kind][row.id], row)).length;
   const erasure = {
-    id,
     erasedAt: made.erasedAt,
     // What had nothing to lose does not count.
     erased: {
-      contacts: customer.contacts.length,
+      contacts: new Set(contacts.map(({ identifierType, key }) => `${identifierType} ${key}`)).size,
       conversations: countOf('conversations'),
       messages: silent.filter(([name, message]) => !isDeepStrictEqual(organization.messages[name], message))
         .length,
@@ -601,6 +659,9 @@ export function erase(organization: Organization, id: string, made: Fields): Wri
     messages: { ...organization.messages, ...Object.fromEntries(silent) },
     replays: Object.fromEntries(kept),
     attachments: without(organization.attachments, (file) => files.includes((file as Fields).id)),
-    erasures: { [id]: erasure, ...organization.erasures },
+    erasures: {
+      ...Object.fromEntries(ids.map((each) => [each, { id: each, ...erasure }])),
+      ...organization.erasures,
+    },
   });
 }

@@ -92,18 +92,25 @@ const variant = (position: number, label: string): string =>
 const LIVE = 'archived_at is null';
 
 /** What the service's triggers keep: they do not run while the data are loaded. */
-const SEARCHED: Record<string, { texts: string; columns?: string[]; visible?: string }> = {
+const SEARCHED: Record<
+  string,
+  { texts: string; columns?: string[]; visible?: string; countedBy?: readonly [column: string, name: string] }
+> = {
   customers: {
     texts: "concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')), summary, contact_search",
     columns: ['tags'],
   },
   products: {
     texts: 'title, short_description, description',
-    columns: ['type', 'status', 'budget_tier', 'external_reference_code'],
+    columns: ['type', 'status', 'budget_tier', 'external_reference_code', 'destinations'],
+    countedBy: ['status', 'products'],
   },
-  opportunities: { texts: 'title, short_ref, destination' },
+  opportunities: {
+    texts: 'title, short_ref, destination',
+    countedBy: ['sales_stage', 'opportunities.sales_stage'],
+  },
   conversations: { texts: 'contact_name, contact', columns: ['chain_id'], visible: 'continued_by is null' },
-  quotes: { texts: 'title, destination' },
+  quotes: { texts: 'title, destination', countedBy: ['status', 'quotes'] },
 };
 
 const STEPS: readonly Step[] = [
@@ -258,11 +265,16 @@ const STEPS: readonly Step[] = [
   })),
   {
     what: 'live counts',
-    sql: `insert into live_counts (organization_id, resource, slot, live) ${Object.entries(SEARCHED)
-      .map(
-        ([table, { visible = LIVE }]) =>
-          `select organization_id, '${table}', 0, count(*) from ${table} where ${visible} group by organization_id`,
-      )
+    sql: `insert into live_counts (organization_id, resource, value, slot, live) ${Object.entries(SEARCHED)
+      .flatMap(([table, { visible = LIVE, countedBy }]) => {
+        const count = (name: string, value: string) =>
+          `select organization_id, '${name}', ${value}, 0, count(*) from ${table} where ${visible} group by 1, 3`;
+        const [column = '', name] = countedBy ?? [];
+        return [
+          ...(name === table ? [] : [count(table, "''::text")]),
+          ...(name ? [count(name, column)] : []),
+        ];
+      })
       .join(' union all ')}`,
   },
 ];

@@ -9,7 +9,13 @@ const COMPARE = readFileSync('deploy/compare.sql', 'utf8');
 /** The statement of its comment that adds what a count lacks. */
 const [ADD = ''] = /insert into live_counts.*\n-- .*/.exec(COMPARE) ?? [];
 
-type Drift = { organization_id: string; kept_in: string; what: string; missing: string | null };
+type Drift = {
+  organization_id: string;
+  kept_in: string;
+  what: string;
+  value: string | null;
+  missing: string | null;
+};
 
 /** Every count, search row and contact key of the agencies that does not follow from their records, as one moment has them. */
 export const findDrift = async (
@@ -26,6 +32,7 @@ export const mendCount = ({ query }: Pick<Service, 'query'>, drift: Drift): Prom
     ADD.replace('\n--', '\n')
       .replace('ORGANIZATION', drift.organization_id)
       .replace('WHAT', drift.what)
+      .replace('VALUE', String(drift.value))
       .replace('MISSING', String(drift.missing)),
   );
 

@@ -117,6 +117,7 @@ export async function populate(
   });
   const leaving = await customer(agency, { firstName: `Adiós ${word}` });
   await agency.delete(`/v1/customers/${leaving.id}`);
+  const twin = await customer(agency, { firstName: `Gemela ${word}` });
   await erasedWithFile({ agency, service });
   const { id: apiKeyId } = parseJson(await issueApiKey(agency.scope, { name: `${index} ${word}` }));
   const made = {
@@ -126,6 +127,7 @@ export async function populate(
     archivedProductId: archivedProduct.id as string,
     customerId: customerId as string,
     leavingCustomerId: leaving.id as string,
+    twinCustomerId: twin.id as string,
     contactId: contactId as string,
     pipelineStageId: pipelineStageId as string,
     stageKey,
@@ -210,6 +212,12 @@ const ASKED: Record<string, Operation> = {
   },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: {
     body: ({ word }) => ({ destinations: [word], variants: [{ label: word, durationHours: 2.5 }] }),
+  },
+  [`POST ${BELOW}/customers/{customerId}/restore`]: {
+    ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
+  },
+  [`POST ${BELOW}/customers/{customerId}/merge`]: {
+    body: ({ twinCustomerId }) => ({ from: twinCustomerId }),
   },
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
@@ -378,6 +386,12 @@ const LARGE = 1;
 const newest = ['updated_at', 'desc nulls last'] as const;
 const productFilters: Record<string, Filter> = {
   budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
+  destination: {
+    field: 'destinations',
+    values: [['Torres del Paine', 'x'], ['Playa']],
+    loaded: 'Torres del Paine',
+    isUnordered: true,
+  },
   externalReferenceCode: { values: ['Ref%08', 'Ref%09'], loaded: 'REF-5', isSelective: true },
   status: { values: ['active', 'paused'], loaded: 'active' },
   type: { values: ['package', 'custom'], loaded: 'package' },
@@ -394,7 +408,16 @@ const ofCustomer: Filter = {
 };
 
 /** Parameters that find records by something else than a value of one field: test/finding.test.ts asks for them. */
-export const FINDING = ['contact', 'contactType', 'createdSince', 'ids', 'token', 'updatedSince'];
+export const FINDING = [
+  'contact',
+  'contactType',
+  'createdBefore',
+  'createdSince',
+  'ids',
+  'token',
+  'updatedBefore',
+  'updatedSince',
+];
 
 /** What does not follow from the documents. */
 const LISTED: Record<string, Partial<List>> = {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
@@ -55,18 +56,20 @@ export function startProcess(
 
 const given = new Set<string>();
 
-/** A port that was free a moment ago, and that nobody else got from here. */
-export const freePort = async (): Promise<string> => {
-  const port = await new Promise<string>((done, fail) => {
-    const server = createServer().on('error', fail);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => done(String(port)));
-    });
+/** Outgoing connections take ports from here on (Linux's default): a server that is started again would not get its own back. */
+const FIRST_OUTGOING = 32_768;
+const FIRST_FREE = 10_000;
+
+/** A port that is free, and that nobody else got from here. */
+export async function freePort(): Promise<string> {
+  const port = String(randomInt(FIRST_FREE, FIRST_OUTGOING));
+  const isFree = await new Promise<boolean>((done) => {
+    const server = createServer().on('error', () => done(false));
+    server.listen(Number(port), '127.0.0.1', () => server.close(() => done(true)));
   });
-  if (given.has(port)) return freePort();
+  if (!isFree || given.has(port)) return freePort();
   given.add(port);
   return port;
-};
+}
 
 export { MAIN };

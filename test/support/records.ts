@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { updateDashboardFields } from '../../src/catalog/repository.ts';
+import { CatalogProductDashboardUpdate } from '../../src/catalog/schema.ts';
 import { putConversation } from '../../src/conversations/chains.repository.ts';
 import { putMessage } from '../../src/conversations/messages.repository.ts';
 import { ConversationMessagePut, ConversationPut } from '../../src/conversations/schema.ts';
@@ -107,5 +109,12 @@ export const customer = byPublicApi('/v1/customers', () => ({
   contacts: [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }],
 }));
 
-/** A product, by the public API. */
-export const product = byPublicApi('/v1/catalog/products', () => ({ title: 'Oaxaca' }));
+const publicProduct = byPublicApi('/v1/catalog/products', () => ({ title: 'Oaxaca' }));
+
+/** A product, by the public API; its destinations as the dashboard writes them. */
+export const product: Make = async (agency, { destinations, ...fields } = {}, id) => {
+  const made = await publicProduct(agency, fields, id);
+  if (destinations === undefined) return made;
+  const { variants: _, ...update } = CatalogProductDashboardUpdate.parse({ destinations });
+  return parseJson(await updateDashboardFields(agency.scope, made.id, update));
+};

@@ -28,7 +28,10 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-export async function openInstance(environment: Record<string, string>): Promise<Instance> {
+export async function openInstance(
+  environment: Record<string, string>,
+  launch: (environment: Record<string, string>) => ServiceProcess = startProcess,
+): Promise<Instance> {
   const [PORT, DASHBOARD_PORT] = [await freePort(), await freePort()];
   let current: ServiceProcess | undefined;
   const instance: Instance = {
@@ -39,7 +42,7 @@ export async function openInstance(environment: Record<string, string>): Promise
       return current;
     },
     start: async () => {
-      current = startProcess({
+      current = launch({
         HOST: '127.0.0.1',
         PORT,
         DASHBOARD_PORT,

@@ -1,6 +1,11 @@
 import { type SpawnOptions, spawn } from 'node:child_process';
 
-export type Program = { signal: (name: NodeJS.Signals) => void; kill: () => Promise<void> };
+export type Program = {
+  signal: (name: NodeJS.Signals) => void;
+  /** Ends it by a signal, and waits for that. */
+  end: (name: NodeJS.Signals) => Promise<void>;
+  kill: () => Promise<void>;
+};
 
 /** Starts a program of the system; resolves once it has said that it is ready. */
 export async function startProgram(
@@ -22,11 +27,9 @@ export async function startProgram(
     child.on('error', () => fail(new Error(`${command} is missing: apt-get install ${command}.`)));
     ended.then(() => fail(new Error(`${command} ended:\n${said}`)));
   });
-  return {
-    signal: (name) => void child.kill(name),
-    kill: async () => {
-      child.kill('SIGKILL');
-      await ended;
-    },
+  const end = async (name: NodeJS.Signals): Promise<void> => {
+    child.kill(name);
+    await ended;
   };
+  return { signal: (name) => void child.kill(name), end, kill: () => end('SIGKILL') };
 }

@@ -1,15 +1,15 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createTestDatabase } from '../support/databases.ts';
-import { startBalancer } from './haproxy.ts';
 import { clientOf, openAgency, openInstance, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
+import { startFront } from './nginx.ts';
 import { startTraffic } from './traffic.ts';
 
 const RESTARTS = 10;
 const REQUESTS = 30_000;
 const CLIENTS = 16;
 
-/** Three instances behind the haproxy that is shipped, all in use. */
+/** Three instances behind the nginx that is shipped, all in use. */
 async function startInstances() {
   const database = await createTestDatabase(inject('serverUrl'));
   onTestFinished(database.drop);
@@ -21,15 +21,15 @@ async function startInstances() {
     return instance;
   };
   const instances = [await open(), await open(), await open()];
-  const balancer = await startBalancer(instances);
-  const allUp = () => expect.poll(balancer.up, { timeout: 60_000, interval: 50 }).toEqual([true, true, true]);
+  const front = await startFront(instances);
+  const allUp = () => expect.poll(front.up, { timeout: 60_000, interval: 50 }).toEqual([true, true, true]);
   await allUp();
-  return { database, agency, instances, balancer, allUp };
+  return { database, agency, instances, front, allUp };
 }
 
-test(`of three instances behind haproxy, restarted in turn ${RESTARTS} times, none of ${REQUESTS} requests fails`, async () => {
-  const { database, agency, instances, balancer, allUp } = await startInstances();
-  const traffic = startTraffic(balancer.port, agency.key, CLIENTS);
+test(`of three instances behind nginx, restarted in turn ${RESTARTS} times, none of ${REQUESTS} requests fails`, async () => {
+  const { database, agency, instances, front, allUp } = await startInstances();
+  const traffic = startTraffic(front.port, agency.key, CLIENTS);
   onTestFinished(traffic.stop);
   for (let restart = 0; restart < RESTARTS; restart += 1) {
     const [instance] = instances.slice(restart % instances.length);
@@ -42,19 +42,19 @@ test(`of three instances behind haproxy, restarted in turn ${RESTARTS} times, no
   await expect.poll(traffic.requests, { timeout: 600_000, interval: 500 }).toBeGreaterThanOrEqual(REQUESTS);
   await traffic.stop();
   expect(failures(traffic.ledger)).toEqual([]);
-  await compare(traffic.ledger, agency, database.ownerUrl, balancer.port);
+  await compare(traffic.ledger, agency, database.ownerUrl, front.port);
   process.stdout.write(`${RESTARTS} restarts, ${traffic.requests()} requests, 0 failed\n`);
 });
 
-test('an instance that is killed costs no read: haproxy asks another one', async () => {
-  const { agency, instances, balancer, allUp } = await startInstances();
+test('an instance that is killed costs no read: nginx asks another one', async () => {
+  const { agency, instances, front, allUp } = await startInstances();
   const statuses: number[] = [];
   let isOver = false;
   onTestFinished(() => {
     isOver = true;
   });
   const reading = Array.from({ length: CLIENTS }, async () => {
-    const send = clientOf(balancer.port, { 'x-api-key': agency.key });
+    const send = clientOf(front.port, { 'x-api-key': agency.key });
     while (!isOver) statuses.push((await send('GET', '/v1/team')).status);
   });
   const progress = async (reads: number) => {
@@ -73,9 +73,9 @@ test('an instance that is killed costs no read: haproxy asks another one', async
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
 
-test('an answer that haproxy compresses has a tag that If-None-Match and If-Match take', async () => {
-  const { agency, balancer } = await startInstances();
-  const address = `http://127.0.0.1:${balancer.port}/v1/customers`;
+test('an answer that nginx compresses has a tag that If-None-Match and If-Match take', async () => {
+  const { agency, front } = await startInstances();
+  const address = `http://127.0.0.1:${front.port}/v1/customers`;
   const send = (url: string, method = 'GET', headers: Record<string, string> = {}, body?: object) =>
     fetch(url, {
       method,
@@ -83,7 +83,8 @@ test('an answer that haproxy compresses has a tag that If-None-Match and If-Matc
       ...(body && { body: JSON.stringify(body) }),
     });
   const contacts = [{ identifierType: 'email', identifierValue: 'ana@example.com' }];
-  const made = (await (await send(address, 'POST', {}, { firstName: 'Ana', contacts })).json()) as {
+  const sent = { firstName: 'Ana', summary: 'Patagonia '.repeat(200), contacts };
+  const made = (await (await send(address, 'POST', {}, sent)).json()) as {
     id: string;
   };
   const url = `${address}/${made.id}`;

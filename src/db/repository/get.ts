@@ -22,7 +22,8 @@ const getStatement = <T>(
 const lockStatement = (resource: Resource): Statement<unknown, RecordKey> =>
   prepared(
     `${tableName(resource)}.lock`,
-    ($: Params<RecordKey>) => sql`select from ${resource.table} where ${rowOf(resource, $)} for update`,
+    ($: Params<RecordKey>) =>
+      sql`select from ${resource.table} where ${rowOf(resource, $)} for no key update`,
   );
 
 /** Makes the function that reads one record by its id. It throws the resource's not-found. */

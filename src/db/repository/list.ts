@@ -5,7 +5,14 @@ import { MAX_LIMIT } from '../../contract/fields.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
 import { idOrNull, isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
-import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
+import {
+  nameOfParts,
+  type Params,
+  prepared,
+  type Statement,
+  statementsBySet,
+  unprepared,
+} from '../sql/statement.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { TenantTable } from '../tables/resource.ts';
 import { organizationParam, selectBodies, tableName, type View } from './view.ts';
@@ -14,64 +21,80 @@ export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; 
 
 /** A condition on the rows of a list, with one value from the request. */
 export type Filter = {
-  /** The field whose column it compares, of the search row where that has it. */
+  /** The field whose column it compares, of the search document where that has it. */
   field: string;
   where: (column: PgColumn, value: Placeholder) => SQL;
-  /**
-   * How the rows that match are found, where no index has them in the order of the list.
-   * `key`: a handful, by a key. `keys`: by theirs, so few that a page mostly holds them all, and so tells the total.
-   * `value`: the value decides whether another index is better than the order, so such a list is planned at each run.
-   * `search`: the same, in the search rows.
-   */
-  by?: 'key' | 'keys' | 'value' | 'search';
-  /** What the statement gets of the value that was sent, where that is something else. */
+  /** What the statement gets for the value of the request, where that is something else. */
   value?: (sent: string) => unknown;
+  /** The value decides which index is best: PostgreSQL plans such a list at each run. */
+  isPlannedEachTime?: boolean;
+  /** The total is counted after the page, and only where the page does not tell it. */
+  isTotalLater?: boolean;
+  /** The rows that match are found in the search documents. */
+  isInSearchTable?: boolean;
+  /** A key finds the few rows that match. */
+  isShort?: boolean;
 };
 
+const isEqual: Filter['where'] = (column, value) => sql`${column} = ${value}`;
+
 /** The field has exactly this value. Text that is no id matches no id. */
-export const equals = (field: string): Filter => ({
+export const equals = (field: string): Filter => ({ field, where: isEqual });
+
+/** The field is this timestamp or a later one. */
+export const since = (field: string): Filter => ({
   field,
-  where: (column, value) => sql`${column} = ${value}`,
+  where: (column, timestamp) => sql`${column} >= ${timestamp}::timestamptz`,
 });
 
-/** The field is this moment or a later one. Only the field that a list is ordered by has an index in the order. */
-export const since = (field: string, by?: 'value'): Filter => ({
+/** The field is an earlier timestamp. */
+export const before = (field: string): Filter => ({
   field,
-  where: (column, moment) => sql`${column} >= ${moment}::timestamptz`,
-  ...(by && { by }),
+  where: (column, timestamp) => sql`${column} < ${timestamp}::timestamptz`,
 });
+
+/** The same filters on a field that the list is not ordered by. */
+export const plannedEachTime = (filter: Filter): Filter => ({ ...filter, isPlannedEachTime: true });
 
 /** The filters that every list has. */
 export const recordFilters = {
-  createdSince: since('createdAt', 'value'),
+  createdSince: plannedEachTime(since('createdAt')),
+  createdBefore: plannedEachTime(before('createdAt')),
   ids: {
     field: 'id',
     // Not the array itself: PostgreSQL would plan for its length at each run.
     where: (id, ids) => sql`${id} = any(array(select unnest(${ids}::uuid[])))`,
-    by: 'keys',
     value: (ids) =>
       ids
         .split(',')
         .map((id) => id.trim())
         .filter(isId),
+    isTotalLater: true,
   },
 } satisfies Record<string, Filter>;
 
 /** And those that are ordered by their last change. */
-export const changeFilters = { ...recordFilters, updatedSince: since('updatedAt') };
+export const changeFilters = {
+  ...recordFilters,
+  updatedSince: since('updatedAt'),
+  updatedBefore: before('updatedAt'),
+};
+
+/** How a search finds rows: in an index that knows no order, at the price of a page again for the total. */
+const inSearchTable = { isPlannedEachTime: true, isTotalLater: true, isInSearchTable: true };
 
 /** The searched text contains this text. */
 export const contains = (): Filter => ({
   field: 'search',
   where: (column, text) => sql`${column} like contains_pattern(${text})`,
-  by: 'search',
+  ...inSearchTable,
 });
 
 /** The array has exactly this entry. */
 export const hasEntry = (field: string): Filter => ({
   field,
   where: (column, entry) => sql`${column} @> array[${entry}]::text[]`,
-  by: 'search',
+  ...inSearchTable,
 });
 
 /** The fields that a list is ordered by. */
@@ -99,9 +122,6 @@ type ListOptions<Query extends z.ZodObject> = {
   filters: Record<FilterName<Query>, Filter>;
 };
 
-/** Each connection prepares the statements of so many sets of filters; those of others are parsed at each run. */
-const PREPARED_SETS = 64;
-
 type Values = { organizationId: string; limit: number; offset: number } & Record<string, unknown>;
 
 /** Each row has the total, unless that is counted later. */
@@ -123,21 +143,19 @@ function columnOf(table: TenantTable, field: string): PgColumn {
 const DATA = Buffer.from('{"data":[');
 const COMMA = Buffer.from(',');
 
-const isSearch = ({ by }: Filter): boolean => by === 'search';
-const isCountedLater = ({ by }: Filter): boolean => by !== undefined && by !== 'value';
-const isPlannedAnew = ({ by }: Filter): boolean => by === 'search' || by === 'value';
-
 const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` and `);
 
-const ofOrganization = (table: TenantTable): SQL => sql`${table.organizationId} = ${organizationParam}`;
+const ofOrganization = (table: Pick<TenantTable, 'organizationId'>): SQL =>
+  sql`${table.organizationId} = ${organizationParam}`;
 
-/** The total of an unfiltered list: no list counts its rows. */
-const liveTotal = (name: string): SQL =>
+/** A total that triggers keep: of all records of a resource, or of those with one value. */
+const liveTotal = (resource: string, value?: Placeholder): SQL =>
   sql`select coalesce(sum(${liveCounts.live}), 0) as total from ${liveCounts}
-    where ${liveCounts.organizationId} = ${organizationParam} and ${liveCounts.resource} = ${sql.raw(`'${name}'`)}`;
+    where ${ofOrganization(liveCounts)} and ${liveCounts.resource} = ${sql.raw(`'${resource}'`)}
+      ${value ? sql`and ${liveCounts.value} = ${value}` : sql``}`;
 
 /**
- * Makes the function that answers a list: a page of rows in their order, and the total. Each set of filters has its own
+ * Builds the function that reads a list: a page of rows in their order, and the total. Each set of filters has its own
  * statements, so that PostgreSQL plans them for the right index.
  */
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
@@ -145,7 +163,6 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   const { table, visible, searchRow } = view;
   type Sent = readonly [FilterName<Query>, Filter][];
   const filters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
-  const statements = new Map<string, Statements<T>>();
 
   const orderBy = sql.join(
     order.map(({ field, direction }) => sql`${columnOf(table, field)} ${sql.raw(direction)}`),
@@ -159,7 +176,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   /** What follows `from` for the rows that match: for the page, and for counting them. */
   function matching(sent: Sent): { where: SQL; counted: SQL } {
     const inSearchRow =
-      searchRow && sent.some(([, filter]) => isSearch(filter))
+      searchRow && sent.some(([, { isInSearchTable }]) => isInSearchTable)
         ? sent.filter(([, { field }]) => field in columnsOf(searchRow))
         : [];
     const others = sent.filter((filter) => !inSearchRow.includes(filter));
@@ -168,7 +185,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       return { where: all(where), counted: sql`${table} where ${all(where)}` };
     const found = sql`${searchRow} where ${all([ofOrganization(searchRow), ...inSearchRow.map(condition(searchRow))])}`;
     const both = all([...where, sql`${table.id} in (select ${searchRow.id} from ${found})`]);
-    // Search rows stand for visible records only: their own columns are enough to count them.
+    // Only visible records have search documents: their columns are enough to count the records.
     return { where: both, counted: others.length === 0 ? found : sql`${table} where ${both}` };
   }
 
@@ -179,57 +196,58 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const cut = (value: SQL): SQL => sql`select * from (
         select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
       ) page limit ${sql.placeholder('limit')}`;
-    // Rows that are skipped, or looked at in vain, are read in the index alone.
+    // Skipped and rejected rows cost an index-only scan.
     const source =
       !skips && !isPlanned
         ? sql`from (${cut(sql`*`)}) ${table}`
-        : sql`from ${table}
-            where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)})) order by ${orderBy}`;
-    return selectBodies(view, source, total && sql`, (${total}) as total`);
+        : sql`from ${table} where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)}))`;
+    return selectBodies(view, sql`${source} order by ${orderBy}`, total && sql`, (${total}) as total`);
   }
 
-  let isLoaded = false;
-
-  function compose(sent: Sent, skips: boolean): Statements<T> {
-    const { where, counted } = matching(sent);
-    const isPlanned = sent.some(([, filter]) => isPlannedAnew(filter));
-    const make = isPlanned || statements.size >= PREPARED_SETS ? unprepared : prepared;
-    const names = sent.map(([filter]) => filter);
-    const count =
-      sent.length === 0 && view.isCounted
-        ? liveTotal(tableName(view))
-        : sql`select count(*) as total from ${counted}`;
-    const beside = sent.some(([, filter]) => isCountedLater(filter)) ? undefined : count;
-    return {
-      page: make(
-        nameOfParts([name, ...names, ...(skips ? ['offset'] : [])]),
-        (_: Params<Values>) => pageOf(where, skips, isPlanned, beside),
-        { isVariant: isLoaded, isShort: sent.length === 1 && sent[0]?.[1].by === 'key' },
-      ),
-      total: make(
-        nameOfParts([`${name}_total`, ...names]),
-        (_: Params<Values>) => sql<{ total: string }>`${count}`,
-        { isVariant: isLoaded },
-      ),
-    };
+  /** The total that triggers keep for these filters, where they keep one. */
+  function keptTotal(sent: Sent): SQL | undefined {
+    const { isCounted, countedBy } = view;
+    if (!isCounted) return undefined;
+    const [first, ...others] = sent;
+    if (!first) return liveTotal(tableName(view));
+    const [filter, { field, where }] = first;
+    return field === countedBy?.field && where === isEqual && others.length === 0
+      ? liveTotal(countedBy.name, sql.placeholder(filter))
+      : undefined;
   }
 
-  function statementsFor(sent: Sent, skips: boolean): Statements<T> {
-    const key = [skips, ...sent.map(([filter]) => filter)].join();
-    const found = statements.get(key) ?? compose(sent, skips);
-    if (statements.size < PREPARED_SETS) statements.set(key, found);
-    return found;
-  }
+  const statementsFor = statementsBySet(
+    (names: readonly (FilterName<Query> | 'offset')[], isOnce): Statements<T> => {
+      const sent = filters.filter(([filter]) => names.includes(filter));
+      const skips = names.includes('offset');
+      const { where, counted } = matching(sent);
+      const isPlanned = sent.some(([, filter]) => filter.isPlannedEachTime);
+      const make = isPlanned || isOnce ? unprepared : prepared;
+      const total = keptTotal(sent) ?? sql`select count(*) as total from ${counted}`;
+      const isLater = sent.some(([, filter]) => filter.isTotalLater);
+      return {
+        page: make(
+          nameOfParts([name, ...names]),
+          (_: Params<Values>) => pageOf(where, skips, isPlanned, isLater ? undefined : total),
+          { isOnce, isShort: sent.length === 1 && sent[0]?.[1].isShort },
+        ),
+        total: make(
+          nameOfParts([`${name}_total`, ...sent.map(([filter]) => filter)]),
+          (_: Params<Values>) => sql<{ total: string }>`${total}`,
+          { isOnce },
+        ),
+      };
+    },
+  );
 
   // Composed at the start: the plain list, a later page, each filter alone. A filter without its column fails here.
-  statementsFor([], false);
-  statementsFor([], true);
-  for (const filter of filters) statementsFor([filter], false);
-  isLoaded = true;
+  statementsFor([]);
+  statementsFor(['offset']);
+  for (const [filter] of filters) statementsFor([filter]);
 
-  function sentAs({ field, by, value }: Filter, sent: unknown): unknown {
+  function sentAs({ field, where, value }: Filter, sent: unknown): unknown {
     if (value) return value(sent as string);
-    return by === undefined && is(columnOf(table, field), PgUUID) ? idOrNull(sent as string) : sent;
+    return where === isEqual && is(columnOf(table, field), PgUUID) ? idOrNull(sent as string) : sent;
   }
 
   /** A page of `limit` rows, MAX_LIMIT at most. */
@@ -243,7 +261,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     for (const [filter, definition] of sent) {
       Object.assign(values, { [filter]: sentAs(definition, query[filter]) });
     }
-    const { page, total } = statementsFor(sent, query.offset > 0);
+    const names = sent.map(([filter]) => filter);
+    const { page, total } = statementsFor(query.offset > 0 ? [...names, 'offset'] : names);
 
     const rows = await db.read(page, values);
     // A search costs the same again to count, keys find few. The last page tells the total itself.

@@ -1,6 +1,7 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type ApiError, validationFailed } from '../../contract/errors.ts';
+import { isUniqueViolation } from '../pool/faults.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../pool/scope.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
@@ -34,6 +35,8 @@ type PutOptions<Name extends string> = {
   references?: { readonly [Field in Name]?: Resource };
   /** Adds the values that the request left out, and those that are generated when the record is created. */
   complete?: (scope: OrganizationScope, input: Input, stored: Stored | undefined) => Promise<Input>;
+  /** The error where another record has a value that is unique. */
+  taken?: (input: Input) => ApiError;
 };
 
 export const referenceRejected = (fields: readonly string[]): ApiError =>
@@ -60,7 +63,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const lockStatement = prepared(
     `${name}.lock_to_write`,
     ($: Params<RecordKey>) => sql<Stored>`
-      select ${selectList(locked)} from ${table} where ${rowOf(view, $)} for update`,
+      select ${selectList(locked)} from ${table} where ${rowOf(view, $)} for no key update`,
   );
 
   const found = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
@@ -82,7 +85,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
     ($: Params<RecordKey>) => sql<{ id: string }>`
       insert into ${table} (organization_id, id, ${columnList(columns)})
       values (${$.organizationId}, ${$.id}, ${valueList(columns)})
-      on conflict (organization_id, id) do nothing returning ${table.id}`,
+      on conflict do nothing returning ${table.id}`,
   );
 
   const replaceStatement = prepared(
@@ -92,14 +95,15 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       where ${rowOf(view, $)}`,
   );
 
+  /** Locks the record until the transaction ends. Undefined when it does not exist. */
+  async function lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
+    const [stored] = await db.write(lockStatement, { organizationId, id });
+    return stored;
+  }
+
   return {
     replaced,
-
-    /** Locks the record until the transaction ends. Undefined when it does not exist. */
-    async lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
-      const [stored] = await db.write(lockStatement, { organizationId, id });
-      return stored;
-    },
+    lock,
 
     /** Whether `check` would look at what is sent. */
     needsCheck: (input: Input): boolean =>
@@ -136,16 +140,22 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       if (rejected.length > 0) throw referenceRejected(rejected);
     },
 
-    /** @throws LostRace when somebody else has just created the record; the next attempt finds it */
-    async insert({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
+    /** @throws LostRace when somebody else has just created the record, and the next attempt finds it; else `taken` */
+    async insert(scope: OrganizationScope, id: string, input: Input): Promise<void> {
+      const { db, organizationId } = scope;
       const values = rowValues(columns, input);
       const [created] = await db.write(insertStatement, { organizationId, id, ...values });
-      if (!created) throw new LostRace('The record was created by somebody else.');
+      if (created) return;
+      if (options.taken && !(await lock(scope, id))) throw options.taken(input);
+      throw new LostRace('The record was created by somebody else.');
     },
 
     /** Writes the record, and brings it back where it was archived. Nothing changes where nothing differs. */
     async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
-      await db.write(replaceStatement, { organizationId, id, ...rowValues(replaced, input) });
+      const values = { organizationId, id, ...rowValues(replaced, input) };
+      await db.write(replaceStatement, values).catch((error: unknown) => {
+        throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
+      });
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, jsonRow } from '../sql/json.ts';
 import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
-import { nameOfParts, type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
+import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
 import { defineGet } from './get.ts';
 import { type RecordKey, recordOf, tableName, type View } from './view.ts';
 
@@ -41,12 +41,9 @@ export function defineCreate<T, Name extends string>(
   };
 }
 
-/** Each connection prepares the statements of so many sets of fields; those of others are parsed at each run. */
-const PREPARED_SETS = 64;
-
 /**
- * Makes the function that changes the fields which a body has; null clears one. Values equal to the stored ones change
- * nothing. It throws the resource's not-found.
+ * Builds the function that changes the fields which a body has; null clears one. If nothing differs, nothing changes. It throws the
+ * resource's not-found error.
  */
 export function defineUpdate<T, Name extends string>(
   view: View<T>,
@@ -54,26 +51,18 @@ export function defineUpdate<T, Name extends string>(
   name = `${tableName(view)}.update`,
   get = defineGet(view),
 ) {
-  const statements = new Map<string, Statement<Body<T>, RecordKey>>();
   const allFields = Object.keys(columns) as Name[];
 
-  function compose(fields: readonly Name[]): Statement<Body<T>, RecordKey> {
+  const statementFor = statementsBySet((fields: readonly Name[], isOnce) => {
     const chosen = Object.fromEntries(fields.map((field) => [field, columns[field]])) as Columns<Name>;
-    const make = statements.size < PREPARED_SETS ? prepared : unprepared;
+    const make = isOnce ? unprepared : prepared;
     return make(
       fields.length === allFields.length ? name : nameOfParts([name, ...fields]),
       ($: Params<RecordKey>) => sql<Body<T>>`
         update ${view.table} set ${assignments(chosen)} where ${recordOf(view, $)} returning ${jsonRow(view.fields)} as body`,
-      { isVariant: statements.size > 0 },
+      { isOnce },
     );
-  }
-
-  function statementFor(fields: readonly Name[]): Statement<Body<T>, RecordKey> {
-    const key = fields.join();
-    const statement = statements.get(key) ?? compose(fields);
-    if (statements.size < PREPARED_SETS) statements.set(key, statement);
-    return statement;
-  }
+  });
 
   statementFor(allFields);
 

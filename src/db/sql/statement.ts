@@ -14,8 +14,6 @@ export type Statement<Row, Values> = {
   readonly isPrepared: boolean;
   /** It takes next to no time: not worth hearing whether its client has gone, which costs a get a tenth. */
   readonly isShort?: boolean | undefined;
-  /** It differs from another statement in columns or conditions only. It is composed when first needed. */
-  readonly isVariant?: boolean | undefined;
   /** For types only. */
   readonly _?: { row: Row; values: (values: Values) => void };
 };
@@ -51,9 +49,7 @@ function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row
   if (other && other.text !== text) throw new Error(`Two statements have the name "${name}".`);
   // The first one stays: a list composes the count of its filters again for a later page.
   if (other) return other as unknown as Statement<Row, Values>;
-  // A PATCH can send any of hundreds of thousands of sets of fields. Most are composed, run once and forgotten.
-  if (statement.isPrepared || !statement.isVariant)
-    statements.set(name, statement as Statement<unknown, never>);
+  statements.set(name, statement as Statement<unknown, never>);
   return statement;
 }
 
@@ -62,18 +58,20 @@ const dialect = new PgDialect();
 function compose<Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
-  options: Pick<Statement<unknown, Values>, 'isPrepared' | 'isShort' | 'isVariant'>,
+  {
+    isOnce,
+    ...options
+  }: Pick<Statement<unknown, Values>, 'isPrepared' | 'isShort'> & Pick<Options, 'isOnce'>,
 ): Statement<RowOf<Query>, Values> {
   const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
-  return register({
-    name,
-    text,
-    params,
-    ...options,
-  });
+  const statement = { name, text, params, ...options };
+  return isOnce ? statement : register(statement);
 }
 
-type Options = Partial<Pick<Statement<unknown, never>, 'isShort' | 'isVariant'>>;
+type Options = Partial<Pick<Statement<unknown, never>, 'isShort'>> & {
+  /** It is composed for one run and then forgotten. */
+  isOnce?: boolean;
+};
 
 /**
  * Composes a statement that each connection prepares once.
@@ -92,6 +90,27 @@ export const unprepared = <Values, Query extends SQLWrapper>(
   query: ($: Params<Values>) => Query,
   options: Options = {},
 ): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, isPrepared: false });
+
+/** Each connection prepares the statements of so many sets of names; those of others are composed and parsed at each run. */
+const PREPARED_SETS = 64;
+
+/**
+ * Builds the function that gives the statements for a set of names: the fields of a PATCH, the filters of a list. There are hundreds of
+ * thousands of sets.
+ * @param compose its statements are kept, or run once
+ */
+export function statementsBySet<Name extends string, Statements>(
+  compose: (names: readonly Name[], isOnce: boolean) => Statements,
+) {
+  const kept = new Map<string, Statements>();
+  return (names: readonly Name[]): Statements => {
+    const isOnce = kept.size >= PREPARED_SETS;
+    const key = names.join();
+    const statements = kept.get(key) ?? compose(names, isOnce);
+    if (!isOnce) kept.set(key, statements);
+    return statements;
+  };
+}
 
 /** The statement with its values, in the form that pg takes. Throws where a value is missing. */
 export function bind<Row, Values>(statement: Statement<Row, Values>, values: Values): QueryConfig {

@@ -72,11 +72,13 @@ export const searchableProducts = pgTable(
     status: text('status').notNull(),
     budgetTier: text('budget_tier'),
     externalReferenceCode: text('external_reference_code'),
+    destinations: texts('destinations'),
   },
   (table) => [
     primary('searchable_products_pkey', table),
+    // The list filtered by query, by destination, or by both.
     index('searchable_products_search_idx')
-      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
+      .using('gin', table.organizationId, table.destinations, table.search.op('gin_trgm_ops'))
       .with(PENDING_LIST),
   ],
 );
@@ -91,5 +93,6 @@ export const liveProducts = {
     search: 'GET /v1/catalog/products?externalReferenceCode=… or ?query=…',
   },
   isCounted: true,
+  countedBy: { field: 'status', name: 'products' },
   searchRow: searchableProducts,
 } satisfies Resource;

@@ -9,6 +9,8 @@ export const customers = pgTable(
   'customers',
   {
     ...record(),
+    /** The customer that an archived one was merged into: at the end of a chain of merges, the live one. */
+    mergedInto: uuid('merged_into'),
     preferredLanguage: text('preferred_language'),
     firstName: text('first_name'),
     lastName: text('last_name'),
@@ -23,7 +25,17 @@ export const customers = pgTable(
     contactSearch: text('contact_search').notNull().default(''),
     summary: text('summary'),
   },
-  (table) => [...recordKeys('customers', table)],
+  (table) => [
+    ...recordKeys('customers', table),
+    toRecord('customers_merged_into_fkey', table, table.mergedInto, table).onDelete('cascade'),
+    index('customers_archived_idx')
+      .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
+      .where(sql`archived_at is not null`),
+    // The records of one person.
+    index('customers_merged_into_idx')
+      .on(table.organizationId, table.mergedInto)
+      .where(sql`merged_into is not null`),
+  ],
 );
 
 /**

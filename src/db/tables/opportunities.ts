@@ -89,5 +89,6 @@ export const liveOpportunities = {
   visible: isNull(opportunities.archivedAt),
   missing: { code: 'OPPORTUNITY_NOT_FOUND', noun: 'opportunity', search: 'GET /v1/opportunities?query=…' },
   isCounted: true,
+  countedBy: { field: 'salesStage', name: 'opportunities.sales_stage' },
   searchRow: searchableOpportunities,
 } satisfies Resource;

@@ -14,6 +14,12 @@ export function inOrder(tables: readonly Owned[]): Owned[] {
   return [...tables.filter(isFree), ...inOrder(tables.filter((table) => !isFree(table)))];
 }
 
+/** Its rows follow from those of other tables: triggers and cascades delete them. */
+export const isDerived = (table: PgTable): boolean =>
+  table === schema.liveCounts ||
+  (table !== schema.idempotencyKeys &&
+    getTableConfig(table).foreignKeys.every(({ onDelete }) => onDelete === 'cascade'));
+
 /** Every table whose rows belong to organizations. */
 export const owned: readonly Owned[] = Object.values(schema).filter(
   (table): table is Owned & typeof table => is(table, PgTable) && 'organizationId' in getTableColumns(table),

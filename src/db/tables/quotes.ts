@@ -65,6 +65,7 @@ export const liveQuotes = {
   visible: isNull(quotes.archivedAt),
   missing: { code: 'QUOTE_NOT_FOUND', noun: 'quote', search: 'GET /v1/quotes?query=…' },
   isCounted: true,
+  countedBy: { field: 'status', name: 'quotes' },
   searchRow: searchableQuotes,
 } satisfies Resource;
 

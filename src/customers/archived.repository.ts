@@ -1,0 +1,89 @@
+import { sql } from 'drizzle-orm';
+import { ApiError } from '../contract/errors.ts';
+import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
+import { defineRestore } from '../db/repository/archive.ts';
+import { changeFilters, defineList, hasEntry, newestFirst, type Page } from '../db/repository/list.ts';
+import { organizationParam } from '../db/repository/view.ts';
+import { fieldsOf } from '../db/sql/field-columns.ts';
+import { type Json, parseJson } from '../db/sql/json.ts';
+import { customers, erasures, liveCustomers } from '../db/tables/customers.ts';
+import { byContactKeys, claimContacts, keyOfContact } from './contacts.repository.ts';
+import { customerName, customerView, derivedFields, erasedAt, getCustomerRecord } from './repository.ts';
+import { type Customer, CustomerFilters, type CustomerListQuery, RestorableCustomer } from './schema.ts';
+
+/** Archived customers, and their way back. */
+
+/** Active customers alone have search documents and contact keys of their own. */
+const listArchived = defineList(
+  {
+    ...liveCustomers,
+    fields: fieldsOf(RestorableCustomer, customers, {
+      ...derivedFields,
+      archivedAt: customers.archivedAt,
+      erasedAt,
+    }),
+    visible: sql`${customers.archivedAt} is not null`,
+    isCounted: false,
+    searchRow: undefined,
+  },
+  {
+    name: 'customers.list_archived',
+    query: CustomerFilters,
+    order: newestFirst('archivedAt'),
+    filters: {
+      ...changeFilters,
+      contact: {
+        field: 'contactKeys',
+        where: (keys, sent) =>
+          sql`${keys} && array(select concat(type, ' ', key) from json_each_text(${sent}::json) as sent(type, key))`,
+      },
+      query: {
+        field: 'summary',
+        where: (summary, text) =>
+          sql`fold_text(concat_ws(chr(31), ${customerName}, ${summary}, ${customers.contactSearch})) like contains_pattern(${text})`,
+      },
+      tag: hasEntry('tags'),
+    },
+  },
+);
+
+/** A page of archived customers, the latest archived first. */
+export const listArchivedCustomers = (
+  scope: OrganizationScope,
+  query: CustomerListQuery,
+): Promise<Json<Page<RestorableCustomer>>> => listArchived(scope, byContactKeys(query));
+
+const restore = defineRestore(
+  customerView,
+  () => sql`${customers.mergedInto} is null and not exists (select from ${erasures}
+    where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`,
+);
+
+const conflict = (code: 'CUSTOMER_NOT_ARCHIVED' | 'CUSTOMER_ERASED' | 'CUSTOMER_MERGED', message: string) =>
+  new ApiError(code, message);
+
+/**
+ * Brings an archived customer back with its contacts. Its `updatedAt` moves.
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_NOT_ARCHIVED, CUSTOMER_ERASED, CUSTOMER_MERGED, CUSTOMER_CONTACT_CONFLICT
+ */
+export async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<Customer>> {
+  const { contacts } = parseJson(await getCustomerRecord(scope, id));
+  return claimContacts(
+    scope,
+    id,
+    contacts.map(keyOfContact),
+    async () => {
+      const restored = await restore(scope, id, {});
+      if (restored) return restored;
+      const record = parseJson(await getCustomerRecord(scope, id));
+      if (record.archivedAt === null)
+        throw conflict('CUSTOMER_NOT_ARCHIVED', 'The customer is not archived.');
+      if (record.erasedAt !== null)
+        throw conflict('CUSTOMER_ERASED', 'The customer was erased: nothing is left to restore.');
+      if (record.mergedInto !== null)
+        throw conflict('CUSTOMER_MERGED', `The customer was merged into customer ${record.mergedInto}.`);
+      throw new LostRace('A contact was taken.');
+    },
+    'contacts',
+  );
+}

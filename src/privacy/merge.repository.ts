@@ -1,0 +1,119 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { validationFailed } from '../contract/errors.ts';
+import { customerColumns, getCustomer } from '../customers/repository.ts';
+import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
+import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
+import { referenceRejected } from '../db/repository/put.ts';
+import { keyOf, missing, recordOf, tableName } from '../db/repository/view.ts';
+import { isId } from '../db/sql/ids.ts';
+import type { Json } from '../db/sql/json.ts';
+import { type Params, unprepared } from '../db/sql/statement.ts';
+import { conversations, customers, liveCustomers, opportunities, quotes } from '../db/tables/index.ts';
+import type { CustomerMerge } from './schema.ts';
+import { findPerson, lockPerson } from './ties.repository.ts';
+
+/** Two customers of one person become one. */
+
+type Merge = { organizationId: string; id: string; from: string };
+
+const from = ({ organizationId, from: id }: Params<Merge>): SQL =>
+  sql`${customers} where ${keyOf(customers, { organizationId, id })}`;
+
+const stateStatement = unprepared(
+  'customers.merge_state',
+  ($: Params<Merge>): SQL<{ isLive: boolean; isFromLive: boolean; isMerged: boolean }> => sql`
+    select exists (select from ${customers} where ${recordOf(liveCustomers, $)}) as "isLive",
+      exists (select from ${from($)} and ${liveCustomers.visible}) as "isFromLive",
+      exists (select from ${from($)} and ${customers.mergedInto} = ${$.id}) as "isMerged"`,
+);
+
+/** Also what was merged into it before: a chain of merges leads to the active customer at once. Triggers release its contacts. */
+const archiveStatement = unprepared(
+  'customers.archive_merged',
+  ($: Params<Merge>) => sql`
+    update ${customers} set archived_at = coalesce(${customers.archivedAt}, now()), merged_into = ${$.id}
+    where ${customers.organizationId} = ${$.organizationId}
+      and (${customers.id} = ${$.from} or ${customers.mergedInto} = ${$.from})`,
+);
+
+/** Where both have something that is not kept in one field. Every other field is that of `from` where it is null. */
+const both: Readonly<Record<string, SQL>> = {
+  tags: sql`${customers.tags} || array(
+    select tag from unnest(other.tags) with ordinality as sent(tag, place) where tag <> all (${customers.tags}) order by place)`,
+  summary: sql`coalesce(nullif(concat_ws(E'\n\n', nullif(${customers.summary}, ''), nullif(other.summary, '')), ''), ${customers.summary})`,
+  contacts: sql`(select concat('[', string_agg(contact::text, ',' order by list, place), ']')::json from (
+    select 1, * from json_array_elements(${customers.contacts}) with ordinality
+    union all select 2, * from json_array_elements(other.contacts) with ordinality) as of_both(list, contact, place))`,
+  contactKeys: sql`${customers.contactKeys} || other.contact_keys`,
+  contactSearch: sql`concat_ws(chr(31), ${customers.contactSearch}, other.contact_search)`,
+};
+
+const assignments = Object.entries(customerColumns).map(([field, column]) => {
+  const name = sql.identifier(column.name);
+  return sql`${name} = ${both[field] ?? sql`coalesce(${column}, other.${name})`}`;
+});
+
+const mergeStatement = unprepared(
+  'customers.merge',
+  ($: Params<Merge>): SQL<typeof CUSTOMER_BOUNDS> => sql`
+    update ${customers} set ${sql.join(assignments, sql`, `)} from ${customers} other
+    where ${recordOf(liveCustomers, $)} and other.organization_id = ${$.organizationId} and other.id = ${$.from}
+    returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
+      coalesce(char_length(${customers.summary}), 0) as summary`,
+);
+
+const moveStatements = [opportunities, conversations, quotes].map((table) =>
+  unprepared(
+    `customers.merge_${tableName({ table })}`,
+    ($: Params<Merge>) => sql`
+      update ${table} set customer_id = ${$.id}
+      where ${table.organizationId} = ${$.organizationId} and ${table.customerId} = ${$.from}`,
+  ),
+);
+
+/** @throws VALIDATION_FAILED naming what the merged customer would have too much of */
+function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
+  const names = Object.keys(CUSTOMER_BOUNDS) as (keyof typeof CUSTOMER_BOUNDS)[];
+  const exceeded = names.filter((name) => merged[name] > CUSTOMER_BOUNDS[name]);
+  if (exceeded.length === 0) return;
+  throw validationFailed(
+    exceeded.map((name) => ({
+      path: 'body.from',
+      message: `would bring ${name} to ${merged[name]}, and a customer has at most ${CUSTOMER_BOUNDS[name]}${name === 'summary' ? ' characters' : ''}`,
+    })),
+  );
+}
+
+/**
+ * Makes the customer `from` a part of the customer, all or nothing. Once it is, the same call changes nothing.
+ * @returns the customer
+ * @throws CUSTOMER_NOT_FOUND, VALIDATION_FAILED naming `from`
+ */
+export const mergeCustomer = (
+  scope: OrganizationScope,
+  id: string,
+  { from }: CustomerMerge,
+): Promise<Json<Customer>> =>
+  inTransaction(scope, async (within) => {
+    const { db, organizationId } = within;
+    if (!isId(id)) throw missing(liveCustomers, id);
+    if (id.toLowerCase() === from.toLowerCase())
+      throw validationFailed([{ path: 'body.from', message: 'must be another customer' }]);
+    const merge = { organizationId, id, from };
+    const hasMerged = async (): Promise<boolean> => {
+      const [state] = await db.read(stateStatement, merge);
+      if (!state?.isLive) throw missing(liveCustomers, id);
+      if (!state.isMerged && !state.isFromLive) throw referenceRejected(['from']);
+      return state.isMerged;
+    };
+
+    if (await hasMerged()) return getCustomer(within, id);
+    await lockPerson(within, await findPerson(within, from), [id]);
+    if (await hasMerged()) return getCustomer(within, id);
+    await db.write(archiveStatement, merge);
+    const [merged] = await db.write(mergeStatement, merge);
+    if (!merged) throw new Error('Two customers were locked to be merged, and were not.');
+    checkBounds(merged);
+    for (const statement of moveStatements) await db.write(statement, merge);
+    return getCustomer(within, id);
+  });

@@ -1,0 +1,93 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+
+/** What strangers and careless clients do to a port, each until the test ends. */
+
+type Target = { port: number; key: string };
+export type Attack = (target: Target) => void;
+
+function open({ port }: Target): Socket {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+/** So many connections, each opened again when it ends. */
+function hold(target: Target, count: number, begin: (socket: Socket) => void): void {
+  let isOver = false;
+  onTestFinished(() => {
+    isOver = true;
+  });
+  function one(): void {
+    const socket = open(target);
+    socket.on('connect', () => begin(socket));
+    socket.on('close', async () => {
+      await pause(200);
+      if (!isOver) one();
+    });
+  }
+  for (let index = 0; index < count; index += 1) one();
+}
+
+/** Sends the text of each again and again, and takes what comes. */
+const repeat =
+  (count: number, everyMs: number, text: (key: string) => string): Attack =>
+  (target) =>
+    hold(target, count, (socket) => {
+      const send = () => void socket.write(text(target.key));
+      const timer = setInterval(send, everyMs);
+      socket.on('close', () => clearInterval(timer)).resume();
+      send();
+    });
+
+const get = (path: string, key: string): string =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\n\r\n`;
+const post = (key: string, length: number): string =>
+  `POST /v1/customers HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+/** Asks, and takes nothing of the response. */
+const takeNothing =
+  (count: number, path: string): Attack =>
+  (target) =>
+    hold(target, count, (socket) => void socket.pause().write(get(path, target.key)));
+
+const LISTS = `{"contacts":[${Array(349_000).fill('[]').join(',')}]}`;
+const SHORT_HEADERS = Array.from({ length: 700 }, (_, index) => `a${index}: b\r\n`)
+  .join('')
+  .slice(0, 7_900);
+
+export const silence =
+  (count: number): Attack =>
+  (target) =>
+    hold(target, count, () => undefined);
+
+const unknownPaths = (count: number): Attack => repeat(count, 1_000, () => get('/nothing', ''));
+
+export const ATTACKS: Record<string, Attack> = {
+  'a flood of searches of one agency': repeat(200, 5, (key) => get('/v1/customers?query=a', key)),
+  '1,500 pipelined searches': (target) =>
+    hold(
+      target,
+      4,
+      (socket) => void socket.resume().write(get('/v1/customers?query=a', target.key).repeat(1_500)),
+    ),
+  'six bodies of 1 MiB of empty lists': repeat(6, 300, (key) => post(key, LISTS.length) + LISTS),
+  '200 bodies that trickle': (target) =>
+    hold(target, 200, (socket) => {
+      socket.write(post(target.key, 1_000_000));
+      const timer = setInterval(() => socket.write(' '), 100);
+      socket.on('close', () => clearInterval(timer)).resume();
+    }),
+  'pipelined nonsense': repeat(50, 50, (key) => `${get('/v1/team', key)}NO HTTP\r\n\r\n`.repeat(50)),
+  '5,000 unfinished headers': (target) =>
+    hold(target, 5_000, (socket) => void socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${SHORT_HEADERS}`)),
+  '1,500 silent connections, and 1,500 that ask for an unknown path': (target) => {
+    silence(1_500)(target);
+    unknownPaths(1_500)(target);
+  },
+  '200 that take nothing of the reference page’s program': takeNothing(200, '/docs/js/scalar.js'),
+  '60 that take nothing of 7 MB': takeNothing(60, '/v1/catalog/products?limit=28'),
+  '200 that take nothing of 24 MB': takeNothing(200, '/v1/catalog/products?limit=100'),
+  '400 that take nothing of 24 MB': takeNothing(400, '/v1/catalog/products?limit=100'),
+};

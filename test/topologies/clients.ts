@@ -1,0 +1,53 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+
+/** Clients that do nothing wrong: each has one connection, and pauses between its requests. */
+export type Clients = {
+  requests: () => number;
+  /** What was no 200. */
+  failures: string[];
+  stop: () => Promise<void>;
+};
+
+function get(port: number, key: string, agent: Agent): Promise<string> {
+  return new Promise((done) => {
+    const sent = request({
+      host: '127.0.0.1',
+      port,
+      path: '/v1/customers?limit=5',
+      agent,
+      headers: { 'x-api-key': key },
+    });
+    sent.on('error', ({ message }) => done(message));
+    sent.on('response', (response) => {
+      response.on('error', ({ message }) => done(message));
+      response.resume().on('end', () => done(String(response.statusCode)));
+    });
+    sent.end();
+  });
+}
+
+export function startClients(port: number, key: string, pausesMs: readonly number[], each: number): Clients {
+  const failures: string[] = [];
+  let isOver = false;
+  let count = 0;
+  async function run(pauseMs: number): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    await pause(Math.random() * pauseMs);
+    while (!isOver) {
+      const outcome = await get(port, key, agent);
+      count += 1;
+      if (outcome !== '200') failures.push(outcome);
+      await pause(pauseMs);
+    }
+    agent.destroy();
+  }
+  const running = pausesMs.flatMap((pauseMs) => Array.from({ length: each }, () => run(pauseMs)));
+  const stop = async () => {
+    isOver = true;
+    await Promise.all(running);
+  };
+  onTestFinished(stop);
+  return { requests: () => count, failures, stop };
+}

@@ -1,0 +1,101 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { freePort } from '../support/process.ts';
+import { type Instance, temporaryFolder } from './instance.ts';
+import { type Program, startProgram } from './program.ts';
+
+/** The nginx that is shipped, before instances on this machine; it ends with the test. */
+export type Front = {
+  port: number;
+  tlsPort: number;
+  dashboardPort: number;
+  /** For certificates; empty. */
+  tls: string;
+  /** Where it keeps what clients do not take. */
+  spool: string;
+  /** Whether each instance gets requests, in their order. */
+  up: () => Promise<boolean[]>;
+  restart: () => Promise<void>;
+};
+
+const SHIPPED = new URL('../../deploy/nginx.conf', import.meta.url);
+
+/** What is shipped, with addresses and folders of this machine. */
+async function shippedFor(instances: readonly Instance[], front: Omit<Front, 'up' | 'restart'>) {
+  let text = await readFile(SHIPPED, 'utf8');
+  const replace = (shipped: string, here: string): void => {
+    if (!text.includes(shipped)) throw new Error(`deploy/nginx.conf has no "${shipped}".`);
+    text = text.replaceAll(shipped, here);
+  };
+  const servers = (ports: number[]): string =>
+    ports.map((port) => `server 127.0.0.1:${port} max_fails=1 fail_timeout=2s;`).join('\n');
+  replace('resolver 127.0.0.11 valid=1s ipv6=off;', '');
+  replace('server api:3000 resolve max_fails=1 fail_timeout=2s;', servers(instances.map(({ port }) => port)));
+  replace(
+    'server api:3001 resolve max_fails=1 fail_timeout=2s;',
+    servers(instances.map(({ dashboardPort }) => dashboardPort)),
+  );
+  replace('listen 8080', `listen 127.0.0.1:${front.port}`);
+  replace('listen 8443', `listen 127.0.0.1:${front.tlsPort}`);
+  replace('listen 8081', `listen 127.0.0.1:${front.dashboardPort}`);
+  replace('listen 127.0.0.1:8082', `listen 127.0.0.1:${await freePort()}`);
+  replace('/etc/nginx/tls', front.tls);
+  replace('/var/log/nginx/access.log', '/dev/null');
+  const temporary = ['proxy', 'client_body', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${front.spool}/${kind};`,
+  );
+  replace('http {', `http {\n${temporary.join('\n')}`);
+  return text;
+}
+
+/** How many requests the instance has had so far. */
+async function countRequests({ dashboardPort }: Instance): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${dashboardPort}/metrics`)).text();
+  const counts = metrics.matchAll(/^http_requests_total\{.*\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+export async function startFront(instances: readonly Instance[]): Promise<Front> {
+  const folder = await temporaryFolder();
+  const [tls, spool, file] = ['tls', 'spool', 'nginx.conf'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  // Its workers are of another user, where it is started by root.
+  await chmod(folder, 0o755);
+  await mkdir(tls);
+  await mkdir(spool);
+  const [port, tlsPort, dashboardPort] = [
+    Number(await freePort()),
+    Number(await freePort()),
+    Number(await freePort()),
+  ];
+  const front = { port, tlsPort, dashboardPort, tls, spool };
+  await writeFile(file, await shippedFor(instances, front));
+  const settings = `daemon off; pid ${folder}/pid; error_log stderr notice;`;
+  const start = (): Promise<Program> =>
+    startProgram(
+      'nginx',
+      ['-c', file, '-g', settings],
+      /start worker process \d+\n[\s\S]*start worker process/,
+    );
+  let program = await start();
+  onTestFinished(() => program.end('SIGQUIT'));
+
+  return {
+    ...front,
+    up: async () => {
+      const before = await Promise.all(instances.map(countRequests));
+      for (let request = 0; request < 8 * instances.length; request += 1)
+        await fetch(`http://127.0.0.1:${port}/openapi.json`).then((response) => response.arrayBuffer());
+      const after = await Promise.all(instances.map(countRequests));
+      return after.map((count, index) => count > (before[index] ?? 0));
+    },
+    restart: async () => {
+      await program.end('SIGQUIT');
+      program = await start();
+    },
+  };
+}
