@@ -72,7 +72,7 @@ export async function buildApp(options: AppOptions) {
       limitRate(agents, rateLimit);
       // Whether a message reads or writes is known when it has been read itself; most of them read.
       refuseFloods(agents, db, () => true);
-      agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write' });
+      agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write', publicUrl });
       done();
     });
   if (files) app.register(downloadRoutes, { db, ...files });

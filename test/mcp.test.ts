@@ -1,4 +1,4 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
@@ -7,6 +7,7 @@ import { newId } from '../src/db/sql/ids.ts';
 import { parseJson } from '../src/db/sql/json.ts';
 import { PARTS } from '../src/openapi/description.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
+import { ownApp } from './support/instance.ts';
 import { FILE, populate } from './support/operations.ts';
 import { opportunity } from './support/records.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
@@ -34,8 +35,8 @@ afterAll(async () => {
 
 const opened: Client[] = [];
 
-async function connect(key: string, at = base): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1.0.0' });
+async function connect(key: string, at = base, options: ClientOptions = {}): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' }, options);
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', at), {
     requestInit: { headers: { authorization: `Bearer ${key}` } },
   });
@@ -504,13 +505,95 @@ test('a message that is none of the protocol is refused, and there is neither st
   const ping = (more: object, headers = {}) =>
     agency.post('/mcp', { jsonrpc: '2.0', id: 'a', method: 'ping', ...more }, { headers });
   expect((await ping({})).body).toEqual({ jsonrpc: '2.0', id: 'a', result: {} });
-  expect((await ping({ params: { _meta: 1 } })).body.error.details[0].path).toBe('body.params');
+  const badMeta = await ping({ params: { _meta: 1 } });
+  expect([badMeta.status, badMeta.body]).toMatchObject([
+    400,
+    { jsonrpc: '2.0', error: { code: expect.any(Number) } },
+  ]);
   expect((await ping({ params: [] })).body.error.details[0].message).toBe('must be a JSON object');
-  expect((await ping({}, { 'mcp-protocol-version': '2020-01-01' })).status).toBe(400);
+  const old = await ping({}, { 'mcp-protocol-version': '2020-01-01' });
+  expect([old.status, old.body.error]).toMatchObject([
+    400,
+    { code: -32_022, data: { supported: expect.arrayContaining(['2025-06-18']), requested: '2020-01-01' } },
+  ]);
   expect(await ping({ id: undefined, method: 'notifications/cancelled' })).toMatchObject({
     status: 202,
     text: '',
   });
   expect((await agency.get('/mcp')).status).toBe(405);
   expect((await agency.delete('/mcp')).headers.allow).toBe('POST');
+});
+
+describe('revision 2026-07-28', () => {
+  const pinned = (key: string, pin = '2026-07-28') =>
+    connect(key, base, { versionNegotiation: { mode: { pin } } });
+
+  test('has the tools and answers of the others, for a client that is pinned to it and one that asks', async () => {
+    const agency = await service.agency();
+    await opportunity(agency, { salesStage: 'won' });
+    const old = await connect(agency.key);
+    const auto = await connect(agency.key, base, { versionNegotiation: { mode: 'auto' } });
+    for (const client of [await pinned(agency.key), auto]) {
+      expect(client.getInstructions()).toBe(old.getInstructions());
+      expect((await client.listTools()).tools).toEqual((await old.listTools()).tools);
+      for (const given of [{ limit: 1 }, { limti: 1 }])
+        expect(await call(client, 'listOpportunities', given)).toEqual(
+          await call(old, 'listOpportunities', given),
+        );
+      await expect(client.callTool({ name: 'listNothing' })).rejects.toThrow('is not a known name');
+    }
+  });
+
+  test('each message has the key of its own request', async () => {
+    const [one, other] = [await service.agency(), await service.agency()];
+    await opportunity(one, { title: 'Una' });
+    await opportunity(other, { title: 'Otra' });
+    const clients = [await pinned(one.key), await pinned(other.key)];
+    const titles = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        const { body } = await call(clients[index % 2] as Client, 'listOpportunities', { fields: ['title'] });
+        return body.data.map(({ title }: { title: string }) => title);
+      }),
+    );
+    expect(titles).toEqual(Array.from({ length: 10 }, (_, index) => [index % 2 ? 'Otra' : 'Una']));
+  });
+
+  test('a later revision gets the error that says what is supported, and there is no stream', async () => {
+    const agency = await service.agency();
+    await expect(pinned(agency.key, '2099-01-01')).rejects.toThrow();
+    const envelope = (version: string) => ({
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    });
+    const send = (method: string, version: string, params: object = {}) =>
+      agency.post(
+        '/mcp',
+        { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: envelope(version) } },
+        { headers: { 'mcp-protocol-version': version, 'mcp-method': method } },
+      );
+    const { status, body } = await send('tools/list', '2099-01-01');
+    expect([status, body]).toMatchObject([
+      400,
+      { id: 7, error: { code: -32_022, data: { supported: ['2026-07-28'], requested: '2099-01-01' } } },
+    ]);
+    const listening = await send('subscriptions/listen', '2026-07-28', { notifications: {} });
+    expect(listening.body.error).toBeDefined();
+    expect(listening.headers['content-type']).toMatch(/^application\/json/);
+  });
+});
+
+test('a page of another site cannot call, whatever host it names; a local one and none can', async () => {
+  const { key } = await service.agency();
+  const app = await ownApp(service, { publisher: { publicUrl: 'https://api.agency.example' } });
+  const message = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const ask = async (origin: string | undefined, host = 'api.agency.example') => {
+    const headers = { 'x-api-key': key, host, ...(origin !== undefined && { origin }) };
+    return (await app.inject({ method: 'POST', url: '/mcp', headers, payload: message })).statusCode;
+  };
+  for (const origin of [undefined, 'https://api.agency.example', 'http://localhost:6274'])
+    expect(await ask(origin), origin).toBe(200);
+  for (const origin of ['https://evil.example', 'null', 'https://api.agency.example.evil.example'])
+    expect(await ask(origin), origin).toBe(403);
+  expect(await ask('http://evil.example', 'evil.example')).toBe(403);
 });

@@ -23,6 +23,8 @@ export type McpOptions = {
   /** The OpenAPI document of these routes, as JSON. */
   document: () => string;
   canWrite: boolean;
+  /** Where clients reach the service, if that is known. */
+  publicUrl?: string | undefined;
 };
 
 const { name, version } = JSON.parse(
@@ -61,6 +63,10 @@ const refusedRequest = (message: string) => ({
 
 const METHOD_NOT_ALLOWED = refusedRequest('This server has no sessions and no stream: send POST.');
 
+const FOREIGN_ORIGIN = refusedRequest(
+  'The header Origin names another site. Send the request without a browser.',
+);
+
 /** The headers of the calls that a request makes. */
 const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
   ...COUNTED_ALREADY,
@@ -74,18 +80,16 @@ const errorResult = (error: ErrorBody) => ({
   isError: true,
 });
 
-type Exchange = {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  answer: (message: JSONRPCMessage) => void;
-};
+/** A request to /mcp that the SDK handles. */
+type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 /**
- * The SDK's server, one for all messages: a ping takes 0.3 ms of processor time, and 0.7 ms with a server and a transport
- * of its own. The server knows a message by a number of ours, so that equal ids of two clients stay apart. It remembers
- * the last `initialize`, and no answer depends on that.
+ * The SDK's server, one for all messages of the revisions until 2025-11-25: a ping takes 0.3 ms of processor time, and 0.7 ms
+ * with a server and a transport of its own. The server knows a message by a number of ours, so that equal ids of two clients
+ * stay apart. It remembers the last `initialize`, and no response depends on that. A message of a later revision has a server
+ * of its own, as the SDK wants it.
  */
-async function startProtocol({ app, document, canWrite }: McpOptions) {
+async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions) {
   // It takes memory, so it is loaded at the first message.
   const sdk = await import('@modelcontextprotocol/server');
   const api = JSON.parse(document()) as ApiDocument;
@@ -93,12 +97,12 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
   const byName = new Map(all.map((one) => [one.tool.name, one]));
   const names = [...byName.keys()];
 
-  const exchanges = new Map<unknown, Exchange>();
+  const pending = new Map<unknown, Exchange & { respond: (message: JSONRPCMessage) => void }>();
   let last = 0;
 
-  function exchangeOf({ mcpReq }: ServerContext): Exchange {
-    const exchange = exchanges.get(mcpReq.id);
-    if (!exchange) throw new Error('The message has been answered.');
+  function pendingOf({ mcpReq }: ServerContext): Exchange {
+    const exchange = pending.get(mcpReq.id);
+    if (!exchange) throw new Error('The message has its response already.');
     return exchange;
   }
 
@@ -131,71 +135,137 @@ async function startProtocol({ app, document, canWrite }: McpOptions) {
     return { content: texts.map((text) => ({ type: 'text' as const, text })), isError: false };
   }
 
-  const server = new sdk.Server(
-    { name, version },
-    { capabilities: { tools: {} }, instructions: instructions(api) },
-  );
-  server.setRequestHandler('tools/list', async (_message, context) => {
-    const { request } = exchangeOf(context);
-    const allowed = all.filter((one) => refusal(request, one) === undefined);
-    const tools = await Promise.all(allowed.map(({ tool }) => withKnownValues(tool, request.scope)));
-    // The SDK's type has any JSON in a schema; ours says which.
-    return { tools: tools as unknown as SdkTool[] };
-  });
-  server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }, context) => {
-    const exchange = exchangeOf(context);
-    const invalid = (message: string) =>
-      new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${message}.`);
-    const one = byName.get(name);
-    if (!one) throw invalid(`The tool ${name} ${unknownName(name, name, names).message}`);
-    const refused = refusal(exchange.request, one);
-    if (refused) throw invalid(`There is no tool ${name}: ${refused}`);
-    return call(exchange, one, given).catch((error: unknown) => {
-      if (error instanceof ApiError) return errorResult(errorBody(error));
-      throw error;
+  function serverFor(exchangeOf: (context: ServerContext) => Exchange) {
+    const server = new sdk.Server(
+      { name, version },
+      { capabilities: { tools: {} }, instructions: instructions(api) },
+    );
+    server.setRequestHandler('tools/list', async (_message, context) => {
+      const { request } = exchangeOf(context);
+      const allowed = all.filter((one) => refusal(request, one) === undefined);
+      const tools = await Promise.all(allowed.map(({ tool }) => withKnownValues(tool, request.scope)));
+      // The SDK's type has any JSON in a schema; ours says which.
+      return { tools: tools as unknown as SdkTool[] };
     });
-  });
+    server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }, context) => {
+      const exchange = exchangeOf(context);
+      const invalid = (message: string) =>
+        new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${message}.`);
+      const one = byName.get(name);
+      if (!one) throw invalid(`The tool ${name} ${unknownName(name, name, names).message}`);
+      const refused = refusal(exchange.request, one);
+      if (refused) throw invalid(`There is no tool ${name}: ${refused}`);
+      return call(exchange, one, given).catch((error: unknown) => {
+        if (error instanceof ApiError) return errorResult(errorBody(error));
+        throw error;
+      });
+    });
+    return server;
+  }
+
   const transport: Transport = {
     start: async () => undefined,
     close: async () => undefined,
     send: async (message) => {
-      if ('id' in message) exchanges.get(message.id)?.answer(message);
+      if ('id' in message) pending.get(message.id)?.respond(message);
     },
   };
-  await server.connect(transport);
+  await serverFor(pendingOf).connect(transport);
+
+  const exchanges = new WeakMap<Request, Exchange>();
+  const later = sdk.createMcpHandler(
+    ({ requestInfo }) =>
+      serverFor(() => {
+        const exchange = requestInfo && exchanges.get(requestInfo);
+        if (!exchange) throw new Error('The message belongs to no request.');
+        return exchange;
+      }),
+    { legacy: 'reject', maxSubscriptions: 0 },
+  );
+  const hosts = [...sdk.localhostAllowedOrigins(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])];
+
+  /** A message of a revision until 2025-11-25. */
+  async function answer({ request, reply }: Exchange, method: string, params: object | undefined) {
+    last += 1;
+    const message = { jsonrpc: '2.0' as const, id: last, method, ...(params && { params }) };
+    // The server would not answer it at all.
+    if (!sdk.isJSONRPCRequest(message))
+      throw validationFailed([{ path: 'body.params', message: 'must be the parameters of a message' }]);
+    const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
+    pending.set(message.id, { request, reply, respond: resolve });
+    transport.onmessage?.(message);
+    return promise.finally(() => pending.delete(message.id));
+  }
+
+  /** A message of revision 2026-07-28 or later; the SDK says what is wrong with one. */
+  async function answerLater(exchange: Exchange, headers: Record<string, string>): Promise<FastifyReply> {
+    const { body } = exchange.request;
+    const message = new Request('http://localhost/mcp', {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify(body),
+    });
+    exchanges.set(message, exchange);
+    const response = await later.fetch(message, { parsedBody: body });
+    const type = response.headers.get('content-type') ?? 'application/json';
+    return exchange.reply
+      .code(response.status)
+      .type(type)
+      .send(await response.text());
+  }
 
   return {
+    /** Whether a page of this origin may call: browsers tell it, and a page elsewhere has no business here. */
+    isAllowed: (origin: string | undefined): boolean => sdk.validateOriginHeader(origin, hosts).ok,
     isVersion: (version: string): boolean => sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(version),
-    /** @throws VALIDATION_FAILED for parameters that no message has */
-    async answer(request: FastifyRequest, reply: FastifyReply, method: string, params: object | undefined) {
-      last += 1;
-      const message = { jsonrpc: '2.0' as const, id: last, method, ...(params && { params }) };
-      // The server would not answer it at all.
-      if (!sdk.isJSONRPCRequest(message))
-        throw validationFailed([{ path: 'body.params', message: 'must be the parameters of a message' }]);
-      const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
-      exchanges.set(message.id, { request, reply, answer: resolve });
-      transport.onmessage?.(message);
-      return promise.finally(() => exchanges.delete(message.id));
+    isLater: (body: unknown, headers: Record<string, string>): boolean =>
+      sdk.classifyInboundRequest({
+        httpMethod: 'POST',
+        body,
+        ...(headers[VERSION] !== undefined && { protocolVersionHeader: headers[VERSION] }),
+        ...(headers['mcp-method'] !== undefined && { mcpMethodHeader: headers['mcp-method'] }),
+        ...(headers['mcp-name'] !== undefined && { mcpNameHeader: headers['mcp-name'] }),
+      }).kind !== 'legacy',
+    unsupported: (requested: string) => {
+      const supported = sdk.SUPPORTED_PROTOCOL_VERSIONS;
+      const { code, message, data } = new sdk.UnsupportedProtocolVersionError({ supported, requested });
+      return { jsonrpc: '2.0', error: { code, message, data }, id: null };
     },
+    answer,
+    answerLater,
   };
 }
+
+const VERSION = 'mcp-protocol-version';
+
+/** The headers of the protocol. */
+const protocolHeaders = ({ headers }: FastifyRequest): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      name.startsWith('mcp-') ? [[name, String(value)]] : [],
+    ),
+  );
 
 export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, done) => {
   let starting: ReturnType<typeof startProtocol> | undefined;
 
   mcp.post('/mcp', { schema: { hide: true, body: Message } }, async (request, reply) => {
-    const { id, method, params } = request.body;
-    // Notifications and answers tell nothing to a server without sessions.
-    if (id === undefined || method === undefined) return reply.code(202).send();
     starting ??= startProtocol(options);
     const protocol = await starting;
-    const spoken = request.headers['mcp-protocol-version'];
-    if (spoken !== undefined && method !== 'initialize' && !protocol.isVersion(String(spoken)))
-      return reply
-        .code(400)
-        .send(refusedRequest('The header MCP-Protocol-Version names no version that is supported.'));
-    return { ...(await protocol.answer(request, reply, method, params)), id };
+    if (!protocol.isAllowed(request.headers.origin)) return reply.code(403).send(FOREIGN_ORIGIN);
+    const { id, method, params } = request.body;
+    // Notifications and responses tell nothing to a server without sessions.
+    if (id === undefined || method === undefined) return reply.code(202).send();
+    const headers = protocolHeaders(request);
+    if (protocol.isLater(request.body, headers)) return protocol.answerLater({ request, reply }, headers);
+    const spoken = headers[VERSION];
+    if (spoken !== undefined && method !== 'initialize' && !protocol.isVersion(spoken))
+      return reply.code(400).send(protocol.unsupported(spoken));
+    return { ...(await protocol.answer({ request, reply }, method, params)), id };
   });
   for (const method of ['GET', 'DELETE'] as const) {
     mcp.route({
