@@ -50,7 +50,7 @@ const inProgress = (): ApiError =>
   );
 
 const reused = (how: string): ApiError =>
-  new ApiError('IDEMPOTENCY_KEY_REUSED', `This idempotency key came with another ${how} before.`);
+  new ApiError('IDEMPOTENCY_KEY_REUSED', `This idempotency key was already used with a different ${how}.`);
 
 /** The key of the cipher, made from the token of the request: only a caller with the same token can make it again. */
 function cipherKey({ raw }: FastifyRequest, salt: Buffer): Buffer {
