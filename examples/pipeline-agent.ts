@@ -22,6 +22,12 @@ const tools: Record<
     needs: ['query'],
     run: ({ query = '' }) => crm.opportunities.list({ limit: 50, ...(query && { query }) }),
   },
+  find_stalled: {
+    description:
+      'Finds sales leads that nobody changed since a date such as 2026-11-09; newest change first, at most 50.',
+    needs: ['date'],
+    run: ({ date = '' }) => crm.opportunities.list({ limit: 50, updatedBefore: `${date}T00:00:00Z` }),
+  },
   find_customer: {
     description:
       'Finds the customer with a contact: a telephone number with its country code, an email address or a handle.',

@@ -119,6 +119,12 @@ describe('the tools', () => {
     const [parts, lists] = client.getInstructions()?.split('\n') ?? [];
     expect(parts).toBe(`The records of one travel agency: ${Object.keys(PARTS).join(', ')}.`);
     expect(lists).toMatch(/^Lists /);
+    // Only of parameters that there are.
+    const filters = reads.flatMap(({ operation }) => operation.parameters ?? []).map(({ name }) => name);
+    const dates = client.getInstructions()?.match(/\b(created|updated)(Since|Before)\b/g) ?? [];
+    expect([...new Set(dates)].sort()).toEqual(
+      [...new Set(filters.filter((name) => /^(created|updated)(Since|Before)$/.test(name)))].sort(),
+    );
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(reads.map(({ operation }) => operation.operationId));
     await expect(

@@ -34,7 +34,7 @@ describe('crm export', () => {
     );
   });
 
-  test('filters, and leaves the output empty when the service refuses', async () => {
+  test('filters, and leaves the output empty for a filter that the list does not have', async () => {
     const agency = await service.agency();
     for (const status of ['active', 'draft'])
       await agency.post('/v1/catalog/products', { title: status, status });
@@ -45,8 +45,8 @@ describe('crm export', () => {
     expect(JSON.parse(stdout).title).toBe('draft');
     const rejected = await crm(['export', 'products', '--filter', 'stat=draft'], at(agency));
     expect(rejected).toMatchObject({ code: 1, stdout: '' });
-    expect(rejected.stderr).toBe(
-      '--filter stat: products have no such filter. They have: createdSince, ids, updatedSince, budgetTier, externalReferenceCode, query, status, type.\n',
+    expect(rejected.stderr).toMatch(
+      /^--filter stat: products have no such filter\. They have: (\w+, )*status, type\.\n$/,
     );
   });
 });

@@ -205,7 +205,7 @@ test('pipeline-agent.ts looks up what its model asks for, and says what the mode
   const thread = await conversation(agency, { customerId: ana.id });
   await message(agency, thread.id, { content: '¿Tienen salidas?' });
 
-  // A model of five turns: each asks for what the last one found.
+  // A model of six turns: each asks for what the last one found.
   const call = (name: string, given: object) => ({
     role: 'assistant',
     content: null,
@@ -220,6 +220,7 @@ test('pipeline-agent.ts looks up what its model asks for, and says what the mode
     () => call('find_opportunities', { query: 'patagonia' }),
     (sent: Sent) => call('read_conversations', { customerId: found(sent).data[0].customerId }),
     () => call('find_customer', { contact: '+52 1 55 1234 5678' }),
+    () => call('find_stalled', { date: '2026-01-01' }),
     () => call('get_customer', { customerId: 'nobody' }),
     () => call('delete_everything', {}),
     () => ({ role: 'assistant', content: 'Call Ana.' }),
@@ -244,8 +245,9 @@ test('pipeline-agent.ts looks up what its model asks for, and says what the mode
   expect(answers[0].data).toMatchObject([{ id: deal.id, temperature: 'hot' }]);
   expect(answers[1]).toMatchObject([{ data: [{ content: '¿Tienen salidas?' }], total: 1 }]);
   expect(answers[2]).toMatchObject([{ id: ana.id }]);
-  expect(answers[3]).toContain('does not exist');
-  expect(answers[4]).toBe('There is no tool delete_everything.');
+  expect(answers[3].data).toEqual([]);
+  expect(answers[4]).toContain('does not exist');
+  expect(answers[5]).toBe('There is no tool delete_everything.');
   model.closeAllConnections();
   model.close();
 });

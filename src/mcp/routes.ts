@@ -29,12 +29,15 @@ const { name, version } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as { name: string; version: string };
 
-const instructions = ({ paths }: ApiDocument): string => {
+const DATES = ['createdSince', 'createdBefore', 'updatedSince', 'updatedBefore'];
+
+const instructions = ({ paths, components }: ApiDocument): string => {
+  const known = JSON.stringify([paths, components.parameters]);
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   const kinds = [...new Set(operations.flatMap(({ tags }) => tags))].join(', ').toLowerCase();
   return `The records of one travel agency: ${kinds}.
 Lists have pages: another one exists while offset plus limit is below total. To count records, limit 1 is enough. Search with query before you walk through a list. listCustomers with contact finds who has a telephone number, address or handle.
-createdSince, updatedSince (inclusive), createdBefore and updatedBefore (exclusive) take date-times such as 2026-11-01T00:00:00Z.
+${DATES.filter((one) => known.includes(`"${one}"`)).join(', ')} take date-times such as 2026-11-01T00:00:00Z; since includes that time, before does not.
 fields cuts each record to its id and the fields that you name: responses are long without it.
 An error has a code, and a message that says what to change.`;
 };

@@ -208,6 +208,7 @@ export const OPERATIONS: Record<string, Operation> = {
         ? listArchived(organization, query, since)
         : list(organization, 'products', 'CatalogProduct', query),
   },
+  [`GET ${BELOW}/catalog/products/{productId}`]: onOne('products', 'CatalogProduct'),
   [`PATCH ${BELOW}/catalog/products/{productId}`]: onOne('products', 'CatalogProduct', {
     write: (organization, { ids: [id = ''], body, made }) => patchProduct(organization, id, body, made),
   }),
