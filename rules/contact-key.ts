@@ -1,4 +1,4 @@
-import { isValidPhoneNumber } from 'libphonenumber-js/max';
+import { isPossiblePhoneNumber, isValidPhoneNumber } from 'libphonenumber-js/max';
 
 /**
  * The contact key: two contacts with one key are one account, however people write it. See docs/decisions/contract.md,
@@ -25,37 +25,50 @@ const COUNTRY_VARIANTS: readonly [RegExp, string][] = [
   [/^\+55(\d{2})9(\d{8})$/, '+55$1$2'],
 ];
 
+/** How WhatsApp's gateways report an account: a number, or a linked id in place of a number that the person hides. */
+const NUMBER_OF_GATEWAY = /^(\d+)@(?:s\.whatsapp\.net|c\.us)$/;
+const LINKED_ID = /^\d{6,20}@lid$/;
+
 const isTelephone = (type: IdentifierType): boolean => type === 'whatsapp' || type === 'telefono';
 
 const withoutPunctuation = (value: string): string => value.replace(PUNCTUATION, '').replace(/^00/, '+');
+
+/** The number without what is written in two ways in its country. */
+const foldCountry = (number: string): string =>
+  COUNTRY_VARIANTS.reduce((text, [form, canonical]) => text.replace(form, canonical), number);
 
 /** The number in E.164, with punctuation and a leading 00 resolved; null where the value is no telephone number. */
 function e164(value: string): string | null {
   const number = withoutPunctuation(value);
   if (E164.test(number)) return number;
-  // Few digits can be a national number: taken for an international one, it would be somebody else's abroad.
+  const folded = foldCountry(`+${number}`);
+  // Many digits can be a linked id without its @lid. Few can be a national number: taken for an international one, it would be
+  // somebody else's abroad.
   const isInternational =
-    REPORTED_DIGITS.test(number) || (FEW_DIGITS.test(number) && isValidPhoneNumber(`+${number}`));
+    (REPORTED_DIGITS.test(number) && isPossiblePhoneNumber(folded)) ||
+    (FEW_DIGITS.test(number) && isValidPhoneNumber(folded));
   return isInternational ? `+${number}` : null;
 }
+
+/** The number that a value of WhatsApp is reported with. */
+const withoutGateway = (type: IdentifierType, value: string): string =>
+  type === 'whatsapp' ? value.replace(NUMBER_OF_GATEWAY, '$1') : value;
 
 /** One @ between two parts, and neither a name nor a link around them; mail servers know more than a pattern can. */
 export const isEmailAddress = (text: string): boolean => /^(?!mailto:)[^@\s<>]+@[^@\s<>]+$/i.test(text);
 
-/** The contact's number in E.164, as the person's own country writes it; null for other channels and business-scoped ids. */
+/** The contact's number in E.164, as the person's own country writes it; null for other channels and ids that are no number. */
 export const phoneNumber = (type: IdentifierType, value: string): string | null =>
-  isTelephone(type) ? e164(value) : null;
+  isTelephone(type) ? e164(withoutGateway(type, value)) : null;
 
 /** The contact key, or null for a value that is no identifier of its type. */
 export function contactKey(type: IdentifierType, value: string): string | null {
   switch (type) {
     case 'whatsapp':
     case 'telefono': {
-      if (type === 'whatsapp' && BUSINESS_SCOPED_ID.test(value)) return value;
-      const number = e164(value);
-      return (
-        number && COUNTRY_VARIANTS.reduce((text, [form, canonical]) => text.replace(form, canonical), number)
-      );
+      if (type === 'whatsapp' && (BUSINESS_SCOPED_ID.test(value) || LINKED_ID.test(value))) return value;
+      const number = phoneNumber(type, value);
+      return number && foldCountry(number);
     }
     case 'email': {
       const address = value.trim().toLowerCase();
@@ -93,7 +106,8 @@ export const keyOnChannel = (channel: string, contact: string): string | null =>
 export const EMAIL_RULE = 'must be an address with one @ between two parts, without spaces, mailto: or <>';
 
 const RULES: Record<IdentifierType, string> = {
-  whatsapp: 'must be a telephone number in E.164, such as +5215512345678, or a business-scoped user id',
+  whatsapp:
+    'must be a telephone number in E.164, such as +5215512345678, a business-scoped user id, or a linked id that ends in @lid',
   telefono: 'must be a telephone number in E.164, such as +5215512345678',
   email: EMAIL_RULE,
   instagram: 'must be a handle',
@@ -102,10 +116,13 @@ const RULES: Record<IdentifierType, string> = {
 };
 
 /** The rule that a value without a contact key breaks, to complete "identifierValue …". */
-export const identifierRule = (type: IdentifierType, value: string): string =>
-  isTelephone(type) && ONLY_DIGITS.test(withoutPunctuation(value))
-    ? 'must start with + and the country code'
+export function identifierRule(type: IdentifierType, value: string): string {
+  const digits = withoutPunctuation(withoutGateway(type, value));
+  if (isTelephone(type) && ONLY_DIGITS.test(digits)) return 'must start with + and the country code';
+  return type === 'whatsapp' && REPORTED_DIGITS.test(digits)
+    ? 'is no telephone number: a linked id of WhatsApp must end in @lid'
     : RULES[type];
+}
 
 /** The searched text of a contact: the value as sent, its key, and the digits of its number without punctuation. */
 export const searchText = (contact: {

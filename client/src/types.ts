@@ -365,9 +365,11 @@ export type CustomerContactCreate = {
    * The identifier on the channel; returned as it was sent, a telephone number in E.164.
    *
    * - `whatsapp`, `telefono`: a telephone number in E.164, such as `+5215512345678`. Spaces, dots, dashes and brackets do not count, and a
-   *   leading 00 stands for +. Without a +, 12 to 15 digits are taken as WhatsApp reports numbers, and 8 to 11 digits only where they are a valid
-   *   number with a + in front: a national number must start with + and the country code. `whatsapp` also takes a business-scoped user
-   *   id, such as `MX.13491208655302741918`.
+   *   leading 00 stands for +. Without a +, 12 to 15 digits are taken where they are a possible number with a + in front, as WhatsApp reports
+   *   numbers, and 8 to 11 digits only where they are a valid one: a national number must start with + and the country code.
+   *   `whatsapp` also takes what WhatsApp and its gateways report: digits before `@s.whatsapp.net` or `@c.us`, which are cut; a
+   *   linked id with its `@lid`, such as `154417159582282@lid`, and a business-scoped user id, such as
+   *   `MX.13491208655302741918`. Both stand for a number that the person hides, and have no `phoneNumber`.
    * - `email`: an address with one @ between two parts, without spaces, <> and mailto:.
    * - `instagram`: a handle, with or without its @.
    * - `messenger`, `web`: any text.

@@ -6,6 +6,20 @@ import { UUID } from '../db/sql/ids.ts';
 /** PostgreSQL stores neither U+0000 nor half of a surrogate pair. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
+/** Normalizing marks in a row takes PostgreSQL the square of their number: 18 s for 50,000. No language needs more than this. */
+const MAX_MARKS = 30;
+/** Combining marks, and the two letters that normalize to one. Each character is tried once, so the check is linear. */
+const MARKS = new RegExp(`[\\p{M}\\uFF9E\\uFF9F]{1,${MAX_MARKS + 1}}`, 'gu');
+
+/** Whether the text has more combining marks in a row than a response and a search can bear. */
+export function hasTooManyMarks(text: string): boolean {
+  MARKS.lastIndex = 0;
+  // matchAll() would copy the pattern for each text.
+  for (let found = MARKS.exec(text); found; found = MARKS.exec(text))
+    if (found[0].length > MAX_MARKS && codePoints(found[0]) > MAX_MARKS) return true;
+  return false;
+}
+
 /** Lengths count code points, as PostgreSQL and people do, not UTF-16 units. */
 function codePoints(text: string): number {
   let count = 0;
@@ -34,6 +48,8 @@ export function text({ min = 0, max }: Lengths) {
     .check((payload) => {
       const { value } = payload;
       if (!isStorable(value)) addIssue(payload, 'must not contain U+0000 or a lone surrogate');
+      else if (hasTooManyMarks(value))
+        addIssue(payload, `must not contain more than ${MAX_MARKS} combining marks in a row`);
       // No text has more code points than UTF-16 units: most values are settled without counting.
       else if (value.length < min || (value.length <= 2 * min && codePoints(value) < min))
         addIssue(payload, tooShort);

@@ -37,6 +37,13 @@ const { service, dashboard } = useDashboard();
 const ASTRAL = '𝒳';
 const UNSTORABLE = ['\u0000', 'a\u0000b', '\ud800', 'a\udc00', '\udc00\ud800'];
 
+/** Each normalizes to 31 marks in a row: of one plane, of another, and beside a letter that is a mark when it is normalized. */
+const TOO_MANY_MARKS = [
+  `a${'\u0301\u0323'.repeat(15)}\u0301`,
+  '\u{1d165}'.repeat(31),
+  `${'\uff9e\u093c'.repeat(16)}`,
+];
+
 const kindOf = ({ type }: Schema): unknown => [type].flat()[0];
 /** What a record shows of null. */
 const cleared = (field: Schema) => (kindOf(field) === 'array' ? [] : null);
@@ -65,6 +72,9 @@ function refusalsOfText({ format, minLength = 0, maxLength }: Schema): Refusal[]
     ...[5, true, {}, ['x']].map((value) => at('', value, 'must be a string')),
     ...UNSTORABLE.filter((value) => value.length >= min && value.length <= max).map((value) =>
       at('', value, 'must not contain U+0000 or a lone surrogate'),
+    ),
+    ...TOO_MANY_MARKS.filter((value) => value.length <= max).map((value) =>
+      at('', value, 'must not contain more than 30 combining marks in a row'),
     ),
     at('', ASTRAL.repeat(max + 1), length('most', max)),
     ...(min > 0 ? [at('', ASTRAL.repeat(min - 1), length('least', min))] : []),

@@ -86,6 +86,14 @@ function valuesOf(
       ['', 'must have at least 1 character'],
       [encoded(Number(maxLength) + 1), `must have at most ${maxLength} characters`],
       ...['%00', 'a%00b'].map((text) => [text, 'must not contain U+0000 or a lone surrogate'] as const),
+      ...(Number(maxLength) > 31
+        ? [
+            [
+              `a${encodeURIComponent('\u0301'.repeat(31))}`,
+              'must not contain more than 30 combining marks in a row',
+            ] as const,
+          ]
+        : []),
     ] as const,
   };
 }
@@ -169,7 +177,7 @@ describe('all faults are named at once', () => {
       'body.contacts[0].identifierType':
         'must be one of whatsapp, instagram, messenger, email, telefono, web',
       'body.contacts[0].identifierValue': 'must have at least 1 character',
-      'body.contacts[1].identifierValue': `${E164}, or a business-scoped user id`,
+      'body.contacts[1].identifierValue': `${E164}, a business-scoped user id, or a linked id that ends in @lid`,
       'body.contacts[2].identifierValue':
         'must be an address with one @ between two parts, without spaces, mailto: or <>',
       'body.contacts[3].identifierValue': E164,

@@ -24,7 +24,6 @@ describe.each(TELEPHONES)('%s', (type) => {
     ['14155550100', '+14155550100'],
     ['34612345678', '+34612345678'],
     ['51987654321', '+51987654321'],
-    ['999999999999', '+999999999999'],
     ['+1234567', '+1234567'],
     // Without the 00 it would be no number at all.
     ['001234567', '+1234567'],
@@ -55,6 +54,9 @@ describe.each(TELEPHONES)('%s', (type) => {
     ['99999999999', NO_COUNTRY],
     ['0123456789', NO_COUNTRY],
     ['012345678901', NO_NUMBER],
+    ['+525512345678@lid', NO_NUMBER],
+    ['525512345678 @c.us', NO_NUMBER],
+    ['ana@s.whatsapp.net', NO_NUMBER],
     ['1234567890123456', NO_NUMBER],
     ['+1234567890123456', NO_NUMBER],
     ['+123456', NO_NUMBER],
@@ -86,6 +88,56 @@ describe.each(TELEPHONES)('%s', (type) => {
         if (key === null) return;
         expect(key).toMatch(/^\+[1-9]\d{6,14}$/);
         expect(contactKey(type, key)).toBe(key);
+      }),
+    );
+  });
+});
+
+describe('what gateways of WhatsApp report', () => {
+  test.each([
+    ['5215512345678@s.whatsapp.net', '+525512345678', '+5215512345678'],
+    ['5511987654321@c.us', '+551187654321', '+5511987654321'],
+    ['34612345678@c.us', '+34612345678', '+34612345678'],
+    ['154417159582282@lid', '154417159582282@lid', null],
+    ['123456@lid', '123456@lid', null],
+    [`${'9'.repeat(20)}@lid`, `${'9'.repeat(20)}@lid`, null],
+  ])('%s is the contact %s of whatsapp alone', (value, key, number) => {
+    expect([contactKey('whatsapp', value), phoneNumber('whatsapp', value)]).toEqual([key, number]);
+    expect([contactKey('telefono', value), phoneNumber('telefono', value)]).toEqual([null, null]);
+  });
+
+  test.each([
+    '12345@lid',
+    `${'9'.repeat(21)}@lid`,
+    '154417159582282@LID',
+    ' 154417159582282@lid',
+    '@lid',
+    'ana@lid',
+  ])('%j is no linked id', (value) => {
+    expect([contactKey('whatsapp', value), phoneNumber('whatsapp', value)]).toEqual([null, null]);
+  });
+
+  test.each(['154417159582282', '154417159582282@s.whatsapp.net', '999999999999', '15441 715958 2282'])(
+    'the digits %j are no possible number; of whatsapp the error says that a linked id ends in @lid',
+    (value) => {
+      for (const type of TELEPHONES)
+        expect([contactKey(type, value), phoneNumber(type, value)]).toEqual([null, null]);
+      expect(identifierRule('whatsapp', value)).toMatch(/must end in @lid$/);
+      expect(identifierRule('telefono', value)).toMatch(/^must be a telephone number/);
+    },
+  );
+
+  test('bare digits are the contact of the same digits with a +, or none; a linked id is its own key, and no number', () => {
+    const digits = fc.stringMatching(/^[1-9]\d{5,14}$/);
+    fc.assert(
+      fc.property(digits, (value) => {
+        const key = contactKey('whatsapp', value);
+        expect([null, contactKey('whatsapp', `+${value}`)]).toContain(key);
+        expect(contactKey('whatsapp', `${value}@c.us`)).toBe(key);
+        expect([contactKey('whatsapp', `${value}@lid`), phoneNumber('whatsapp', `${value}@lid`)]).toEqual([
+          `${value}@lid`,
+          null,
+        ]);
       }),
     );
   });
