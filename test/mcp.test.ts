@@ -9,7 +9,7 @@ import { PARTS } from '../src/openapi/description.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { ownApp } from './support/instance.ts';
 import { FILE, populate } from './support/operations.ts';
-import { opportunity } from './support/records.ts';
+import { opportunity, product } from './support/records.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
 import { exchange, listen, requestBytes } from './support/socket.ts';
 
@@ -186,6 +186,19 @@ test('the tools name the values that the organization has, and a value that no r
     salesStage: { description: 'Opportunities of exactly this sales stage. Here: new, won.' },
     stageId: { description: 'Id of a pipeline column; only its opportunities are returned.' },
   });
+  const sold = await product(agency);
+  await product(neighbour);
+  await service.query(
+    "update products set destinations = case when id = $1 then '{Salta,Jujuy}'::text[] else '{Lima}' end",
+    [sold.id],
+  );
+  const { tools: now } = await client.listTools();
+  const trips = now.find(({ name }) => name === 'listCatalogProducts')?.inputSchema.properties;
+  expect(trips).toMatchObject({
+    destination: { description: expect.stringMatching(/ Here: Jujuy, Salta\.$/) },
+  });
+  const there = await call(client, 'listCatalogProducts', { destination: 'Jujuy', fields: ['title'] });
+  expect(there.body.data).toEqual([{ id: sold.id, title: sold.title }]);
   const { content, isError } = await client.callTool({
     name: 'listOpportunities',
     arguments: { salesStage: 'Won', fields: ['title'] },

@@ -7,9 +7,11 @@ import {
   customers,
   liveCustomers,
   liveOpportunities,
+  liveProducts,
   newestThreads,
   opportunities,
   pipelineStages,
+  products,
 } from '../db/tables/index.ts';
 import type { Resource } from '../db/tables/resource.ts';
 
@@ -72,6 +74,9 @@ const stages = reading(
 
 /** The filters whose values an agency defines itself, by the list that takes them. */
 export const KNOWN_VALUES: Readonly<Record<string, Readonly<Record<string, Read>>>> = {
+  listCatalogProducts: {
+    destination: ofEntries(liveProducts, products.destinations, products.updatedAt),
+  },
   listCustomers: { tag: ofEntries(liveCustomers, customers.tags, customers.updatedAt) },
   listOpportunities: { salesStage: ofColumn(liveOpportunities, opportunities.salesStage), stageId: stages },
   listConversations: {
