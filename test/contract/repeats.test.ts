@@ -23,7 +23,10 @@ import type { Reply } from '../support/service.ts';
  * DELETE hold to If-Match, and names that mean nothing are told or refused. The test client compares each tag with its bytes.
  */
 
-const { service, dashboard } = useDashboard();
+/** A signed link changes with the second in which it is asked for. */
+const start = Date.now();
+const now = () => start;
+const { service, dashboard } = useDashboard(() => ({ now }), { now });
 
 const POSTS = operationsBy('POST');
 const CHANGES = operationsBy('PATCH', 'PUT', 'DELETE');
