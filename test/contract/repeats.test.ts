@@ -23,10 +23,7 @@ import type { Reply } from '../support/service.ts';
  * DELETE hold to If-Match, and names that mean nothing are told or refused. The test client compares each tag with its bytes.
  */
 
-/** A signed link changes with the second in which it is asked for. */
-const start = Date.now();
-const now = () => start;
-const { service, dashboard } = useDashboard(() => ({ now }), { now });
+const { service, dashboard } = useDashboard();
 
 const POSTS = operationsBy('POST');
 const CHANGES = operationsBy('PATCH', 'PUT', 'DELETE');

@@ -244,6 +244,8 @@ const ASKED: Record<string, Operation> = {
 
 /** What changes the answer of a read: a PATCH, or where the dashboard writes the records, its PUT. */
 function changeOf(name: string): string | undefined {
+  // Each response has links of its own.
+  if (name.endsWith('/attachments')) return undefined;
   const path = recordsOf(name);
   return operationAt('PATCH', path) ?? operationAt('PUT', below(path)) ?? operationAt('POST', path);
 }

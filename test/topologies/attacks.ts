@@ -47,7 +47,7 @@ const post = (key: string, length: number): string =>
   `POST /v1/customers HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
 /** Asks, and takes nothing of the response. */
-const takeNothing =
+export const takeNothing =
   (count: number, path: string): Attack =>
   (target) =>
     hold(target, count, (socket) => void socket.pause().write(get(path, target.key)));

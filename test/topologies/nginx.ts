@@ -1,9 +1,13 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { freePort } from '../support/process.ts';
 import { type Instance, temporaryFolder } from './instance.ts';
 import { type Program, startProgram } from './program.ts';
+
+const run = promisify(execFile);
 
 /** The nginx that is shipped, before instances on this machine; it ends with the test. */
 export type Front = {
@@ -56,17 +60,23 @@ async function countRequests({ dashboardPort }: Instance): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-export async function startFront(instances: readonly Instance[]): Promise<Front> {
+/** @param spoolMiB the size of the disk of its spool, where it has one of its own: as root */
+export async function startFront(instances: readonly Instance[], spoolMiB?: number): Promise<Front> {
   const folder = await temporaryFolder();
-  const [tls, spool, file] = ['tls', 'spool', 'nginx.conf'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [tls, file] = [join(folder, 'tls'), join(folder, 'nginx.conf')];
+  // On a disk: temporary folders can be in memory.
+  const spool = await mkdtemp('/var/tmp/crm-spool-');
+  onTestFinished(() => rm(spool, { recursive: true, force: true }));
   // Its workers are of another user, where it is started by root.
   await chmod(folder, 0o755);
   await mkdir(tls);
-  await mkdir(spool);
+  await chmod(spool, 0o755);
+  if (spoolMiB !== undefined) {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${spoolMiB}m,mode=755`, 'tmpfs', spool]);
+    onTestFinished(async () => {
+      await run('umount', ['--lazy', spool]);
+    });
+  }
   const [port, tlsPort, dashboardPort] = [
     Number(await freePort()),
     Number(await freePort()),
