@@ -25,6 +25,7 @@ const CREDENTIALS = [
   'GET /v1/quotes/{quoteId}/attachments',
   'GET /files/{token}',
   `GET ${BELOW}/customers/{customerId}/export`,
+  `GET ${BELOW}/quotes/{quoteId}/attachments`,
 ];
 /** Answered with 405: there is no stream. */
 const NO_READ = ['GET /mcp'];
@@ -119,6 +120,7 @@ describe('If-None-Match', () => {
 const SECRET = [
   'GET /v1/quotes/{quoteId}/attachments',
   `GET ${BELOW}/customers/{customerId}/export`,
+  `GET ${BELOW}/quotes/{quoteId}/attachments`,
   `POST ${BELOW}/api-keys`,
   `POST ${BELOW}/api-keys/{apiKeyId}/rotate`,
   `POST ${BELOW}/quotes/{quoteId}/attachments`,
