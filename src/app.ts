@@ -1,14 +1,14 @@
-import { authenticate, refuseBeyondKey } from './api-keys/authentication.ts';
+import { authenticate, rejectBeyondKey } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes } from './catalog/routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import type { Database } from './db/pool/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
-import { refuseFloods } from './http/admission.ts';
+import { rejectFloods } from './http/admission.ts';
 import { setCacheControl } from './http/headers.ts';
 import { linkPages } from './http/pages.ts';
-import { type PressureLimits, refuseUnderPressure } from './http/pressure.ts';
+import { type PressureLimits, rejectUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { showKnownValues } from './mcp/known-values.ts';
@@ -41,7 +41,7 @@ export type AppOptions = HttpServerOptions & {
 export async function buildApp(options: AppOptions) {
   const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
   const app = createHttpServer(options);
-  if (pressure) await refuseUnderPressure(app, pressure);
+  if (pressure) await rejectUnderPressure(app, pressure);
   const document = published(describeApi(app, PUBLIC_API), publisher);
   const { publicUrl } = publisher;
   linkPages(app, publicUrl);
@@ -52,8 +52,8 @@ export async function buildApp(options: AppOptions) {
       setCacheControl(v1, 'data');
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
-      refuseBeyondKey(v1);
-      refuseFloods(v1, db);
+      rejectBeyondKey(v1);
+      rejectFloods(v1, db);
       showKnownValues(v1);
       v1.register(catalogRoutes);
       v1.register(customerRoutes);
@@ -71,7 +71,7 @@ export async function buildApp(options: AppOptions) {
       authenticate(agents, { db, keys });
       limitRate(agents, rateLimit);
       // Whether a message reads or writes is known when it has been read itself; most of them read.
-      refuseFloods(agents, db, () => true);
+      rejectFloods(agents, db, () => true);
       agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write', publicUrl });
       done();
     });

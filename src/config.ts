@@ -134,15 +134,15 @@ const MIN_LENGTH = 6;
 /** Names that look like a variable of ours which is not set, each with that variable. They may also be somebody else's. */
 export function misspeltVariables(
   environment: Record<string, string | undefined> = process.env,
-): { name: string; meant: string }[] {
+): { name: string; suggestion: string }[] {
   const unset = Object.keys(Environment.shape).filter((name) => !environment[name]);
   return Object.keys(environment)
     .filter((name) => !(name in Environment.shape))
     .flatMap((name) => {
-      const meant = unset.find(
+      const suggestion = unset.find(
         (known) => known.length >= MIN_LENGTH && distance(known, name) < MISSPELT_EDITS,
       );
-      return meant === undefined ? [] : [{ name, meant }];
+      return suggestion === undefined ? [] : [{ name, suggestion }];
     });
 }
 
@@ -151,6 +151,6 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   const given = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
   const result = Environment.safeParse(Object.fromEntries(given));
   if (result.success) return result.data;
-  const faults = result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
-  throw new ConfigError(`${faults.join('; ')}.`);
+  const errors = result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
+  throw new ConfigError(`${errors.join('; ')}.`);
 }

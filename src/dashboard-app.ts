@@ -16,7 +16,7 @@ import { describeApi } from './openapi/document.ts';
 import { opportunityDashboardRoutes } from './opportunities/dashboard.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
-import { peopleDashboardRoutes } from './privacy/dashboard.ts';
+import { privacyDashboardRoutes } from './privacy/dashboard.ts';
 import { quoteDashboardRoutes } from './quotes/dashboard.ts';
 import { type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
@@ -62,7 +62,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(apiKeyRoutes, { now });
           organization.register(catalogDashboardRoutes, { now });
           organization.register(customerDashboardRoutes);
-          organization.register(peopleDashboardRoutes, { storage, links });
+          organization.register(privacyDashboardRoutes, { storage, links });
           organization.register(pipelineStageRoutes);
           organization.register(teamDashboardRoutes);
           organization.register(opportunityDashboardRoutes);

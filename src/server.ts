@@ -8,7 +8,7 @@ import { buildApp } from './app.ts';
 import { type Config, ConfigError, misspeltVariables, readConfig } from './config.ts';
 import { buildDashboardApp } from './dashboard-app.ts';
 import { openDatabase } from './db/pool/client.ts';
-import { isDatabaseFault, sqlState } from './db/pool/faults.ts';
+import { isDatabaseError, sqlState } from './db/pool/errors.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/server/embedded.ts';
 import { MigrationError, migrateDatabase } from './db/server/migrate.ts';
 import { checkPooler } from './db/server/pooler.ts';
@@ -61,8 +61,8 @@ function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
 
 async function start(config: Config): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL);
-  for (const { name, meant } of misspeltVariables())
-    logger.warn({ name, meant }, `${name} is no variable of this service: ${meant} may be meant`);
+  for (const { name, suggestion } of misspeltVariables())
+    logger.warn({ name, suggestion }, `${name} is no variable of this service: ${suggestion} may be meant`);
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
 
   const embedded = config.DATABASE_URL ? undefined : await startPostgres(config);
@@ -119,8 +119,8 @@ async function start(config: Config): Promise<void> {
   await listen(app, { host: config.HOST, port: config.PORT });
 
   // Only a service that is tried out makes its own token. In production the operator sets it.
-  const madeToken = embedded && !config.DASHBOARD_TOKEN ? await ownDashboardToken(config) : undefined;
-  const dashboardToken = config.DASHBOARD_TOKEN ?? madeToken;
+  const generatedToken = embedded && !config.DASHBOARD_TOKEN ? await ownDashboardToken(config) : undefined;
+  const dashboardToken = config.DASHBOARD_TOKEN ?? generatedToken;
   const dashboard = await buildDashboardApp({
     db,
     token: dashboardToken,
@@ -139,7 +139,7 @@ async function start(config: Config): Promise<void> {
     dashboardToken === undefined
       ? '  Dashboard  closed: DASHBOARD_TOKEN is not set'
       : `  Dashboard  ${addressOf(dashboard, config.DASHBOARD_HOST)}/dashboard/v1`,
-    ...(madeToken === undefined ? [] : [`  Its token  ${madeToken}`]),
+    ...(generatedToken === undefined ? [] : [`  Its token  ${generatedToken}`]),
   ]);
 }
 
@@ -210,7 +210,7 @@ function explain(
       ? `Port ${error.port} is in use on ${error.address}; choose another with PORT or DASHBOARD_PORT.`
       : `Cannot listen on ${error.address}:${error.port} (${error.code}).`;
   }
-  if (isDatabaseFault(error) || sqlState(error) !== undefined) {
+  if (isDatabaseError(error) || sqlState(error) !== undefined) {
     return `The database of DATABASE_URL cannot be used: ${error.message || error.code}.`;
   }
   return `The service cannot start: ${error.message}`;
@@ -245,8 +245,8 @@ async function shutDown(code: number): Promise<void> {
 /** Serves on, and tells everybody to go elsewhere. A person at the terminal need not wait. */
 async function drain(config: Config, signal: NodeJS.Signals): Promise<void> {
   leaving.abort();
-  const patience = config.SHUTDOWN_DRAIN_MS ?? (config.DATABASE_URL ? DEFAULT_DRAIN_MS : 0);
-  if (signal === 'SIGTERM') await pause(patience);
+  const drainMs = config.SHUTDOWN_DRAIN_MS ?? (config.DATABASE_URL ? DEFAULT_DRAIN_MS : 0);
+  if (signal === 'SIGTERM') await pause(drainMs);
 }
 
 /** npm and the terminal can both pass on one Ctrl-C: two signals within this time count as one. */

@@ -145,7 +145,7 @@ export function clientTypes({ paths, components }: DocumentedApi): string {
     ...operations.flatMap(({ requestBody }) => schemasIn(requestBody?.content)),
     ...successes.flatMap(([, { content }]) => schemasIn(content)),
   ];
-  const codes = schemas.ErrorAnswer?.properties?.error?.properties?.code?.examples ?? [];
+  const codes = schemas.ErrorResponse?.properties?.error?.properties?.code?.examples ?? [];
 
   const types = [...reached(bodies, schemas)].sort().map((name) => {
     const schema = schemas[name] ?? {};

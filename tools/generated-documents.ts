@@ -113,12 +113,12 @@ function operationsTable(paths: DocumentedApi['paths']): string {
 /** A section for each record of /v1 that may not be there, but those that the guide has more to say of. */
 function notFoundSections({ components }: DocumentedApi): string {
   const guide = readFileSync(new URL('docs/guide/errors.md', ROOT), 'utf8').replace(PART, '');
-  const codes = components.schemas.ErrorAnswer?.properties?.error?.properties?.code?.examples ?? [];
+  const codes = components.schemas.ErrorResponse?.properties?.error?.properties?.code?.examples ?? [];
   const sections = codes.flatMap((code) => {
-    const resource = Object.values(schema).find((one) => 'missing' in one && one.missing.code === code);
-    if (!resource || !('missing' in resource) || guide.includes(`### ${code}\n`)) return [];
+    const resource = Object.values(schema).find((one) => 'notFound' in one && one.notFound.code === code);
+    if (!resource || !('notFound' in resource) || guide.includes(`### ${code}\n`)) return [];
     const archived = 'archivedAt' in resource.table ? ', or it is archived' : '';
-    return `### ${code}\n\nStatus 404. There is no ${resource.missing.noun} with this id in your organization${archived}.`;
+    return `### ${code}\n\nStatus 404. There is no ${resource.notFound.noun} with this id in your organization${archived}.`;
   });
   return sections.join('\n\n');
 }

@@ -85,7 +85,7 @@ function rejectionFor({ apiKey, method, routeOptions }: FastifyRequest): ApiErro
 }
 
 /** Lets a key pass where it was issued for. Needs an authenticated request. */
-export function refuseBeyondKey(app: FastifyInstance): void {
+export function rejectBeyondKey(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => done(rejectionFor(request)));
 }
 

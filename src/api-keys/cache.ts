@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { LruMap } from 'toad-cache';
-import { REFUSALS } from '../contract/errors.ts';
+import { REJECTIONS } from '../contract/errors.ts';
 import type { Queries } from '../db/pool/scope.ts';
 import { idAmongAll } from '../db/sql/ids.ts';
 import { hashKey } from './api-key.ts';
@@ -35,25 +35,25 @@ const IN_USE_MS = 10_000;
 const REFRESHED_TOGETHER = 1_000;
 const USAGE_INTERVAL_MS = 60_000;
 const CAPACITY = 10_000;
-const ASKED_TOGETHER = 100;
-const MAX_ASKED = 1_000;
-const MAX_ASKING = 2;
+const BATCH_SIZE = 100;
+const MAX_PENDING = 1_000;
+const MAX_RUNNING = 2;
 
 /**
  * Asks for keys with two queries at a time, each with all hashes that came since the last: whatever a flood of keys
  * that do not exist costs the database, it is two connections' work.
  * @throws Refusal when too many are asked for
  */
-function askTogether(lookUp: (hashes: string[]) => Promise<Map<string, KnownKey>>) {
+function askTogether(findKey: (hashes: string[]) => Promise<Map<string, KnownKey>>) {
   const asked = new Map<string, PromiseWithResolvers<KnownKey | undefined>>();
   let asking = 0;
 
   async function ask(): Promise<void> {
     while (asked.size > 0) {
-      const batch = [...asked].slice(0, ASKED_TOGETHER);
+      const batch = [...asked].slice(0, BATCH_SIZE);
       for (const [hash] of batch) asked.delete(hash);
       try {
-        const found = await lookUp(batch.map(([hash]) => hash));
+        const found = await findKey(batch.map(([hash]) => hash));
         for (const [hash, { resolve }] of batch) resolve(found.get(hash));
       } catch (error) {
         for (const [, { reject }] of batch) reject(error);
@@ -63,17 +63,17 @@ function askTogether(lookUp: (hashes: string[]) => Promise<Map<string, KnownKey>
   }
 
   return (hash: string): Promise<KnownKey | undefined> => {
-    let answer = asked.get(hash);
-    if (!answer) {
-      if (asked.size >= MAX_ASKED) return Promise.reject(REFUSALS.full);
-      answer = Promise.withResolvers();
-      asked.set(hash, answer);
-      if (asking < MAX_ASKING) {
+    let response = asked.get(hash);
+    if (!response) {
+      if (asked.size >= MAX_PENDING) return Promise.reject(REJECTIONS.full);
+      response = Promise.withResolvers();
+      asked.set(hash, response);
+      if (asking < MAX_RUNNING) {
         asking += 1;
         setImmediate(ask);
       }
     }
-    return answer.promise;
+    return response.promise;
   };
 }
 
@@ -89,7 +89,7 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
   const usage = new Map<string, { key: KnownKey; at: number }>();
   const counts = { hits: 0, misses: 0 };
 
-  async function lookUp(hashes: readonly string[]): Promise<Map<string, KnownKey>> {
+  async function findKey(hashes: readonly string[]): Promise<Map<string, KnownKey>> {
     const asked = now();
     const found = await findKeys(db, hashes);
     for (const hash of hashes) {
@@ -101,7 +101,7 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
     return new Map([...found].map(([hash, { key }]) => [hash, key]));
   }
 
-  const ask = askTogether(lookUp);
+  const ask = askTogether(findKey);
 
   let isRefreshing = false;
 
@@ -112,7 +112,7 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
     const hashes = [...inUse.keys()];
     try {
       for (let start = 0; start < hashes.length; start += REFRESHED_TOGETHER)
-        await lookUp(hashes.slice(start, start + REFRESHED_TOGETHER));
+        await findKey(hashes.slice(start, start + REFRESHED_TOGETHER));
     } catch (error) {
       logger.debug({ err: error }, 'keys were not looked up again; the next requests do it');
     } finally {

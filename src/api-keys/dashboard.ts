@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { OrganizationParams } from '../dashboard/params.ts';
-import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import {
   issueApiKey,
@@ -57,7 +57,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: responses({ status: 200, schema: ApiKeyList, description: 'A page of keys.' }),
       },
     },
-    async (request, reply) => answerJson(reply, await listApiKeys(request.scope, request.query)),
+    async (request, reply) => sendJson(reply, await listApiKeys(request.scope, request.query)),
   );
 
   app.post(

@@ -250,7 +250,7 @@ const usageStatement = prepared(
 );
 
 const MINUTE_MS = 60_000;
-const isoAt = (moment: number): string => new Date(moment).toISOString();
+const isoAt = (timestamp: number): string => new Date(timestamp).toISOString();
 
 /** Saves when keys were last used. Of each key and minute only the first use is written, of all instances together. */
 export async function saveKeyUsage(

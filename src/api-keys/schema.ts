@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, integer, moment, page, pageQuery, text } from '../contract/fields.ts';
+import { dateTime, id, integer, page, pageQuery, text, timestamp } from '../contract/fields.ts';
 import { knownParams, optionalBody } from '../dashboard/params.ts';
 import { PARTS } from '../openapi/description.ts';
 
@@ -46,7 +46,7 @@ export const ApiKeyCreate = z
     resources: resourcesSent()
       .nullish()
       .describe('The parts of /v1 that the key reaches; null or absent: all. Attachments belong to quotes.'),
-    expiresAt: moment()
+    expiresAt: timestamp()
       .nullish()
       .describe('A timestamp in the future; null or absent: the key never expires.'),
     requestsPerMinute: requestsPerMinute().describe('null: the default; 0: unlimited.'),
@@ -62,7 +62,7 @@ export const ApiKeyUpdate = z
     name: text({ min: 1, max: 255 }).optional(),
     access: access().optional(),
     resources: resourcesSent().nullish().describe('null: all.'),
-    expiresAt: moment()
+    expiresAt: timestamp()
       .nullish()
       .describe(
         'A timestamp in the future; null: the key never expires. Cannot be changed after a rotation.',
@@ -91,7 +91,7 @@ const Rotation = z
       .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
       .default(DAY_SECONDS)
       .describe('How long the old key stays active; 0 ends it now. Its own expiry still applies.'),
-    expiresAt: moment()
+    expiresAt: timestamp()
       .nullish()
       .describe(
         'When the new key expires, a timestamp in the future; null: never. Absent: the new key gets the same lifetime as the old one.',

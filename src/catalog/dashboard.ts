@@ -1,8 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
-import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { patchDashboardFields } from './patched-text.ts';
 import {
@@ -48,7 +48,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
       const page = archived
         ? await listArchivedCatalogProducts(request.scope, query, now())
         : await listCatalogProducts(request.scope, query);
-      return answerJson(reply, page);
+      return sendJson(reply, page);
     },
   );
 
@@ -67,7 +67,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
       },
     },
     async (request, reply) =>
-      answerJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
+      sendJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
   );
 
   app.patch(

@@ -22,8 +22,8 @@ const lockedPatch = <Patch extends object>(
   inTransaction(scope, async (locked) => {
     const stored = parseJson(await lockCatalogProduct(locked, id));
     const patch = patchOf(stored);
-    const fault = textFault(patch, stored);
-    if (fault) throw validationFailed([{ path: pathOf('body', fault.path), message: fault.message }]);
+    const error = textFault(patch, stored);
+    if (error) throw validationFailed([{ path: pathOf('body', error.path), message: error.message }]);
     return update(locked, id, patch);
   });
 

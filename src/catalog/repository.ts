@@ -113,7 +113,7 @@ const listArchived = defineList(
     }),
     visible: sql`${products.archivedAt} is not null`,
     isCounted: false,
-    searchRow: undefined,
+    searchDocument: undefined,
   },
   {
     name: 'products.list_archived',

@@ -3,10 +3,10 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { validationFailed } from '../contract/errors.ts';
 import { parseJson } from '../db/sql/json.ts';
-import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { patchCatalogProduct } from './patched-text.ts';
 import {
@@ -27,7 +27,7 @@ import {
 } from './schema.ts';
 
 /** A PATCH leaves variants alone. Under strict handling a product may be sent back as it was read, and no variants but its own. */
-async function refuseOtherVariants(request: FastifyRequest, id: string): Promise<void> {
+async function rejectOtherVariants(request: FastifyRequest, id: string): Promise<void> {
   const { variants } = request.sentBody as { variants?: unknown };
   if (variants === undefined || !isStrict(request)) return;
   const stored = parseJson(await getCatalogProduct(request.scope, id));
@@ -50,7 +50,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: responses({ status: 200, schema: CatalogProductList, description: 'A page of products.' }),
       },
     },
-    async (request, reply) => answerJson(reply, await listCatalogProducts(request.scope, request.query)),
+    async (request, reply) => sendJson(reply, await listCatalogProducts(request.scope, request.query)),
   );
 
   app.post(
@@ -84,7 +84,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
       },
     },
     async (request, reply) =>
-      answerJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
+      sendJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
   );
 
   app.patch(
@@ -105,7 +105,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     },
     async (request, reply) => {
       const { productId } = request.params;
-      await refuseOtherVariants(request, productId);
+      await rejectOtherVariants(request, productId);
       return answerIfMatch(request, reply, lockCatalogProduct, productId, (scope, id) =>
         patchCatalogProduct(scope, id, request.body),
       );

@@ -6,9 +6,10 @@ import {
   currency,
   dateText,
   dateTime,
+  described,
+  describedAs,
   id,
   longText,
-  meaningAsIn,
   name,
   oneOf,
   page,
@@ -17,7 +18,6 @@ import {
   positiveNumber,
   price,
   shortText,
-  shown,
   text,
   textFilter,
   texts,
@@ -25,7 +25,7 @@ import {
   uuid,
 } from '../contract/fields.ts';
 import { patchOf } from '../dashboard/params.ts';
-import { refusals, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
+import { rejectedFields, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
 const status = () => oneOf(['active', 'paused', 'draft']);
@@ -36,68 +36,85 @@ const budgetTier = () => oneOf(['economic', 'mid', 'premium']);
 const clearableTexts = () => texts().nullable();
 
 const product = {
-  id: shown(id(), 'Opaque, immutable identifier.'),
-  title: shown(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
-  type: shown(type(), 'The kind of product.'),
-  status: shown(status(), '`active`: for sale; `paused`: not for sale at present; `draft`: not finished.'),
-  pricingMode: shown(pricingMode(), 'What a price covers: a person, a group, or everything.'),
-  budgetTier: shown(budgetTier().nullable(), 'The price class, as the agency sets it; null if not set.'),
-  capacityMin: shown(z.int32().nullable(), 'The minimum number of travellers; null if there is none.', 2),
-  capacityMax: shown(z.int32().nullable(), 'The maximum number of travellers; null if there is none.', 16),
-  coverImage: shown(z.string().nullable(), 'Image reference; catalog images are in a public store.'),
-  currency: shown(
+  id: described(id(), 'Opaque, immutable identifier.'),
+  title: described(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
+  type: described(type(), 'The kind of product.'),
+  status: described(
+    status(),
+    '`active`: for sale; `paused`: not for sale at present; `draft`: not finished.',
+  ),
+  pricingMode: described(pricingMode(), 'What a price covers: a person, a group, or everything.'),
+  budgetTier: described(budgetTier().nullable(), 'The price class, as the agency sets it; null if not set.'),
+  capacityMin: described(z.int32().nullable(), 'The minimum number of travellers; null if there is none.', 2),
+  capacityMax: described(
+    z.int32().nullable(),
+    'The maximum number of travellers; null if there is none.',
+    16,
+  ),
+  coverImage: described(z.string().nullable(), 'Image reference; catalog images are in a public store.'),
+  currency: described(
     z.string().nullable(),
     'The currency of the prices, three characters as in ISO 4217.',
     'USD',
   ),
-  description: shown(z.string().nullable(), 'The full description, for customers.'),
-  shortDescription: shown(
+  description: described(z.string().nullable(), 'The full description, for customers.'),
+  shortDescription: described(
     z.string().nullable(),
     'A sentence or two, for lists and cards.',
     'Lagos, bosques y volcanes.',
   ),
-  specialConditions: shown(
+  specialConditions: described(
     z.string().nullable(),
     'Conditions that customers must know before they buy, such as cancellation terms.',
   ),
-  destinations: shown(z.array(z.string()), 'The destinations. Only the dashboard sets them.', [
+  destinations: described(z.array(z.string()), 'The destinations. Only the dashboard sets them.', [
     'Bariloche',
     'San Martín de los Andes',
   ]),
-  durationDays: shown(z.int32().nullable(), 'The duration in whole days.', 8),
-  durationHours: shown(
+  durationDays: described(z.int32().nullable(), 'The duration in whole days.', 8),
+  durationHours: described(
     z.number().nullable(),
     'The duration in hours. Only the dashboard sets that of a variant.',
   ),
-  includes: shown(z.array(z.string()), 'What the price includes, one item per entry.', [
+  includes: described(z.array(z.string()), 'What the price includes, one item per entry.', [
     'Hotel',
     'Traslados',
   ]),
-  excludes: shown(z.array(z.string()), 'What the price excludes, one item per entry.', ['Vuelos']),
-  gallery: shown(z.array(z.string()), 'References of further images; catalog images are in a public store.'),
-  externalReferenceCode: shown(
+  excludes: described(z.array(z.string()), 'What the price excludes, one item per entry.', ['Vuelos']),
+  gallery: described(
+    z.array(z.string()),
+    'References of further images; catalog images are in a public store.',
+  ),
+  externalReferenceCode: described(
     z.string().nullable(),
     "The agency's own code for the product. Use it to sync without storing ids; the list has a filter for it.",
     'PAT-08',
   ),
-  fromPrice: shown(
+  fromPrice: described(
     z.number().nullable(),
     'The lowest price, in `currency`, for the unit in `pricingMode`.',
     1450,
   ),
-  priceMax: shown(z.number().nullable(), 'The highest price, in `currency`, for the unit in `pricingMode`.'),
-  operator: shown(z.string().nullable(), 'The company that operates the trip.'),
-  priceBasis: shown(z.string().nullable(), 'The basis of the price, such as double occupancy.'),
-  validFrom: shown(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2026-12-01'),
-  validUntil: shown(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2027-03-31'),
+  priceMax: described(
+    z.number().nullable(),
+    'The highest price, in `currency`, for the unit in `pricingMode`.',
+  ),
+  operator: described(z.string().nullable(), 'The company that operates the trip.'),
+  priceBasis: described(z.string().nullable(), 'The basis of the price, such as double occupancy.'),
+  validFrom: described(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2026-12-01'),
+  validUntil: described(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2027-03-31'),
 };
 
 export const CatalogProductVariant = z
   .object(
-    meaningAsIn(product, {
+    describedAs(product, {
       id: id(),
-      label: shown(z.string(), 'The name that distinguishes the variant from the others.', 'Temporada alta'),
-      position: shown(z.int32().min(0), 'Position among the variants, from 0.'),
+      label: described(
+        z.string(),
+        'The name that distinguishes the variant from the others.',
+        'Temporada alta',
+      ),
+      position: described(z.int32().min(0), 'Position among the variants, from 0.'),
       status: status(),
       capacityMin: z.int32().nullable(),
       capacityMax: z.int32().nullable(),
@@ -124,9 +141,9 @@ export type CatalogProductVariant = z.infer<typeof CatalogProductVariant>;
 export const CatalogProduct = z
   .object({
     ...product,
-    variants: shown(z.array(CatalogProductVariant), 'The variants of the product, by `position`.'),
-    createdAt: shown(dateTime(), 'When it was created.'),
-    updatedAt: shown(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    variants: described(z.array(CatalogProductVariant), 'The variants of the product, by `position`.'),
+    createdAt: described(dateTime(), 'When it was created.'),
+    updatedAt: described(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'CatalogProduct' });
 export type CatalogProduct = z.infer<typeof CatalogProduct>;
@@ -135,15 +152,15 @@ export const CatalogProductList = page(CatalogProduct).meta({ id: 'CatalogProduc
 
 export const ArchivedCatalogProduct = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    archivedAt: shown(dateTime(), 'When the product was archived.'),
+    id: described(id(), 'Opaque, immutable identifier.'),
+    archivedAt: described(dateTime(), 'When the product was archived.'),
   })
   .meta({ id: 'ArchivedCatalogProduct' });
 export type ArchivedCatalogProduct = z.infer<typeof ArchivedCatalogProduct>;
 
 const CatalogProductVariantCreate = z
   .object(
-    meaningAsIn(CatalogProductVariant.shape, {
+    describedAs(CatalogProductVariant.shape, {
       label: title(),
       status: status().default('active'),
       capacityMin: positiveInteger().nullish(),
@@ -159,7 +176,7 @@ const CatalogProductVariantCreate = z
     }),
   )
   .meta({ id: 'CatalogProductVariantCreate' })
-  .register(refusals, { durationHours: SET_IN_DASHBOARD });
+  .register(rejectedFields, { durationHours: SET_IN_DASHBOARD });
 
 /** The fields that create and PATCH both take, but those with defaults. */
 const details = {
@@ -189,7 +206,7 @@ const TEXT_LIMIT = `All text of a product with its variants takes at most ${MAX_
 
 export const CatalogProductCreate = z
   .object(
-    meaningAsIn(CatalogProduct.shape, {
+    describedAs(CatalogProduct.shape, {
       title: title(),
       type: type().default('package'),
       status: status().default('active'),
@@ -221,7 +238,7 @@ export const CatalogProductCreate = z
       },
     ],
   })
-  .register(refusals, {
+  .register(rejectedFields, {
     coverImage: SET_IN_DASHBOARD,
     destinations: SET_IN_DASHBOARD,
     gallery: SET_IN_DASHBOARD,
@@ -230,7 +247,7 @@ export type CatalogProductCreate = z.infer<typeof CatalogProductCreate>;
 
 export const CatalogProductUpdate = z
   .object(
-    meaningAsIn(CatalogProduct.shape, {
+    describedAs(CatalogProduct.shape, {
       title: title().optional(),
       type: type().optional(),
       status: status().optional(),
@@ -280,7 +297,7 @@ const images = () => texts().nullable().optional().describe('null empties the li
 
 const CatalogProductVariantUpdate = patchOf(CatalogProductVariantCreate)
   .extend(
-    meaningAsIn(CatalogProductVariant.shape, {
+    describedAs(CatalogProductVariant.shape, {
       id: uuid().optional().describe('Id of the stored variant to change. Without an id the variant is new.'),
       durationHours: positiveNumber().nullish(),
     }),

@@ -1,6 +1,6 @@
 import { validationFailed } from '../contract/errors.ts';
 import { newId } from '../db/sql/ids.ts';
-import type { Fault } from '../http/validation.ts';
+import type { FieldError } from '../http/validation.ts';
 import { CatalogProductVariant, type CatalogProductVariantUpdate } from './schema.ts';
 
 const FIELDS = Object.keys(CatalogProductVariant.shape) as (keyof CatalogProductVariant)[];
@@ -26,17 +26,17 @@ export function patchedVariants(
 ): CatalogProductVariant[] {
   const byId = new Map(stored.map((variant) => [variant.id, variant]));
   const used = new Set<string>();
-  const faults: Fault[] = [];
+  const errors: FieldError[] = [];
   const variants = sent.map(({ id, ...fields }, position) => {
     const path = `body.variants[${position}]`;
     const known = id && byId.get(id.toLowerCase());
     if (id && !known)
-      faults.push({ path: `${path}.id`, message: 'is not the id of a variant of this product' });
+      errors.push({ path: `${path}.id`, message: 'is not the id of a variant of this product' });
     if (known && used.size === used.add(known.id).size)
-      faults.push({ path: `${path}.id`, message: 'must be given only once' });
-    if (!id && fields.label === undefined) faults.push({ path: `${path}.label`, message: 'is required' });
+      errors.push({ path: `${path}.id`, message: 'must be given only once' });
+    if (!id && fields.label === undefined) errors.push({ path: `${path}.label`, message: 'is required' });
     return variantOf({ status: 'active', ...(known || {}), ...fields }, position);
   });
-  if (faults.length > 0) throw validationFailed(faults);
+  if (errors.length > 0) throw validationFailed(errors);
   return variants;
 }

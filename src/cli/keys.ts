@@ -17,7 +17,7 @@ import {
   allOrganizations,
   closeOrganization,
   createOrganization,
-  refuseClosed,
+  rejectClosed,
   reopenOrganization,
 } from '../organizations/repository.ts';
 import type { Organization } from '../organizations/schema.ts';
@@ -93,7 +93,7 @@ const anyScopeOf = async (db: Database, options: Options): Promise<OrganizationS
 /** For keys that are issued, changed or ended. */
 async function openScopeOf(db: Database, options: Options): Promise<OrganizationScope> {
   const { id, closedAt } = await foundOrganization(db, options);
-  refuseClosed({ isClosed: closedAt !== null });
+  rejectClosed({ isClosed: closedAt !== null });
   return scopeTo(db, id);
 }
 
@@ -149,8 +149,8 @@ function settingsOf({ name, access, expires, resources, 'per-minute': perMinute 
 function validated<Schema extends z.ZodType>(schema: Schema, input: object): z.output<Schema> {
   const parsed = validate(schema, input);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `--${OPTION_OF[String(path[0])]} ${message}`);
-  throw new UsageError(`${faults.join('; ')}.`);
+  const errors = parsed.error.issues.map(({ path, message }) => `--${OPTION_OF[String(path[0])]} ${message}`);
+  throw new UsageError(`${errors.join('; ')}.`);
 }
 
 const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>> = {

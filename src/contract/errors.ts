@@ -90,8 +90,8 @@ const MAX_DETAILS = 20;
  * 400 that names every fault. The message repeats `details`, for a person who sees only the message.
  * @param hint follows the faults there
  */
-export function validationFailed(faults: readonly { path: string; message: string }[], hint = ''): ApiError {
-  const details = faults.slice(0, MAX_DETAILS);
+export function validationFailed(errors: readonly { path: string; message: string }[], hint = ''): ApiError {
+  const details = errors.slice(0, MAX_DETAILS);
   const summary = details.map(({ path, message }) => `${path} ${message}`).join('; ');
   return new ApiError('VALIDATION_FAILED', `The request is not valid: ${summary}.${hint}`, { details });
 }
@@ -105,24 +105,24 @@ export const serviceUnavailable = (cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON, cause });
 
 /** Why a request got no answer from the database. */
-export type RefusalReason = 'full' | 'waited' | 'gone' | 'process';
+export type RejectionReason = 'full' | 'waited' | 'gone' | 'process';
 
 /** 503 for a request that was not begun, or whose client has gone: counted, and never logged one by one. */
-export class Refusal extends ApiError {
-  readonly reason: RefusalReason;
+export class Rejection extends ApiError {
+  readonly reason: RejectionReason;
 
-  constructor(reason: RefusalReason) {
+  constructor(reason: RejectionReason) {
     super('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON });
     this.reason = reason;
   }
 }
 
 /** One object for each: under overload there are thousands a second. */
-export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
-  full: new Refusal('full'),
-  waited: new Refusal('waited'),
-  gone: new Refusal('gone'),
-  process: new Refusal('process'),
+export const REJECTIONS: Readonly<Record<RejectionReason, Rejection>> = {
+  full: new Rejection('full'),
+  waited: new Rejection('waited'),
+  gone: new Rejection('gone'),
+  process: new Rejection('process'),
 };
 
 /** 503 for a write that may have been done. */

@@ -87,8 +87,8 @@ const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** False beyond the years that are shown with four digits. Text that is no moment is for another rule to refuse. */
-const isShowable = (moment: string): boolean => {
-  const time = Date.parse(moment);
+const isShowable = (timestamp: string): boolean => {
+  const time = Date.parse(timestamp);
   return Number.isNaN(time) || (time >= EARLIEST && time <= LATEST);
 };
 
@@ -110,20 +110,20 @@ export const calendarDate = () =>
 export const dateTime = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
-const inUtc = (moment: string): string =>
-  Number.isNaN(Date.parse(moment)) ? moment : new Date(moment).toISOString();
+const inUtc = (timestamp: string): string =>
+  Number.isNaN(Date.parse(timestamp)) ? timestamp : new Date(timestamp).toISOString();
 
 /** More digits of a second than anybody has. Tools ask for a bound on every text of a query. */
-const LONGEST_MOMENT = 4_000;
+const MAX_TIMESTAMP_LENGTH = 4_000;
 
 /** A moment in a request: ISO 8601 with an offset or Z; kept in UTC, to the millisecond. */
-export const moment = () =>
+export const timestamp = () =>
   z.iso
     .datetime({
       offset: true,
       error: 'must be an ISO 8601 date-time with an offset, such as 2026-11-21T08:25:00Z',
     })
-    .max(LONGEST_MOMENT, `must have at most ${count(LONGEST_MOMENT)}`)
+    .max(MAX_TIMESTAMP_LENGTH, `must have at most ${count(MAX_TIMESTAMP_LENGTH)}`)
     .refine(isShowable, 'must be between the years 1 and 9999')
     .overwrite(inUtc)
     .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
@@ -131,8 +131,8 @@ export const moment = () =>
 const DAY = 24 * 3_600_000;
 
 /** The timestamp of something that has happened. A clock or a time zone of the sender may be wrong by a day. */
-export const pastMoment = () =>
-  moment().refine((sent) => !(Date.parse(sent) > Date.now() + DAY), 'must be at most a day ahead');
+export const pastTimestamp = () =>
+  timestamp().refine((sent) => !(Date.parse(sent) > Date.now() + DAY), 'must be at most a day ahead');
 
 /** The id in the examples of the documents. The demo agency has a record of each kind with it. */
 export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
@@ -178,25 +178,25 @@ const offset = () => {
 };
 
 /** A field of an answer, with its meaning and an example of its value. */
-export const shown = <Field extends z.ZodType>(
+export const described = <Field extends z.ZodType>(
   field: Field,
   meaning: string,
   example?: z.output<Field>,
 ): Field => field.meta({ ...(example !== undefined && { examples: [example] }), description: meaning });
 
 /** The description of a field, or of the one inside optional, nullable and default. */
-const ownMeaning = (field: unknown): string | undefined =>
+const descriptionOf = (field: unknown): string | undefined =>
   (field as z.ZodType).description ??
   (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault
-    ? ownMeaning(field.unwrap())
+    ? descriptionOf(field.unwrap())
     : undefined);
 
 /** The fields. One without a description gets that of the answer's field of its name. */
-export const meaningAsIn = <Shape extends z.ZodRawShape>(answer: z.ZodRawShape, shape: Shape): Shape =>
+export const describedAs = <Shape extends z.ZodRawShape>(response: z.ZodRawShape, shape: Shape): Shape =>
   Object.fromEntries(
     Object.entries(shape).map(([name, field]) => {
-      const meaning = (answer[name] as z.ZodType | undefined)?.description;
-      const isSilent = meaning !== undefined && ownMeaning(field) === undefined;
+      const meaning = (response[name] as z.ZodType | undefined)?.description;
+      const isSilent = meaning !== undefined && descriptionOf(field) === undefined;
       return [name, isSilent ? (field as z.ZodType).describe(meaning) : field];
     }),
   ) as Shape;
@@ -217,8 +217,8 @@ export const withPlus = (value: unknown): unknown =>
   typeof value === 'string' ? value.replace(' ', '+') : value;
 
 /** An optional filter by a moment. */
-const momentFilter = (description: string) =>
-  z.preprocess(withPlus, moment()).optional().describe(description);
+const timestampFilter = (description: string) =>
+  z.preprocess(withPlus, timestamp()).optional().describe(description);
 
 const MAX_IDS = 100;
 
@@ -231,16 +231,16 @@ const ids = () =>
 /** The query of every list of /v1. */
 export const recordQuery = () => ({
   ...pageQuery(),
-  createdSince: momentFilter('Records that were created at this timestamp or later.'),
-  createdBefore: momentFilter('Records that were created before this timestamp.'),
+  createdSince: timestampFilter('Records that were created at this timestamp or later.'),
+  createdBefore: timestampFilter('Records that were created before this timestamp.'),
   ids: ids(),
 });
 
 /** The same of lists whose records change. */
 export const changeQuery = () => ({
   ...recordQuery(),
-  updatedSince: momentFilter('Records that were created or changed at this timestamp or later.'),
-  updatedBefore: momentFilter('Records whose last change was before this timestamp.'),
+  updatedSince: timestampFilter('Records that were created or changed at this timestamp or later.'),
+  updatedBefore: timestampFilter('Records whose last change was before this timestamp.'),
 });
 
 const Pagination = z

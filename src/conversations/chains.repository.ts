@@ -1,11 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
-import { isUniqueViolation } from '../db/pool/faults.ts';
+import { isUniqueViolation } from '../db/pool/errors.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
 import { type Put, putSteps, referenceRejected } from '../db/repository/put.ts';
-import { missing, type RecordKey, rowOf } from '../db/repository/view.ts';
+import { type RecordKey, recordNotFound, rowOf } from '../db/repository/view.ts';
 import { columnsOf } from '../db/sql/field-columns.ts';
 import { type Json, selectList } from '../db/sql/json.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
@@ -243,7 +243,7 @@ const writeThread = (
       const isLocked = isElsewhere(await findThread(within, id));
       if (isLocked) await db.write(lockChainsStatement, { organizationId });
       const stored = (await steps.lock(within, id)) as Thread | undefined;
-      if (!stored && !whole) throw missing(threads, id);
+      if (!stored && !whole) throw recordNotFound(threads, id);
       if (isElsewhere(stored) && !isLocked) throw new LostRace('The thread was moved by somebody else.');
       await steps.check(within, sent, stored);
       const record: ConversationUpdate = whole ? await whole(within) : { ...stored, ...sent };

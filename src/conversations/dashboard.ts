@@ -2,9 +2,9 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { uuidParams } from '../dashboard/params.ts';
 import { recordRoutes } from '../dashboard/record-routes.ts';
 import { toJson } from '../db/sql/json.ts';
-import { answerJson } from '../http/answers.ts';
 import { putIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import {
   getConversation,
@@ -46,7 +46,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
       lock: lockConversation,
       put: putConversation,
       update: updateConversation,
-      missing: 'CONVERSATION_NOT_FOUND',
+      notFound: 'CONVERSATION_NOT_FOUND',
     },
   });
 
@@ -66,10 +66,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
       },
     },
     async (request, reply) =>
-      answerJson(
-        reply,
-        await getTranscriptRecord(request.scope, request.params.conversationId, request.query),
-      ),
+      sendJson(reply, await getTranscriptRecord(request.scope, request.params.conversationId, request.query)),
   );
 
   app.put(
@@ -98,7 +95,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         (scope) => lockMessage(scope, conversationId, messageId),
         (scope) => putMessage(scope, conversationId, messageId, request.body),
       );
-      return answerJson(reply, body, created ? 201 : 200);
+      return sendJson(reply, body, created ? 201 : 200);
     },
   );
 

@@ -2,7 +2,13 @@ import { type SQL, sql } from 'drizzle-orm';
 import { validationFailed } from '../contract/errors.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Put } from '../db/repository/put.ts';
-import { missing, organizationParam, type RecordKey, rowOf, tableName } from '../db/repository/view.ts';
+import {
+  organizationParam,
+  type RecordKey,
+  recordNotFound,
+  rowOf,
+  tableName,
+} from '../db/repository/view.ts';
 import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
 import { type Fields, isoTime, type Json, jsonOf, jsonRow, jsonText, selectList } from '../db/sql/json.ts';
@@ -148,17 +154,17 @@ const underLock = <Result>(
   work: (scope: OrganizationScope, store: Store, thread: Thread) => Promise<Result>,
 ): Promise<Result> =>
   inTransaction(scope, async (within) => {
-    if (!isId(id)) throw missing(threads, id);
+    if (!isId(id)) throw recordNotFound(threads, id);
     const { organizationId } = within;
     const [, locked] = await Promise.all([
       within.db.read(holdChainsStatement, { organizationId }),
       within.db.write(lockStatement, { organizationId, id }),
     ]);
     const thread = locked.find((each) => each.id === id.toLowerCase());
-    if (!thread) throw missing(threads, id);
+    if (!thread) throw recordNotFound(threads, id);
     const store = thread.channel === 'whatsapp' ? stores.whatsapp : stores.others;
-    const faults = messages.flatMap(({ message, path }) => misplaced(store, message, path));
-    if (faults.length > 0) throw validationFailed(faults);
+    const errors = messages.flatMap(({ message, path }) => misplaced(store, message, path));
+    if (errors.length > 0) throw validationFailed(errors);
     return work(within, store, thread);
   });
 
@@ -293,7 +299,7 @@ async function positionOf(
 ): Promise<Position> {
   if (!isId(before)) return { createdAt: before, arrival: '0' };
   const [position] = await db.read(positionStatement, { organizationId, id, messageId: before });
-  if (!position) throw missing(threads, id);
+  if (!position) throw recordNotFound(threads, id);
   if (position.createdAt === null)
     throw validationFailed([
       { path: 'query.before', message: 'is not the id of a message in this transcript' },
@@ -317,13 +323,13 @@ function defineTranscript<Message extends ConversationMessage>(name: string, fie
     { limit, before }: ConversationTranscriptQuery,
   ): Promise<Json<{ data: Message[]; total: number }>> => {
     const { db, organizationId } = scope;
-    if (!isId(id)) throw missing(threads, id);
+    if (!isId(id)) throw recordNotFound(threads, id);
     const values = { organizationId, id, limit };
     const [row] =
       before === undefined
         ? await db.read(newest, values)
         : await db.read(earlier, { ...values, ...(await positionOf(scope, id, before)) });
-    if (!row) throw missing(threads, id);
+    if (!row) throw recordNotFound(threads, id);
     return jsonOf(row.text);
   };
 }

@@ -1,5 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson } from '../http/answers.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { getTranscript } from './messages.repository.ts';
 import { listConversations } from './repository.ts';
@@ -28,7 +28,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         }),
       },
     },
-    async (request, reply) => answerJson(reply, await listConversations(request.scope, request.query)),
+    async (request, reply) => sendJson(reply, await listConversations(request.scope, request.query)),
   );
 
   app.get(
@@ -48,7 +48,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
       },
     },
     async (request, reply) =>
-      answerJson(reply, await getTranscript(request.scope, request.params.conversationId, request.query)),
+      sendJson(reply, await getTranscript(request.scope, request.params.conversationId, request.query)),
   );
   done();
 };

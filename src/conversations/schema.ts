@@ -3,17 +3,17 @@ import {
   addIssue,
   changeQuery,
   dateTime,
+  described,
   id,
   limit,
   longText,
-  moment,
   name,
   page,
-  pastMoment,
+  pastTimestamp,
   pathId,
-  shown,
   text,
   textFilter,
+  timestamp,
   uuid,
   withPlus,
 } from '../contract/fields.ts';
@@ -22,36 +22,40 @@ import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const Conversation = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    channel: shown(z.string(), 'The messaging channel, such as whatsapp. New values can appear.', 'whatsapp'),
-    contact: shown(
+    id: described(id(), 'Opaque, immutable identifier.'),
+    channel: described(
+      z.string(),
+      'The messaging channel, such as whatsapp. New values can appear.',
+      'whatsapp',
+    ),
+    contact: described(
       z.string(),
       'The identifier of the contact on the channel: a telephone number or a handle.',
       '+5215512345678',
     ),
-    contactName: shown(z.string().nullable(), 'The name of the contact on the channel.', 'Ana'),
-    customerId: shown(id().nullable(), 'The customer of the conversation; null if unknown.'),
-    customerName: shown(
+    contactName: described(z.string().nullable(), 'The name of the contact on the channel.', 'Ana'),
+    customerId: described(id().nullable(), 'The customer of the conversation; null if unknown.'),
+    customerName: described(
       z.string().nullable(),
       'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
-    activityState: shown(
+    activityState: described(
       z.string().nullable(),
       'Who has to act next, in values of the agency. New values can appear.',
       'waiting_for_agency',
     ),
-    controlledBy: shown(
+    controlledBy: described(
       z.string().nullable(),
       'Who handles the thread: the agent, or a team member who took over.',
       'agent',
     ),
-    language: shown(z.string().nullable(), 'The language of the conversation.', 'es'),
-    lastMessageAt: shown(
+    language: described(z.string().nullable(), 'The language of the conversation.', 'es'),
+    lastMessageAt: described(
       dateTime().nullable(),
       'The timestamp of the newest message. The list has this order, newest first.',
     ),
-    createdAt: shown(dateTime(), 'When it was created.'),
+    createdAt: described(dateTime(), 'When it was created.'),
   })
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
@@ -73,13 +77,17 @@ export type ConversationListQuery = z.infer<typeof ConversationListQuery>;
 
 export const ConversationMessage = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    conversationId: shown(id(), 'The thread that the message came from; a transcript can join several.'),
-    content: shown(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
-    createdAt: shown(dateTime(), 'When it was created.'),
-    direction: shown(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
-    messageType: shown(z.string(), 'The type of the message, such as text. New values can appear.', 'text'),
-    senderName: shown(z.string().nullable(), 'The name of the sender, if known.', 'Ana'),
+    id: described(id(), 'Opaque, immutable identifier.'),
+    conversationId: described(id(), 'The thread that the message came from; a transcript can join several.'),
+    content: described(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
+    createdAt: described(dateTime(), 'When it was created.'),
+    direction: described(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
+    messageType: described(
+      z.string(),
+      'The type of the message, such as text. New values can appear.',
+      'text',
+    ),
+    senderName: described(z.string().nullable(), 'The name of the sender, if known.', 'Ana'),
   })
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
@@ -99,7 +107,7 @@ export const ConversationTranscript = transcriptOf(ConversationMessage).meta({
   id: 'ConversationTranscript',
 });
 
-const Place = z.union([uuid(), moment()]);
+const Place = z.union([uuid(), timestamp()]);
 
 export const ConversationTranscriptQuery = z.object({
   limit: limit(200, 50),
@@ -123,7 +131,10 @@ export const ConversationParams = z.object({
 /** From here on: what only the dashboard API has. */
 
 export const ConversationRecord = Conversation.extend({
-  rotatedFrom: shown(id().nullable(), 'The thread that this one continues; null for the first of its chain.'),
+  rotatedFrom: described(
+    id().nullable(),
+    'The thread that this one continues; null for the first of its chain.',
+  ),
 }).meta({ id: 'ConversationRecord' });
 export type ConversationRecord = z.infer<typeof ConversationRecord>;
 
@@ -193,7 +204,7 @@ const delivery = () =>
         .nullish()
         .describe('Of whatsapp.')
         .meta({ examples: ['read'] }),
-      statusAt: moment().nullish().describe('Of whatsapp.'),
+      statusAt: timestamp().nullish().describe('Of whatsapp.'),
       templateName: name().nullish().describe('Of whatsapp.'),
       providerName: name().nullish().describe('Of every other channel.'),
       externalId: name().nullish().describe('Of every other channel.'),
@@ -207,7 +218,7 @@ const message = {
   direction: text({ min: 1, max: 255 }).meta({ examples: ['inbound'] }),
   messageType: text({ min: 1, max: 255 }).meta({ examples: ['text'] }),
   senderName: name().nullish(),
-  createdAt: pastMoment()
+  createdAt: pastTimestamp()
     .optional()
     .describe('At most a day ahead. Default: what the message has; now for a new one.'),
   delivery: delivery(),

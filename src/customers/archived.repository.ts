@@ -24,7 +24,7 @@ const listArchived = defineList(
     }),
     visible: sql`${customers.archivedAt} is not null`,
     isCounted: false,
-    searchRow: undefined,
+    searchDocument: undefined,
   },
   {
     name: 'customers.list_archived',

@@ -1,9 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { pathId } from '../contract/fields.ts';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
-import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { listArchivedCustomers, restoreCustomer } from './archived.repository.ts';
 import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
@@ -38,7 +38,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     async (request, reply) => {
       const { archived, ...query } = request.query;
       const list = archived ? listArchivedCustomers : listCustomers;
-      return answerJson(reply, await list(request.scope, query));
+      return sendJson(reply, await list(request.scope, query));
     },
   );
 
@@ -57,7 +57,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
       },
     },
     async (request, reply) =>
-      answerJson(reply, await getCustomerRecord(request.scope, request.params.customerId)),
+      sendJson(reply, await getCustomerRecord(request.scope, request.params.customerId)),
   );
 
   app.post(

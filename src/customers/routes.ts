@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson } from '../http/answers.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import {
   archiveCustomer,
@@ -34,7 +34,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
       },
     },
-    async (request, reply) => answerJson(reply, await listCustomers(request.scope, request.query)),
+    async (request, reply) => sendJson(reply, await listCustomers(request.scope, request.query)),
   );
 
   app.post(
@@ -70,7 +70,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         ),
       },
     },
-    async (request, reply) => answerJson(reply, await getCustomer(request.scope, request.params.customerId)),
+    async (request, reply) => sendJson(reply, await getCustomer(request.scope, request.params.customerId)),
   );
 
   app.patch(

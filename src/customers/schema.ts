@@ -4,17 +4,17 @@ import {
   addIssue,
   changeQuery,
   dateTime,
+  described,
+  describedAs,
   id,
-  meaningAsIn,
   name,
   oneOf,
   page,
   pathId,
-  shown,
   text,
   textFilter,
 } from '../contract/fields.ts';
-import { refusals, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
+import { rejectedFields, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
 /** How much a customer may have; a merge respects it too. */
 export const CUSTOMER_BOUNDS = { contacts: 50, tags: 100, summary: 50_000 };
@@ -24,47 +24,53 @@ const identifierType = () => oneOf(IDENTIFIER_TYPES);
 
 export const CustomerContact = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    identifierType: shown(identifierType(), 'The channel of the contact.'),
-    identifierValue: shown(
+    id: described(id(), 'Opaque, immutable identifier.'),
+    identifierType: described(identifierType(), 'The channel of the contact.'),
+    identifierValue: described(
       z.string(),
       'The identifier on the channel: a telephone number in E.164 for whatsapp and telefono, any other value as it was sent.',
       '+5215512345678',
     ),
-    displayName: shown(
+    displayName: described(
       z.string().nullable(),
       'The name on the channel, from the latest conversation with the contact or, later, from the dashboard.',
       'Ana',
     ),
-    phoneNumber: shown(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
+    phoneNumber: described(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
   })
   .meta({ id: 'CustomerContact' });
 export type CustomerContact = z.infer<typeof CustomerContact>;
 
 export const Customer = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    firstName: shown(z.string().nullable(), 'The given name; null if unknown.', 'Ana'),
-    lastName: shown(z.string().nullable(), 'The family name; null if unknown.', 'Peña'),
-    displayName: shown(
+    id: described(id(), 'Opaque, immutable identifier.'),
+    firstName: described(z.string().nullable(), 'The given name; null if unknown.', 'Ana'),
+    lastName: described(z.string().nullable(), 'The family name; null if unknown.', 'Peña'),
+    displayName: described(
       z.string().nullable(),
       'First and last name joined; null for an anonymous lead.',
       'Ana Peña',
     ),
-    city: shown(
+    city: described(
       z.string().nullable(),
       'The city where the person lives, as it was sent.',
       'Ciudad de México',
     ),
-    country: shown(z.string().nullable(), 'The country where the person lives, as it was sent.', 'México'),
-    preferredLanguage: shown(language().nullable(), 'The language to write in.'),
-    summary: shown(z.string().nullable(), 'What the agency should know about the person.'),
-    tags: shown(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
-      'luna de miel',
-    ]),
-    contacts: shown(z.array(CustomerContact), 'The first is the primary contact.'),
-    createdAt: shown(dateTime(), 'When it was created.'),
-    updatedAt: shown(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    country: described(
+      z.string().nullable(),
+      'The country where the person lives, as it was sent.',
+      'México',
+    ),
+    preferredLanguage: described(language().nullable(), 'The language to write in.'),
+    summary: described(z.string().nullable(), 'What the agency should know about the person.'),
+    tags: described(
+      z.array(z.string()),
+      'Labels of the agency. The list of customers has a filter for them.',
+      ['luna de miel'],
+    ),
+    contacts: described(z.array(CustomerContact), 'The first is the primary contact.'),
+    createdAt: described(dateTime(), 'When it was created.'),
+    updatedAt: described(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Customer' });
 export type Customer = z.infer<typeof Customer>;
@@ -73,8 +79,8 @@ export const CustomerList = page(Customer).meta({ id: 'CustomerList' });
 
 export const ArchivedCustomer = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    archived: shown(z.boolean(), 'Always true: the customer is archived.'),
+    id: described(id(), 'Opaque, immutable identifier.'),
+    archived: described(z.boolean(), 'Always true: the customer is archived.'),
   })
   .meta({ id: 'ArchivedCustomer' });
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
@@ -96,7 +102,7 @@ Mexico's 1 (\`+521\`), Argentina's 9 (\`+549\`) or Brazil's ninth digit, or in t
 
 const ContactInput = z
   .object(
-    meaningAsIn(CustomerContact.shape, {
+    describedAs(CustomerContact.shape, {
       identifierType: identifierType(),
       identifierValue: text({ min: 1, max: 320 }).describe(IDENTIFIER),
     }),
@@ -107,7 +113,7 @@ const ContactInput = z
       addIssue(payload, identifierRule(identifierType, identifierValue), ['identifierValue']);
   })
   .meta({ id: 'CustomerContactCreate' })
-  .register(refusals, { displayName: SET_IN_DASHBOARD });
+  .register(rejectedFields, { displayName: SET_IN_DASHBOARD });
 export type ContactInput = z.infer<typeof ContactInput>;
 
 const contacts = () =>
@@ -141,7 +147,7 @@ const details = {
 const tags = () => z.array(text({ max: 100 })).max(CUSTOMER_BOUNDS.tags);
 
 export const CustomerCreate = z
-  .object(meaningAsIn(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }))
+  .object(describedAs(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }))
   .meta({
     id: 'CustomerCreate',
     examples: [
@@ -161,7 +167,7 @@ export type CustomerCreate = z.infer<typeof CustomerCreate>;
 
 export const CustomerUpdate = z
   .object(
-    meaningAsIn(Customer.shape, {
+    describedAs(Customer.shape, {
       contacts: contacts().optional().describe('Replaces the whole list. An unchanged contact keeps its id.'),
       ...details,
       tags: tags().optional(),
@@ -204,15 +210,15 @@ export const CustomerParams = z.object({ customerId: pathId('Id of the customer.
 
 /** From here on: what only the dashboard API has. */
 
-const erasedAt = () => shown(dateTime().nullable(), 'When the content was erased; null if it was not.');
+const erasedAt = () => described(dateTime().nullable(), 'When the content was erased; null if it was not.');
 const mergedInto = () =>
-  shown(id().nullable(), 'The customer that this one was merged into; null without one.');
+  described(id().nullable(), 'The customer that this one was merged into; null without one.');
 
 export const CustomerRecord = Customer.extend({
-  archivedAt: shown(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
+  archivedAt: described(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
   mergedInto: mergedInto(),
   erasedAt: erasedAt(),
-  erasurePending: shown(z.boolean(), 'True while the storage still has files of an erased customer.'),
+  erasurePending: described(z.boolean(), 'True while the storage still has files of an erased customer.'),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, pastMoment, pathId, shown, uuid } from '../contract/fields.ts';
+import { dateTime, described, id, pastTimestamp, pathId, uuid } from '../contract/fields.ts';
 
 /** Every schema of parameters has it: a route gets only what its schema names. */
 const organizationId = () => pathId('Id of the organization.');
@@ -23,7 +23,7 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
 
 /** `createdAt` in a PUT: records that come from another system keep their dates. */
 export const createdOnce = () =>
-  pastMoment()
+  pastTimestamp()
     .optional()
     .describe('At most a day ahead; default: now. Written once: another value later is rejected.');
 
@@ -48,7 +48,7 @@ export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess
 /** The answer of every DELETE that archives. */
 export const ArchivedRecord = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    archivedAt: shown(dateTime(), 'When the record was archived.'),
+    id: described(id(), 'Opaque, immutable identifier.'),
+    archivedAt: described(dateTime(), 'When the record was archived.'),
   })
   .meta({ id: 'ArchivedRecord' });

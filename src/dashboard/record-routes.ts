@@ -8,32 +8,32 @@ import type { Archived } from '../db/repository/archive.ts';
 import type { Page } from '../db/repository/list.ts';
 import type { Put } from '../db/repository/put.ts';
 import type { Json } from '../db/sql/json.ts';
-import { answerJson } from '../http/answers.ts';
 import { answerIfMatch, putIfMatch } from '../http/conditional.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
 /** Routes of a record whose owner makes its id: a list, GET, PUT and PATCH, and DELETE, which archives. */
 
 type Functions<
-  Answer extends z.ZodType,
+  Response extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Patch extends z.ZodType,
 > = {
-  list: (scope: OrganizationScope, query: z.output<Query>) => Promise<Json<Page<z.output<Answer>>>>;
-  get: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Answer>>>;
+  list: (scope: OrganizationScope, query: z.output<Query>) => Promise<Json<Page<z.output<Response>>>>;
+  get: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
   /** The same under the record's lock. Both throw its not-found. */
-  lock: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Answer>>>;
-  put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Answer>>>;
-  update: (scope: OrganizationScope, id: string, input: z.output<Patch>) => Promise<Json<z.output<Answer>>>;
+  lock: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
+  put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Response>>>;
+  update: (scope: OrganizationScope, id: string, input: z.output<Patch>) => Promise<Json<z.output<Response>>>;
   /** Without it there is no DELETE. */
   archive?: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
-  missing: ErrorCode;
+  notFound: ErrorCode;
 };
 
 type RecordRoutes<
-  Answer extends z.ZodType,
+  Response extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Patch extends z.ZodType,
@@ -48,7 +48,7 @@ type RecordRoutes<
   noun: string;
   /** The record in summaries: `a quote`. */
   title: string;
-  record: Answer;
+  record: Response;
   query: Query;
   body: Body;
   patch: Patch;
@@ -60,7 +60,7 @@ type RecordRoutes<
   archived?: string;
   /** The codes with which a PUT can be refused, beside those of all. */
   conflicts?: ErrorCode[];
-  functions: Functions<Answer, Query, Body, Patch>;
+  functions: Functions<Response, Query, Body, Patch>;
 };
 
 const idNameOf = (name: string): string => `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
@@ -76,7 +76,7 @@ const sentences = (...parts: readonly (string | undefined)[]): string => parts.f
 
 /** The routes, with the texts that all such records share. */
 export function recordRoutes<
-  Answer extends z.ZodType,
+  Response extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Patch extends z.ZodType,
@@ -93,11 +93,11 @@ export function recordRoutes<
     body,
     patch,
     ...texts
-  }: RecordRoutes<Answer, Query, Body, Patch>,
+  }: RecordRoutes<Response, Query, Body, Patch>,
 ): void {
   const app = untyped.withTypeProvider<ZodTypeProvider>();
   const { listed, note, archived = '', conflicts = [] } = texts;
-  const { list, get, lock, put, update, archive, missing } = texts.functions;
+  const { list, get, lock, put, update, archive, notFound } = texts.functions;
   const idName = idNameOf(name);
   const one = `${path}/:${idName}`;
   const params = uuidParams(idName);
@@ -118,7 +118,7 @@ export function recordRoutes<
         }),
       },
     },
-    async (request, reply) => answerJson(reply, await list(request.scope, request.query as z.output<Query>)),
+    async (request, reply) => sendJson(reply, await list(request.scope, request.query as z.output<Query>)),
   );
 
   app.get(
@@ -129,10 +129,10 @@ export function recordRoutes<
         summary: `Get ${title}`,
         description: `The ${noun} as /v1 shows it, with the fields that only this API writes.`,
         params,
-        response: responses({ status: 200, schema: record, description: `The ${noun}.` }, missing),
+        response: responses({ status: 200, schema: record, description: `The ${noun}.` }, notFound),
       },
     },
-    async (request, reply) => answerJson(reply, await get(request.scope, idIn(request.params, idName))),
+    async (request, reply) => sendJson(reply, await get(request.scope, idIn(request.params, idName))),
   );
 
   app.put(
@@ -164,7 +164,7 @@ export function recordRoutes<
         (scope) => lock(scope, id).catch(orUndefined),
         (scope) => put(scope, id, request.body as z.output<Body>),
       );
-      return answerJson(reply, body, created ? 201 : 200);
+      return sendJson(reply, body, created ? 201 : 200);
     },
   );
 
@@ -182,7 +182,7 @@ export function recordRoutes<
         body: patch,
         response: responses(
           { status: 200, schema: record, description: `The ${noun} as it is now.` },
-          missing,
+          notFound,
         ),
       },
     },
@@ -203,7 +203,7 @@ export function recordRoutes<
         params,
         response: responses(
           { status: 200, schema: ArchivedRecord, description: `The ${noun} was archived.` },
-          missing,
+          notFound,
         ),
       },
     },

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
 import { text } from '../contract/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
-import { type Fault, pathOf, validate } from '../http/validation.ts';
+import { type FieldError, pathOf, validate } from '../http/validation.ts';
 
 /** Reads an attachment that is uploaded as multipart/form-data, while it arrives. */
 
@@ -76,7 +76,7 @@ type Received<Stored> = {
   kind?: unknown;
   file?: unknown;
   stored?: Stored;
-  repeated: Fault[];
+  repeated: FieldError[];
   ignored: string[];
 };
 
@@ -123,9 +123,9 @@ export async function readUpload<Stored>(
     if (parsed.success && stored !== undefined && repeated.length === 0) {
       return { stored, description: { kind: parsed.data.kind, ...parsed.data.file } };
     }
-    const faults = parsed.error?.issues ?? [];
+    const errors = parsed.error?.issues ?? [];
     throw validationFailed([
-      ...faults.map(({ path, message }) => ({ path: pathOf('body', path), message })),
+      ...errors.map(({ path, message }) => ({ path: pathOf('body', path), message })),
       ...repeated,
     ]);
   } catch (error) {

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 
 /** A secret of this installation: the text of the file. The first start makes it and writes it (mode 600). */
 export async function persistedSecret(path: string, make: () => string): Promise<string> {
-  const kept = await readSecret(path);
-  if (kept !== undefined) return kept;
+  const stored = await readSecret(path);
+  if (stored !== undefined) return stored;
   const made = make();
   await mkdir(dirname(path), { recursive: true });
   // Under its name the file is there with its text or not at all, and the second link fails: of simultaneous starts all

@@ -8,21 +8,21 @@ const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || meth
  * A refusal waits for so long at most, in milliseconds. Sent at once, it invites the next request: 200 clients that asked
  * again at once took another organization's median from 0.5 to 48 ms; with this wait it was 0.6 ms.
  */
-const REFUSE_EVERY_MS = 80;
+const REJECT_EVERY_MS = 80;
 /** Refusals of one turn: a millisecond. */
-const REFUSED_TOGETHER = 32;
+const REJECTED_TOGETHER = 32;
 
 /** Makes the function that refuses after a wait, a few at a time. */
-function createRefusals(): (refuse: () => void) => void {
+function createRejections(): (reject: () => void) => void {
   const waiting: (() => void)[] = [];
 
   function next(): void {
-    for (const refuse of waiting.splice(0, REFUSED_TOGETHER)) refuse();
+    for (const reject of waiting.splice(0, REJECTED_TOGETHER)) reject();
     if (waiting.length > 0) setImmediate(next);
   }
 
-  return (refuse) => {
-    if (waiting.push(refuse) === 1) setTimeout(next, REFUSE_EVERY_MS).unref();
+  return (reject) => {
+    if (waiting.push(reject) === 1) setTimeout(next, REJECT_EVERY_MS).unref();
   };
 }
 
@@ -30,11 +30,11 @@ function createRefusals(): (refuse: () => void) => void {
  * Refuses (503) a request that the database would refuse at once, before its body is read: a refusal must cost less than
  * an answer. Needs an authenticated request.
  */
-export function refuseFloods(app: FastifyInstance, db: Database, reads = isRead): void {
-  const refuseLate = createRefusals();
+export function rejectFloods(app: FastifyInstance, db: Database, reads = isRead): void {
+  const rejectLate = createRejections();
   app.addHook('onRequest', (request, _reply, done) => {
-    const refusal = db.refusal(request.scope.organizationId, reads(request) ? 'reads' : 'writes');
-    if (refusal) refuseLate(() => done(refusal));
+    const rejection = db.rejection(request.scope.organizationId, reads(request) ? 'reads' : 'writes');
+    if (rejection) rejectLate(() => done(rejection));
     else done();
   });
 }

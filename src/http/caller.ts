@@ -2,14 +2,14 @@ import type { FastifyReply } from 'fastify';
 import type { Caller } from '../db/pool/scope.ts';
 
 /** Fastify's own signal takes the end of a body for the end of its client. */
-function whenGone({ raw: response }: FastifyReply): AbortSignal {
+function onDisconnect({ raw: response }: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  const look = (): void => {
+  const onClose = (): void => {
     if (!response.writableFinished) gone.abort();
   };
   // Its close may have been already, while the key was looked up.
-  if (response.destroyed) look();
-  else response.once('close', look);
+  if (response.destroyed) onClose();
+  else response.once('close', onClose);
   return gone.signal;
 }
 
@@ -17,7 +17,7 @@ function whenGone({ raw: response }: FastifyReply): AbortSignal {
 export function callerOf(reply: FastifyReply): Caller {
   let created: AbortSignal | undefined;
   function signal(): AbortSignal {
-    created ??= whenGone(reply);
+    created ??= onDisconnect(reply);
     return created;
   }
   return {

@@ -4,8 +4,8 @@ import { ApiError } from '../contract/errors.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Put } from '../db/repository/put.ts';
 import type { Json } from '../db/sql/json.ts';
-import { answerJson } from './answers.ts';
 import { isCacheable } from './headers.ts';
+import { sendJson } from './send-json.ts';
 
 /** Entity tags, and requests that depend on them. */
 
@@ -29,7 +29,7 @@ const isRecord = (method: string, status: number): boolean =>
  * Gives a cacheable answer its tag, and answers 304 to a read that names it. @fastify/etag does not serve: it knows
  * neither lists nor `*`, answers 304 to writes, tags errors, and says that a 304 has a length of 0.
  */
-export function answerConditionally(app: FastifyInstance): void {
+export function sendConditionally(app: FastifyInstance): void {
   app.addHook('onSend', ({ method, headers }, reply, payload, done) => {
     const isTagged = isRecord(method, reply.statusCode) && isCacheable(reply.getHeader('cache-control'));
     if (!isTagged || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return done(null, payload);
@@ -88,7 +88,7 @@ export const answerIfMatch = async <T>(
   lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>,
   id: string,
   work: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
-): Promise<Json<T>> => answerJson(reply, await ifMatch(request, lock, id, (scope) => work(scope, id)));
+): Promise<Json<T>> => sendJson(reply, await ifMatch(request, lock, id, (scope) => work(scope, id)));
 
 /**
  * Runs a PUT. With If-Match only when the record, under its lock, still has a tag that it names; with `If-None-Match: *`

@@ -64,7 +64,7 @@ export async function stopListening({ server }: FastifyInstance): Promise<void> 
   Server.prototype.close.call(server);
 }
 
-const LOOK_INTERVAL_MS = 50;
+const DRAIN_CHECK_MS = 50;
 
 /**
  * Lets the connections of a server that closes end with it: as soon as no request runs. (Node itself ends idle ones alone:
@@ -86,10 +86,10 @@ export function endConnections(app: FastifyInstance, lingering = 0): void {
     const count = promisify(server.getConnections.bind(server));
     const began = performance.now();
     const age = () => performance.now() - began;
-    while (age() < lingering && (await count()) > 0) await pause(LOOK_INTERVAL_MS);
+    while (age() < lingering && (await count()) > 0) await pause(DRAIN_CHECK_MS);
     const timer = setInterval(() => {
       if (running === 0 || age() > REQUEST_TIMEOUT_MS) server.closeAllConnections();
-    }, LOOK_INTERVAL_MS);
+    }, DRAIN_CHECK_MS);
     server.once('close', () => clearInterval(timer));
   });
 }

@@ -5,28 +5,28 @@ import {
   ApiError,
   errorBody,
   OutcomeUnknown,
-  Refusal,
-  type RefusalReason,
+  Rejection,
+  type RejectionReason,
   serviceUnavailable,
   validationFailed,
 } from '../contract/errors.ts';
 import {
   DatabaseTimeout,
   isCertainlyUndone,
-  isDatabaseFault,
+  isDatabaseError,
   isSafeToRepeat,
   type Phase,
-} from '../db/pool/faults.ts';
+} from '../db/pool/errors.ts';
 import { bodyHint } from './body-hint.ts';
-import { everyAnswer } from './headers.ts';
+import { commonHeaders } from './headers.ts';
 import { about, everySecond } from './logging.ts';
 import { rememberOperations } from './near-operations.ts';
-import { faultsOf, ValidationError } from './validation.ts';
+import { fieldErrorsOf, ValidationError } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Why it was refused for overload, where it was. */
-    refused: RefusalReason | undefined;
+    rejected: RejectionReason | undefined;
     /** What its work in the database was at when it was given up, where it was. */
     timedOut: Phase | undefined;
   }
@@ -45,27 +45,27 @@ function sendError(reply: FastifyReply, error: ApiError): void {
     .send(JSON.stringify(errorBody(error)));
 }
 
-const bodyFault = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
+const bodyError = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
 
 /** Fastify's own errors, by their codes. */
 const FRAMEWORK: Record<string, () => ApiError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
     new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than the limit of this operation.'),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => bodyFault('must be JSON, sent with content-type: application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyFault('must be as long as content-length says'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => bodyError('must be JSON, sent with content-type: application/json'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyError('must be as long as content-length says'),
   FST_ERR_BAD_URL: () => new ApiError('ROUTE_NOT_FOUND', 'The path cannot be decoded.'),
 };
 
 function toApiError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof ValidationError) {
-    const faults = [...faultsOf(error, request), ...request.strictFaults];
-    return validationFailed(faults, bodyHint(request, reply, faults));
+    const errors = [...fieldErrorsOf(error, request), ...request.strictErrors];
+    return validationFailed(errors, bodyHint(request, reply, errors));
   }
   // When a client breaks off its request, the error has the same code as a broken database connection.
   if (request.raw.errored === error)
     return new ApiError('VALIDATION_FAILED', 'The request was broken off.', { cause: error });
-  if (isDatabaseFault(error)) {
+  if (isDatabaseError(error)) {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const isKnown = isRead || isCertainlyUndone(error) || isSafeToRepeat(error);
     return isKnown ? serviceUnavailable(error) : new OutcomeUnknown(error);
@@ -86,42 +86,38 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest, reply:
  */
 export function handleErrors(app: FastifyInstance): (request: FastifyRequest) => ApiError {
   const routeNotFound = rememberOperations(app);
-  app.decorateRequest('refused', undefined);
+  app.decorateRequest('rejected', undefined);
   app.decorateRequest('timedOut', undefined);
-  const refusals = everySecond<RefusalReason>((refused, organizationId) =>
-    app.log.warn({ organizationId, refused }, 'requests were refused'),
+  const rejections = everySecond<RejectionReason>((rejected, organizationId) =>
+    app.log.warn({ organizationId, rejected }, 'requests were rejected'),
   );
-  app.addHook('onClose', async () => refusals.report());
+  app.addHook('onClose', async () => rejections.report());
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    if (error instanceof Refusal) {
-      request.refused = error.reason;
-      refusals.count(error.reason, about(request).organizationId);
+    if (error instanceof Rejection) {
+      request.rejected = error.reason;
+      rejections.count(error.reason, about(request).organizationId);
       return sendError(reply, error);
     }
     if (error instanceof DatabaseTimeout) request.timedOut = error.spent.at;
-    const answer = toApiError(error, request, reply);
-    if (answer.status >= 500)
+    const response = toApiError(error, request, reply);
+    if (response.status >= 500)
       request.log.error(
         {
           ...about(request),
-          ...(answer instanceof OutcomeUnknown && { outcome: 'unknown' }),
-          err: answer.cause ?? answer,
+          ...(response instanceof OutcomeUnknown && { outcome: 'unknown' }),
+          err: response.cause ?? response,
         },
-        answer.code,
+        response.code,
       );
-    sendError(reply, answer);
+    sendError(reply, response);
   });
   app.setNotFoundHandler((request, reply) => sendError(reply, routeNotFound(request)));
   return routeNotFound;
 }
 
 /** For `frameworkErrors`: requests that fail before they have a route. No hook has run for them. */
-export function answerFrameworkError(
-  error: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  reply.headers(everyAnswer(request.id));
+export function sendFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(commonHeaders(request.id));
   sendError(reply, toApiError(error, request, reply));
 }
 
@@ -132,13 +128,13 @@ const PARSER_MESSAGES: Record<string, string> = {
 };
 
 /** For `clientErrorHandler`: bytes that Node's parser refuses. There is only a socket, and no request. */
-export function answerClientError(
+export function sendClientError(
   error: Error & { code?: string },
   socket: Socket,
   requestId: string,
   log: FastifyBaseLogger,
 ): void {
-  log.debug({ requestId, code: error.code }, 'refused bytes that are no HTTP request');
+  log.debug({ requestId, code: error.code }, 'rejected bytes that are not an HTTP request');
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -147,14 +143,14 @@ export function answerClientError(
   writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
 }
 
-function writeError(socket: Socket, answer: ApiError, requestId: string): void {
-  const body = JSON.stringify(errorBody(answer));
+function writeError(socket: Socket, response: ApiError, requestId: string): void {
+  const body = JSON.stringify(errorBody(response));
   socket.end(
     [
-      `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`,
+      `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}`,
       `Content-Type: ${JSON_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
-      ...Object.entries(everyAnswer(requestId)).map((header) => header.join(': ')),
+      ...Object.entries(commonHeaders(requestId)).map((header) => header.join(': ')),
       'Connection: close',
       '',
       body,

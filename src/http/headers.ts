@@ -10,7 +10,7 @@ declare module 'fastify' {
 }
 
 /** The headers of every answer. `nosniff` tells browsers to trust its content type. */
-export const everyAnswer = (requestId: string): Record<string, string> => ({
+export const commonHeaders = (requestId: string): Record<string, string> => ({
   'x-request-id': requestId,
   'x-content-type-options': 'nosniff',
 });

@@ -10,9 +10,9 @@ import { idempotencyKeys } from '../db/tables/index.ts';
 
 /** The first answers of requests with an Idempotency-Key, written in the transaction of the request. */
 
-const KEPT_HOURS = 24;
+const RETENTION_HOURS = 24;
 
-export type KeptAnswer = {
+export type StoredResponse = {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
@@ -28,21 +28,21 @@ const lockStatement = prepared(
     sql<{ isLocked: boolean }>`select pg_try_advisory_xact_lock(${$.lock}::bigint) as "isLocked"`,
 );
 
-const isKept = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(KEPT_HOURS))} hours'`;
+const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(RETENTION_HOURS))} hours'`;
 
 const findStatement = prepared(
   'idempotency_keys.find',
-  ($: Params<Key>): SQL<KeptAnswer> => sql`
+  ($: Params<Key>): SQL<StoredResponse> => sql`
     select ${idempotencyKeys.status}, ${idempotencyKeys.headers}, ${idempotencyKeys.body}, ${idempotencyKeys.bodyHash} as "bodyHash"
     from ${idempotencyKeys}
     where ${idempotencyKeys.organizationId} = ${$.organizationId} and ${idempotencyKeys.fingerprint} = ${$.fingerprint}
-      and ${isKept}`,
+      and ${isStored}`,
 );
 
 /** One that is past its day, and not swept yet, gives way. No other can be there: the key is claimed, and was not found. */
 const keepStatement = prepared(
   'idempotency_keys.keep',
-  ($: Params<Key & Omit<KeptAnswer, 'headers'> & { headers: string }>) => sql`
+  ($: Params<Key & Omit<StoredResponse, 'headers'> & { headers: string }>) => sql`
     insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body)
     values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body})
     on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash,
@@ -59,35 +59,40 @@ export async function claimKey({ db }: OrganizationScope, fingerprint: Buffer): 
 }
 
 /** The answer that was kept under this key; undefined when there is none. */
-export async function findAnswer(
+export async function findResponse(
   { db, organizationId }: OrganizationScope,
   fingerprint: Buffer,
-): Promise<KeptAnswer | undefined> {
+): Promise<StoredResponse | undefined> {
   const [row] = await db.read(findStatement, { organizationId, fingerprint });
   return row;
 }
 
 /** Keeps the answer, in the transaction that made it. */
-export async function keepAnswer(
+export async function storeResponse(
   { db, organizationId }: OrganizationScope,
   fingerprint: Buffer,
-  { headers, ...answer }: KeptAnswer,
+  { headers, ...response }: StoredResponse,
 ): Promise<void> {
-  await db.write(keepStatement, { ...answer, organizationId, fingerprint, headers: JSON.stringify(headers) });
+  await db.write(keepStatement, {
+    ...response,
+    organizationId,
+    fingerprint,
+    headers: JSON.stringify(headers),
+  });
 }
 
 const dueStatement = unprepared(
   'idempotency_keys.due_for_sweep',
   ($: Params<{ limit: number }>): SQL<Key> => sql`
     select ${idempotencyKeys.organizationId} as "organizationId", ${idempotencyKeys.fingerprint} from ${idempotencyKeys}
-    where not (${isKept}) order by ${idempotencyKeys.createdAt} limit ${$.limit}`,
+    where not (${isStored}) order by ${idempotencyKeys.createdAt} limit ${$.limit}`,
 );
 
 const sweepStatement = prepared(
   'idempotency_keys.sweep',
   ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) => sql<{ swept: boolean }>`
     delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
-      and ${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[]) and not (${isKept})
+      and ${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[]) and not (${isStored})
     returning true as swept`,
 );
 

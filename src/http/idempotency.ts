@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Json } from '../db/sql/json.ts';
-import { answerJson } from './answers.ts';
 import { presentedToken } from './credentials.ts';
-import { claimKey, findAnswer, keepAnswer } from './idempotency.repository.ts';
+import { claimKey, findResponse, storeResponse } from './idempotency.repository.ts';
+import { sendJson } from './send-json.ts';
 
 /**
  * Idempotency-Key: the same POST sent again is answered with the first answer, and does nothing. As in the IETF draft
@@ -15,7 +15,7 @@ import { claimKey, findAnswer, keepAnswer } from './idempotency.repository.ts';
 const MAX_KEY_LENGTH = 255;
 
 /** The header of an answer that a replay repeats. All others are made anew for each answer. */
-const KEPT_HEADER = 'x-ignored-parameters';
+const STORED_HEADER = 'x-ignored-parameters';
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 
@@ -91,30 +91,32 @@ export async function idempotently<T>(
   bodyHash?: Buffer,
 ): Promise<Json<T>> {
   const key = keyOf(request);
-  if (key === undefined) return answerJson(reply, await work(request.scope), status);
+  if (key === undefined) return sendJson(reply, await work(request.scope), status);
   const isSecret = request.routeOptions.config.credential ?? false;
   const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathOf(request)}\n${key}`);
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
 
-  const { first, answer } = await inTransaction(request.scope, async (scope) => {
+  const { first, response } = await inTransaction(request.scope, async (scope) => {
     const isClaimed = await claimKey(scope, fingerprint);
-    const first = await findAnswer(scope, fingerprint);
+    const first = await findResponse(scope, fingerprint);
     if (first) {
       if (!first.bodyHash.equals(hashed)) throw reused('body');
       const body = isSecret ? unseal(request, fingerprint, first.body) : first.body;
-      return { first, answer: body as Json<T> };
+      return { first, response: body as Json<T> };
     }
     if (!isClaimed) throw inProgress();
-    const answer = await work(scope);
-    await keepAnswer(scope, fingerprint, {
+    const response = await work(scope);
+    await storeResponse(scope, fingerprint, {
       status,
-      headers: reply.hasHeader(KEPT_HEADER) ? { [KEPT_HEADER]: String(reply.getHeader(KEPT_HEADER)) } : {},
-      body: isSecret ? seal(request, fingerprint, answer) : answer,
+      headers: reply.hasHeader(STORED_HEADER)
+        ? { [STORED_HEADER]: String(reply.getHeader(STORED_HEADER)) }
+        : {},
+      body: isSecret ? seal(request, fingerprint, response) : response,
       bodyHash: hashed,
     });
-    return { first, answer };
+    return { first, response };
   });
   // Not before the transaction has ended: the answer that it failed would carry them too.
   if (first) reply.headers(first.headers).header('idempotency-replayed', 'true');
-  return answerJson(reply, answer, first?.status ?? status);
+  return sendJson(reply, response, first?.status ?? status);
 }

@@ -2,7 +2,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { validationFailed } from '../contract/errors.ts';
-import type { Fault } from './validation.ts';
+import type { FieldError } from './validation.ts';
 
 /**
  * Names in a request that mean nothing here. They have no effect, and the answer says so in `X-Ignored-Parameters`;
@@ -12,12 +12,12 @@ import type { Fault } from './validation.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     /** Faults of the names that the request should not have; filled only when it asked for strict handling. */
-    strictFaults: Fault[];
+    strictErrors: FieldError[];
   }
 }
 
 /** For names that no response has, or that somebody else sets: what strict handling says instead of `is not a known name`. */
-export const refusals = z.registry<Readonly<Record<string, string>>>();
+export const rejectedFields = z.registry<Readonly<Record<string, string>>>();
 
 /** Of fields that only the dashboard writes. */
 export const SET_IN_DASHBOARD = 'is set in the dashboard';
@@ -26,15 +26,15 @@ export const SET_IN_DASHBOARD = 'is set in the dashboard';
 type Known = {
   fields: ReadonlyMap<string, Known | undefined>;
   /** The names that the same object has in answers. */
-  answered: ReadonlySet<string>;
-  refusals: Readonly<Record<string, string>>;
+  responseFields: ReadonlySet<string>;
+  rejectedFields: Readonly<Record<string, string>>;
 };
 
 const MAX_NAMES = 20;
 const MAX_NAME_LENGTH = 100;
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 
-const NOTHING: Known = { fields: new Map(), answered: new Set(), refusals: {} };
+const NOTHING: Known = { fields: new Map(), responseFields: new Set(), rejectedFields: {} };
 
 /** The object or list inside optional, nullable, default and transform. */
 function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
@@ -47,21 +47,21 @@ function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
 }
 
 /** Every object of a schema, side by side with the one of the same name in the answer. */
-function knownNames(sent: unknown, answer: unknown): Known | undefined {
+function knownNames(sent: unknown, response: unknown): Known | undefined {
   const schema = unwrapped(sent);
-  const shown = unwrapped(answer);
+  const shown = unwrapped(response);
   if (schema instanceof z.ZodArray) {
     return knownNames(schema.element, shown instanceof z.ZodArray ? shown.element : undefined);
   }
   if (schema === undefined) return undefined;
-  const answered = shown instanceof z.ZodObject ? shown.shape : {};
+  const responseFields = shown instanceof z.ZodObject ? shown.shape : {};
   const fields = Object.entries(schema.shape).map(
-    ([field, inner]) => [field, knownNames(inner, answered[field])] as const,
+    ([field, inner]) => [field, knownNames(inner, responseFields[field])] as const,
   );
   return {
     fields: new Map(fields),
-    answered: new Set(Object.keys(answered)),
-    refusals: refusals.get(schema) ?? {},
+    responseFields: new Set(Object.keys(responseFields)),
+    rejectedFields: rejectedFields.get(schema) ?? {},
   };
 }
 
@@ -106,7 +106,7 @@ function headerSafe(path: string): string {
 export const UNKNOWN_NAME = 'is not a known name';
 
 /** The fault of a name that nobody knows, with the one of `names` that may be meant, or with all of them. */
-export function unknownName(path: string, name: string, names: readonly string[]): Fault {
+export function unknownName(path: string, name: string, names: readonly string[]): FieldError {
   if (path.length > MAX_NAME_LENGTH)
     return { path: `${path.slice(0, MAX_NAME_LENGTH)}…`, message: UNKNOWN_NAME };
   const near = names.length > 0 ? closest(name, names) : undefined;
@@ -118,9 +118,9 @@ export function unknownName(path: string, name: string, names: readonly string[]
   };
 }
 
-function strictFault(path: string, { name, known }: Unknown): Fault {
-  if (Object.hasOwn(known.refusals, name)) return { path, message: String(known.refusals[name]) };
-  return known.answered.has(name)
+function strictError(path: string, { name, known }: Unknown): FieldError {
+  if (Object.hasOwn(known.rejectedFields, name)) return { path, message: String(known.rejectedFields[name]) };
+  return known.responseFields.has(name)
     ? { path, message: 'is only in responses' }
     : unknownName(path, name, [...known.fields.keys()]);
 }
@@ -130,10 +130,10 @@ function strictFault(path: string, { name, known }: Unknown): Fault {
  * Nobody sends a record back to create it: a name that a create drops is a mistake.
  */
 const isRejected = ({ name, known }: Unknown, method: string): boolean =>
-  method === 'POST' || !known.answered.has(name);
+  method === 'POST' || !known.responseFields.has(name);
 
 /** The schema of the body that the route answers with when all goes well. */
-function answerOf(responses: unknown): unknown {
+function responseSchemaOf(responses: unknown): unknown {
   const { 200: ok, 201: created = ok } = (responses ?? {}) as Record<number, unknown>;
   const { content } = (created ?? {}) as { content?: Record<string, { schema?: unknown }> };
   return content?.['application/json']?.schema;
@@ -165,7 +165,7 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
     if (!known) {
       known = {
         query: knownNames(schemas.querystring, undefined) ?? NOTHING,
-        body: knownNames(schemas.body, answerOf(schemas.response)) ?? NOTHING,
+        body: knownNames(schemas.body, responseSchemaOf(schemas.response)) ?? NOTHING,
       };
       routes.set(schemas, known);
     }
@@ -183,7 +183,7 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
 
   app.decorateRequest('strictFaults');
   app.addHook('preValidation', (request, reply, done) => {
-    request.strictFaults = [];
+    request.strictErrors = [];
     const { query, body } = unknownOf(request);
     if (query.length + body.length > 0) {
       const names = [...query, ...body].map(({ path }) => headerSafe(path));
@@ -191,17 +191,17 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
     }
     if (isStrict(request)) {
       reply.header('preference-applied', 'handling=strict');
-      request.strictFaults = [
-        ...query.map((unknown) => strictFault(`query.${unknown.path}`, unknown)),
+      request.strictErrors = [
+        ...query.map((unknown) => strictError(`query.${unknown.path}`, unknown)),
         ...body
           .filter((unknown) => isRejected(unknown, request.method))
-          .map((unknown) => strictFault(unknown.path, unknown)),
+          .map((unknown) => strictError(unknown.path, unknown)),
       ];
     }
     done();
   });
   // After validation, so that an invalid request lists these faults beside its others.
   app.addHook('preHandler', (request, _reply, done) => {
-    done(request.strictFaults.length > 0 ? validationFailed(request.strictFaults) : undefined);
+    done(request.strictErrors.length > 0 ? validationFailed(request.strictErrors) : undefined);
   });
 }

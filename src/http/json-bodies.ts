@@ -17,7 +17,7 @@ const MAX_PARTS = 12_000;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-const bodyFault = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
+const bodyError = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
 
 const JSON_TYPE = 'application/json';
 /** What a PATCH of this API is by RFC 7396, also when it is sent as JSON. */
@@ -54,14 +54,14 @@ export function excessOf(json: Uint8Array): string | undefined {
 const placeOf = ({ message }: SyntaxError): string =>
   message.replace(/ in JSON at position/, ' at position').replace(/,? is not valid JSON$/, '');
 
-function parse(body: Buffer): { fault?: ApiError; value?: unknown } {
+function parse(body: Buffer): { error?: ApiError; value?: unknown } {
   const excess = excessOf(body);
-  if (excess !== undefined) return { fault: bodyFault(excess) };
+  if (excess !== undefined) return { error: bodyError(excess) };
   try {
     return { value: JSON.parse(UTF8.decode(body)) };
   } catch (error) {
     const isJson = error instanceof SyntaxError;
-    return { fault: bodyFault(isJson ? `must be valid JSON: ${placeOf(error)}` : 'must be JSON in UTF-8') };
+    return { error: bodyError(isJson ? `must be valid JSON: ${placeOf(error)}` : 'must be JSON in UTF-8') };
   }
 }
 
@@ -72,14 +72,14 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.addContentTypeParser([JSON_TYPE, MERGE_PATCH], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     const isPatch = request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH);
     if (isPatch && request.method !== 'PATCH')
-      return done(bodyFault(`must be sent with content-type: ${JSON_TYPE}`));
+      return done(bodyError(`must be sent with content-type: ${JSON_TYPE}`));
     if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
-      return done(bodyFault('must not be compressed'));
+      return done(bodyError('must not be compressed'));
     }
     // A DELETE with a content type and no body is a DELETE without a body.
     if (body.length === 0) return done(null, undefined);
-    const { fault, value } = parse(body);
+    const { error, value } = parse(body);
     request.sentBody = value;
-    done(fault ?? null, value);
+    done(error ?? null, value);
   });
 }

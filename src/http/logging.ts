@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
-import { DatabaseTimeout, sqlState, violatedConstraint } from '../db/pool/faults.ts';
+import { DatabaseTimeout, sqlState, violatedConstraint } from '../db/pool/errors.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
 import { UUID } from '../db/sql/ids.ts';
 
@@ -98,7 +98,7 @@ const rounded = (milliseconds: number): number => Math.round(milliseconds * 10) 
 export function logRequests(app: FastifyInstance): void {
   app.decorateRequest('databaseMilliseconds', 0);
   app.addHook('onResponse', (request: FastifyRequest, reply, done) => {
-    if (request.refused) return done();
+    if (request.rejected) return done();
     request.log.info(
       {
         ...about(request),

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
-import type { RefusalReason } from '../contract/errors.ts';
+import type { RejectionReason } from '../contract/errors.ts';
 import type { Database } from '../db/pool/client.ts';
-import type { Phase } from '../db/pool/faults.ts';
+import type { Phase } from '../db/pool/errors.ts';
 
 /** The metrics of one process, for Prometheus. No label contains an organization, a key or an address. */
 export type Metrics = {
@@ -10,13 +10,13 @@ export type Metrics = {
   text: () => Promise<string>;
   contentType: string;
   /** Counts a request; without a route it was for a path that does not exist. */
-  answered: (answer: {
+  countRequest: (response: {
     method: string;
     route: string | undefined;
     status: number;
     seconds: number;
     databaseSeconds: number;
-    refused: RefusalReason | undefined;
+    rejected: RejectionReason | undefined;
     timedOut: Phase | undefined;
   }) => void;
   /** Adds the counts of one run of a job. */
@@ -39,7 +39,7 @@ export function createMetrics({ db, keys }: Sources): Metrics {
 
   const requests = new Counter({
     name: 'http_requests_total',
-    help: 'Requests answered, by route and status.',
+    help: 'Responses, by route and status.',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
@@ -65,14 +65,14 @@ export function createMetrics({ db, keys }: Sources): Metrics {
     labelNames: ['at'],
     registers,
   });
-  const refusals = new Counter({
+  const rejections = new Counter({
     name: 'rate_limit_refusals_total',
-    help: 'Requests refused because a key exceeded its limit.',
+    help: 'Requests rejected because a key exceeded its limit.',
     registers,
   });
   const overload = new Counter({
-    name: 'requests_refused_total',
-    help: 'Requests refused for overload, or given up by their clients, by reason.',
+    name: 'requests_rejected_total',
+    help: 'Requests rejected for overload, or abandoned by their clients, by reason.',
     labelNames: ['reason'],
     registers,
   });
@@ -125,14 +125,14 @@ export function createMetrics({ db, keys }: Sources): Metrics {
   return {
     text: () => registry.metrics(),
     contentType: registry.contentType,
-    answered({ method, route, status, seconds, databaseSeconds, refused, timedOut }) {
+    countRequest({ method, route, status, seconds, databaseSeconds, rejected, timedOut }) {
       const known = route === undefined ? UNKNOWN : { method, route };
       requests.inc({ ...known, status });
       durations.observe(known, seconds);
       if (databaseSeconds > 0) databaseDurations.observe(known, databaseSeconds);
       if (timedOut) timeouts.inc({ at: timedOut });
-      if (status === 429) refusals.inc();
-      if (refused) overload.inc({ reason: refused });
+      if (status === 429) rejections.inc();
+      if (rejected) overload.inc({ reason: rejected });
     },
     jobDone(counts) {
       for (const [name, count] of Object.entries(counts)) removed[name]?.inc(count);
@@ -141,15 +141,15 @@ export function createMetrics({ db, keys }: Sources): Metrics {
 }
 
 /** Counts every request of the application. */
-export function observeRequests(app: FastifyInstance, { answered }: Pick<Metrics, 'answered'>): void {
+export function observeRequests(app: FastifyInstance, { countRequest }: Pick<Metrics, 'countRequest'>): void {
   app.addHook('onResponse', (request, reply, done) => {
-    answered({
+    countRequest({
       method: request.method,
       route: request.routeOptions.url,
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1_000,
       databaseSeconds: request.databaseMilliseconds / 1_000,
-      refused: request.refused,
+      rejected: request.rejected,
       timedOut: request.timedOut,
     });
     done();

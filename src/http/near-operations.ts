@@ -79,9 +79,9 @@ export function rememberOperations(app: FastifyInstance): (request: FastifyReque
       const message = `There is no such operation: ${shown(here)} takes ${methodsOf(here)}.`;
       return new ApiError('ROUTE_NOT_FOUND', message, { headers: { allow: [...here.methods].join(', ') } });
     }
-    const meant = filteredList(segments, places);
-    const near = meant
-      ? [meant]
+    const intended = filteredList(segments, places);
+    const near = intended
+      ? [intended]
       : nearPlaces(segments, places).map((place) => `${methodsOf(place)} ${shown(place)}`);
     const lists = places.filter((place) => !place.segments.some(isParameter)).map(shown);
     const hint = near.length > 0 ? `Near it: ${near.join('; ')}.` : `There are ${lists.join(', ')}.`;

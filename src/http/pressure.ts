@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
-import { REFUSALS } from '../contract/errors.ts';
+import { REJECTIONS } from '../contract/errors.ts';
 
 /** The mean over a second: the process does nothing but one long thing after another. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
@@ -31,7 +31,7 @@ export function pressureLimits(): PressureLimits {
 }
 
 /** Refuses requests while the process is short of time or memory. */
-export async function refuseUnderPressure(app: FastifyInstance, limits: PressureLimits): Promise<void> {
+export async function rejectUnderPressure(app: FastifyInstance, limits: PressureLimits): Promise<void> {
   const { sampleInterval = SAMPLE_INTERVAL_MS } = limits;
   // The start holds the event loop itself. The look that has seen it counts until the next one, two intervals later.
   let started = Number.POSITIVE_INFINITY;
@@ -42,6 +42,8 @@ export async function refuseUnderPressure(app: FastifyInstance, limits: Pressure
     ...limits,
     sampleInterval,
     pressureHandler: (_request, _reply, type) =>
-      type === 'eventLoopDelay' && performance.now() < started ? undefined : Promise.reject(REFUSALS.process),
+      type === 'eventLoopDelay' && performance.now() < started
+        ? undefined
+        : Promise.reject(REJECTIONS.process),
   });
 }

@@ -51,7 +51,7 @@ export type InsuranceOptions = {
 };
 
 /** So many keys are remembered whose requests the store does not know of. */
-const MAX_OWED = 10_000;
+const MAX_PENDING = 10_000;
 
 /**
  * Counts in the store, and in memory where the store is busy or fails: together never more lenient than the limit times
@@ -60,14 +60,14 @@ const MAX_OWED = 10_000;
  */
 export function insured(store: Limiter, { isBusy, onError }: InsuranceOptions): Limiter {
   const memory = memoryLimiter();
-  const owed = new LruMap<number>(MAX_OWED, WINDOW_SECONDS * 1_000);
+  const pending = new LruMap<number>(MAX_PENDING, WINDOW_SECONDS * 1_000);
 
   async function count(key: string, points: number): Promise<Counted> {
     let here = await memory.penalty(key, points);
     // Taken back after the window in which it was given.
     if (here.consumedPoints < 0) here = await memory.penalty(key, -here.consumedPoints);
-    const debt = owed.get(key) ?? 0;
-    owed.delete(key);
+    const debt = pending.get(key) ?? 0;
+    pending.delete(key);
     if (!isBusy()) {
       try {
         return await store.penalty(key, debt + points);
@@ -75,7 +75,7 @@ export function insured(store: Limiter, { isBusy, onError }: InsuranceOptions): 
         onError(error as Error);
       }
     }
-    owed.set(key, (owed.get(key) ?? 0) + debt + points);
+    pending.set(key, (pending.get(key) ?? 0) + debt + points);
     return here;
   }
 
@@ -113,7 +113,11 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
   const limitOf = (key: Key): number => key.requestsPerMinute ?? requestsPerMinute;
 
   /** Answers the seconds until the allowance is whole again. */
-  function tell(reply: FastifyReply, limit: number, { consumedPoints, msBeforeNext }: Counted): number {
+  function setLimitHeaders(
+    reply: FastifyReply,
+    limit: number,
+    { consumedPoints, msBeforeNext }: Counted,
+  ): number {
     const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
     reply.headers(limitHeaders(limit, Math.max(0, limit - consumedPoints), reset));
     return reset;
@@ -127,7 +131,7 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
     if (request.headers[COUNTED] === COUNTED_ALREADY[COUNTED]) return done();
     const counted = (count: Counted): void => {
       request.countedUntil = Date.now() + count.msBeforeNext;
-      const reset = tell(reply, limit, count);
+      const reset = setLimitHeaders(reply, limit, count);
       done(count.consumedPoints > limit ? exceeded(limit, reset) : undefined);
     };
     limiter.penalty(idAmongAll(key)).then(counted, done);
@@ -137,7 +141,7 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
   async function takeBack(key: Key, reply: FastifyReply): Promise<void> {
     const { consumedPoints } = await free.penalty(idAmongAll(key));
     if (consumedPoints > FREE_TIMES * limitOf(key)) return;
-    tell(reply, limitOf(key), await limiter.reward(idAmongAll(key)));
+    setLimitHeaders(reply, limitOf(key), await limiter.reward(idAmongAll(key)));
   }
 
   app.addHook('onSend', (request, reply, payload, done) => {

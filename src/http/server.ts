@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
-import { answerConditionally } from './conditional.ts';
+import { sendConditionally } from './conditional.ts';
 import {
   connectionLimits,
   endConnections,
@@ -11,8 +11,8 @@ import {
   MAX_HEADER_BYTES,
   MAX_HEADERS,
 } from './connections.ts';
-import { answerClientError, answerFrameworkError, handleErrors } from './error-handler.ts';
-import { everyAnswer } from './headers.ts';
+import { handleErrors, sendClientError, sendFrameworkError } from './error-handler.ts';
+import { commonHeaders } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { readJsonBodies } from './json-bodies.ts';
 import { logRequests } from './logging.ts';
@@ -24,7 +24,7 @@ export type HttpServerOptions = {
   /** Fastify's trustProxy: which proxies may say who the client is. */
   trustProxy?: boolean | string;
   /** Counts the requests. */
-  metrics?: Pick<Metrics, 'answered'> | undefined;
+  metrics?: Pick<Metrics, 'countRequest'> | undefined;
   /** Milliseconds that a client may take to send its request. */
   requestTimeout?: number;
   /** Milliseconds that open connections are still served for when the server closes. */
@@ -53,8 +53,8 @@ export function createHttpServer(options: HttpServerOptions) {
     return503OnClosing: false,
     // An id is at most as long as a request line: too long a one is unknown (404), not another kind of error.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
-    frameworkErrors: answerFrameworkError,
-    clientErrorHandler: (error, socket) => answerClientError(error, socket, randomUUID(), logger),
+    frameworkErrors: sendFrameworkError,
+    clientErrorHandler: (error, socket) => sendClientError(error, socket, randomUUID(), logger),
   }).withTypeProvider<ZodTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler);
@@ -64,14 +64,14 @@ export function createHttpServer(options: HttpServerOptions) {
 
   const routeNotFound = handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(everyAnswer(request.id));
+    reply.headers(commonHeaders(request.id));
     const { httpVersion, headers, rawHeaders } = request.raw;
     if (rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
-    if (httpVersion === '1.1' && headers.host === undefined) return done(missingHost());
+    if (httpVersion === '1.1' && headers.host === undefined) return done(hasNoHost());
     // An unknown path is 404 before anything else is looked at; the body is not read.
     done(request.is404 ? routeNotFound(request) : undefined);
   });
-  answerConditionally(app);
+  sendConditionally(app);
   endConnections(app, lingering);
   logRequests(app);
   if (metrics) observeRequests(app, metrics);
@@ -82,4 +82,4 @@ export function createHttpServer(options: HttpServerOptions) {
 
 const tooManyHeaders = (): ApiError =>
   validationFailed([{ path: 'header', message: `must be at most ${MAX_HEADERS} headers` }]);
-const missingHost = (): ApiError => validationFailed([{ path: 'header.host', message: 'is required' }]);
+const hasNoHost = (): ApiError => validationFailed([{ path: 'header.host', message: 'is required' }]);

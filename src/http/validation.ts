@@ -43,7 +43,7 @@ const inWords: z.core.$ZodErrorMap = (issue) => {
 export const validate = <Schema extends z.ZodType>(schema: Schema, data: unknown) =>
   schema.safeParse(data, { error: inWords });
 
-export type Fault = { path: string; message: string };
+export type FieldError = { path: string; message: string };
 
 /** The validator throws it, and the error handler reads its faults. */
 export class ValidationError extends Error {
@@ -87,16 +87,16 @@ export const pathOf = (root: string, path: readonly PropertyKey[]): string =>
     root,
   );
 
-export function faultsOf(error: ValidationError, request: FastifyRequest): Fault[] {
+export function fieldErrorsOf(error: ValidationError, request: FastifyRequest): FieldError[] {
   const root = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
   // Fastify gives the validator null when there is no body.
   if (root === 'body' && request.body === undefined) return [{ path: root, message: 'is required' }];
-  const faults = error.issues.map(({ path, message }) => ({
+  const errors = error.issues.map(({ path, message }) => ({
     path: pathOf(root, path),
     message: root === 'query' && isRepeated(request.query, path[0]) ? 'must be given only once' : message,
   }));
   // One value can give one fault twice: a number beyond any integer's range is also beyond the field's.
-  return [...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()];
+  return [...new Map(errors.map((error) => [`${error.path} ${error.message}`, error])).values()];
 }
 
 const isRepeated = (query: unknown, parameter: PropertyKey | undefined): boolean =>

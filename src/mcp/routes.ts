@@ -55,15 +55,15 @@ const Message = z.object({
 });
 
 /** Of a request that no message is read from. */
-const refusedRequest = (message: string) => ({
+const rejectedRequest = (message: string) => ({
   jsonrpc: '2.0',
   error: { code: -32_000, message },
   id: null,
 });
 
-const METHOD_NOT_ALLOWED = refusedRequest('This server has no sessions and no stream: send POST.');
+const METHOD_NOT_ALLOWED = rejectedRequest('This server has no sessions and no stream: send POST.');
 
-const FOREIGN_ORIGIN = refusedRequest(
+const FOREIGN_ORIGIN = rejectedRequest(
   'The header Origin names another site. Send the request without a browser.',
 );
 
@@ -107,7 +107,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   }
 
   /** Why the key may not use the tool; undefined where it may. */
-  function refusal(
+  function rejection(
     { apiKey }: FastifyRequest,
     { tool, method, resource }: OperationTool,
   ): string | undefined {
@@ -118,7 +118,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
 
   async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {
     const { method, url, headers, body, fields } = one.toRequest(given);
-    const answer = await app.inject({
+    const response = await app.inject({
       method: method as 'GET',
       url,
       headers: { ...carriedOn(request), ...headers },
@@ -126,10 +126,10 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
       signal: callerOf(reply).signal(),
       ...(body && { payload: body }),
     });
-    if (answer.statusCode >= 400) return errorResult(one.explain(answer.json<ErrorBody>()));
-    const known = answer.headers['x-known-values'];
+    if (response.statusCode >= 400) return errorResult(one.explain(response.json<ErrorBody>()));
+    const known = response.headers['x-known-values'];
     const texts = [
-      fields ? cutTo(fields, answer.body) : answer.body,
+      fields ? cutTo(fields, response.body) : response.body,
       ...(known === undefined ? [] : [knownValuesSaid(String(known))]),
     ];
     return { content: texts.map((text) => ({ type: 'text' as const, text })), isError: false };
@@ -142,7 +142,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     );
     server.setRequestHandler('tools/list', async (_message, context) => {
       const { request } = exchangeOf(context);
-      const allowed = all.filter((one) => refusal(request, one) === undefined);
+      const allowed = all.filter((one) => rejection(request, one) === undefined);
       const tools = await Promise.all(allowed.map(({ tool }) => withKnownValues(tool, request.scope)));
       // The SDK's type has any JSON in a schema; ours says which.
       return { tools: tools as unknown as SdkTool[] };
@@ -153,8 +153,8 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
         new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${message}.`);
       const one = byName.get(name);
       if (!one) throw invalid(`The tool ${name} ${unknownName(name, name, names).message}`);
-      const refused = refusal(exchange.request, one);
-      if (refused) throw invalid(`There is no tool ${name}: ${refused}`);
+      const rejected = rejection(exchange.request, one);
+      if (rejected) throw invalid(`There is no tool ${name}: ${rejected}`);
       return call(exchange, one, given).catch((error: unknown) => {
         if (error instanceof ApiError) return errorResult(errorBody(error));
         throw error;
@@ -185,7 +185,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   const hosts = [...sdk.localhostAllowedOrigins(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])];
 
   /** A message of a revision until 2025-11-25. */
-  async function answer({ request, reply }: Exchange, method: string, params: object | undefined) {
+  async function response({ request, reply }: Exchange, method: string, params: object | undefined) {
     last += 1;
     const message = { jsonrpc: '2.0' as const, id: last, method, ...(params && { params }) };
     // The server would not answer it at all.
@@ -235,7 +235,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
       const { code, message, data } = new sdk.UnsupportedProtocolVersionError({ supported, requested });
       return { jsonrpc: '2.0', error: { code, message, data }, id: null };
     },
-    answer,
+    answer: response,
     answerLater,
   };
 }

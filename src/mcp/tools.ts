@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { resourceOf } from '../api-keys/authentication.ts';
 import { type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
 import { UNKNOWN_NAME, unknownName } from '../http/ignored-parameters.ts';
-import type { Fault } from '../http/validation.ts';
+import type { FieldError } from '../http/validation.ts';
 
 /** The operations of /v1 as tools of the Model Context Protocol, made from their document. */
 
@@ -109,17 +109,17 @@ const fieldsSchema = ({ names, namedBy }: RecordFields): Schema =>
 
 /** The names of the fields that a record of the answer has; of each record, where it is a list. */
 function recordFieldsOf({ responses }: Operation, schemas: Record<string, Schema>): string[] {
-  type Answer = { properties: Record<string, Schema> };
-  const answer = inlined(responses[200]?.content?.['application/json']?.schema, schemas) as Answer;
-  const { items = answer } = answer.properties.data ?? {};
-  return Object.keys((items as Answer).properties);
+  type Response = { properties: Record<string, Schema> };
+  const response = inlined(responses[200]?.content?.['application/json']?.schema, schemas) as Response;
+  const { items = response } = response.properties.data ?? {};
+  return Object.keys((items as Response).properties);
 }
 
 /** What a list of fields cannot be. It is read no further than a list without repetitions is long. */
-function fieldsFaults(value: unknown, names: readonly string[]): Fault[] {
+function fieldErrors(value: unknown, names: readonly string[]): FieldError[] {
   if (!Array.isArray(value) || value.length > names.length)
     return [{ path: FIELDS, message: `must be a list of at most ${names.length} names of fields` }];
-  return value.flatMap((name: unknown, index): Fault[] => {
+  return value.flatMap((name: unknown, index): FieldError[] => {
     const path = `${FIELDS}[${index}]`;
     if (typeof name !== 'string') return [{ path, message: 'must be a string' }];
     return names.includes(name) ? [] : [unknownName(path, name.slice(0, 100), names)];
@@ -133,8 +133,8 @@ export function cutTo(fields: readonly string[], body: string): string {
   const kept = new Set(['id', ...fields]);
   const cut = (record: Row): Row =>
     Object.fromEntries(Object.entries(record).filter(([name]) => kept.has(name)));
-  const answer = JSON.parse(body) as Row & { data?: Row[] };
-  return JSON.stringify(answer.data ? { ...answer, data: answer.data.map(cut) } : cut(answer));
+  const response = JSON.parse(body) as Row & { data?: Row[] };
+  return JSON.stringify(response.data ? { ...response, data: response.data.map(cut) } : cut(response));
 }
 
 /** Name and type say what they are, in each list again; so does the name of an id in a path. */
@@ -181,7 +181,7 @@ function inputOf(
 }
 
 /** What a value cannot be that becomes text of a URL or a header. The text itself is for the route to judge. */
-function textFault({ type }: Schema, value: unknown): string | undefined {
+function textError({ type }: Schema, value: unknown): string | undefined {
   if (typeof value === 'string')
     return value.isWellFormed() ? undefined : 'must not contain a lone surrogate';
   if (type === 'integer') return typeof value === 'number' ? undefined : 'must be an integer';
@@ -189,7 +189,7 @@ function textFault({ type }: Schema, value: unknown): string | undefined {
 }
 
 /** Null in an argument that cannot be null is an argument left out: models that must name all arguments send it. */
-const meant = ({ properties }: Tool['inputSchema'], given: Arguments): Arguments =>
+const resolved = ({ properties }: Tool['inputSchema'], given: Arguments): Arguments =>
   Object.fromEntries(
     Object.entries(given).filter(([name, value]) => {
       const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -202,26 +202,26 @@ const meant = ({ properties }: Tool['inputSchema'], given: Arguments): Arguments
  * @param asText the arguments that become text
  * @param recordFields what a record of the answer has, where the tool takes `fields`
  */
-function faultsOf(
+function fieldErrorsOf(
   { properties, required = [] }: Tool['inputSchema'],
   asText: readonly string[],
   recordFields: readonly string[] | undefined,
   given: Arguments,
-): Fault[] {
-  const faults = [
+): FieldError[] {
+  const errors = [
     ...required
       .filter((name) => given[name] === undefined || (given[name] === '' && asText.includes(name)))
       .map((path) => ({ path, message: 'is required' })),
     ...asText.flatMap((path) => {
-      const message = path in given ? textFault(properties[path] ?? {}, given[path]) : undefined;
+      const message = path in given ? textError(properties[path] ?? {}, given[path]) : undefined;
       return message === undefined ? [] : [{ path, message }];
     }),
-    ...(recordFields && given[FIELDS] !== undefined ? fieldsFaults(given[FIELDS], recordFields) : []),
+    ...(recordFields && given[FIELDS] !== undefined ? fieldErrors(given[FIELDS], recordFields) : []),
   ];
-  if (faults.length === 0) return faults;
+  if (errors.length === 0) return errors;
   const names = Object.keys(properties);
   const unknown = Object.keys(given).filter((name) => !names.includes(name));
-  return [...faults, ...unknown.map((name) => unknownName(name, name, names))];
+  return [...errors, ...unknown.map((name) => unknownName(name, name, names))];
 }
 
 /** Any JSON as text of a query. An object can have a `toString` of its own, so `String` does not serve. */
@@ -262,8 +262,8 @@ function explained({ error }: ErrorBody, names: readonly string[]): ErrorBody {
     const isArgument = /^\w+$/.test(path) && 'message' in detail && KNOWN_ELSEWHERE.test(detail.message);
     return isArgument ? unknownName(path, path, names) : { ...detail, path };
   });
-  const faults = renamed.filter((detail) => 'message' in detail);
-  if (code === 'VALIDATION_FAILED' && faults.length > 0) return errorBody(validationFailed(faults));
+  const errors = renamed.filter((detail) => 'message' in detail);
+  if (code === 'VALIDATION_FAILED' && errors.length > 0) return errorBody(validationFailed(errors));
   const said = details.reduce((text, { path }) => text.replaceAll(path, argumentOf(path)), message);
   return { error: { ...error, message: said, ...(error.details && { details: renamed }) } };
 }
@@ -297,9 +297,9 @@ function toolOf(
     method: method.toUpperCase(),
     resource: resourceOf(path),
     toRequest(given) {
-      const sent = meant(inputSchema, given);
-      const faults = faultsOf(inputSchema, asText, recordFields?.names, sent);
-      if (faults.length > 0) throw validationFailed(faults);
+      const sent = resolved(inputSchema, given);
+      const errors = fieldErrorsOf(inputSchema, asText, recordFields?.names, sent);
+      if (errors.length > 0) throw validationFailed(errors);
       const hasBody = operation.requestBody !== undefined;
       if (!recordFields) return requestOf(method.toUpperCase(), path, hasBody, sent);
       const { [FIELDS]: fields, ...others } = sent as Arguments & { [FIELDS]?: string[] };

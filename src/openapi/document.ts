@@ -5,9 +5,9 @@ import type { FastifyInstance } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { ErrorCode } from '../contract/errors.ts';
 import { codesByStatus, errorResponse, errorSchemas, type NamedResponse } from './errors.ts';
-import { ANSWER_HEADERS, answerHeadersOf, REQUEST_HEADERS, requestHeadersOf } from './headers.ts';
+import { REQUEST_HEADERS, RESPONSE_HEADERS, requestHeadersOf, responseHeadersOf } from './headers.ts';
 import { declared } from './responses.ts';
-import { referTo, type Schema, tidied, untwinned } from './tidy.ts';
+import { deduplicated, referTo, type Schema, tidied } from './tidy.ts';
 
 /** The OpenAPI document of an application, made from the schemas of its routes. */
 
@@ -66,20 +66,20 @@ function complete({ paths, components }: Document, otherCodes: readonly ErrorCod
       });
       Object.assign(operation, { parameters: [...own, ...requestHeadersOf(method, isTagged)] });
       for (const [status, response] of Object.entries(operation.responses))
-        Object.assign(response, { headers: answerHeadersOf(Number(status), kind) });
-      const answer = (status: number, { name, response }: NamedResponse): void => {
-        responses[name] = { ...response, headers: answerHeadersOf(status, kind) };
+        Object.assign(response, { headers: responseHeadersOf(Number(status), kind) });
+      const response = (status: number, { name, response }: NamedResponse): void => {
+        responses[name] = { ...response, headers: responseHeadersOf(status, kind) };
         operation.responses[status] = referTo('responses', name);
       };
-      if (method === 'get' && isTagged) answer(304, { name: 'NotModified', response: NOT_MODIFIED });
+      if (method === 'get' && isTagged) response(304, { name: 'NotModified', response: NOT_MODIFIED });
       for (const [status, ofStatus] of codes) {
-        answer(status, errorResponse(status, ofStatus));
+        response(status, errorResponse(status, ofStatus));
         for (const code of ofStatus) answered.add(code);
       }
     }
   }
   const whole = JSON.stringify([paths, responses]);
-  for (const [kind, made] of Object.entries({ headers: ANSWER_HEADERS, parameters })) {
+  for (const [kind, made] of Object.entries({ headers: RESPONSE_HEADERS, parameters })) {
     const referred = Object.entries(made).filter(([name]) => whole.includes(`"${referTo(kind, name).$ref}"`));
     Object.assign(components, { responses, [kind]: Object.fromEntries(referred) });
   }
@@ -122,7 +122,7 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
     transformObject: (made) => {
       const document = tidied(createJsonSchemaTransformObject({})(made) as unknown as Document);
       complete(document, api.otherCodes);
-      return untwinned(document) as never;
+      return deduplicated(document) as never;
     },
   });
   return () => app.swagger();

@@ -111,7 +111,7 @@ export function errorResponse(status: number, codes: readonly ErrorCode[]): Name
     return [code, { value: errorBody(new ApiError(code, message, details && { details })) }];
   });
   const json = {
-    schema: { $ref: '#/components/schemas/ErrorAnswer' },
+    schema: { $ref: '#/components/schemas/ErrorResponse' },
     ...(codes.length > 0 && { examples: Object.fromEntries(examples) }),
   };
   const meanings = codes.map((code) => `\`${code}\`: ${documented(code)[0]}`);
@@ -131,17 +131,17 @@ const object = (description: string, properties: object, ...required: string[]) 
 /** The schemas of every error body. In a generated client, a closed list of codes would break at the next one. */
 export function errorSchemas(codes: readonly ErrorCode[]) {
   const code = text(`Stable: branch on it. One of these, or a later addition: ${codes.join(', ')}.`);
-  const items = { $ref: '#/components/schemas/ErrorAnswerDetail' };
+  const items = { $ref: '#/components/schemas/ErrorResponseDetail' };
   const details = { type: 'array', description: 'Every validation error of the request, at most 20.', items };
   const error = { code: { ...code, examples: codes }, message: text('For people; may change.'), details };
-  const fault = {
+  const detail = {
     path: text('The place in the request: `body.contacts[0].identifierValue`, `query.limit`.'),
     message: text('What is wrong there (VALIDATION_FAILED).'),
     customerId: text('The customer that has the contact (CUSTOMER_CONTACT_CONFLICT).'),
   };
   const whole = { error: object('What went wrong.', error, 'code', 'message') };
   return {
-    ErrorAnswer: object('The body of every error response.', whole, 'error'),
-    ErrorAnswerDetail: object('One validation error, or one contact that is taken.', fault, 'path'),
+    ErrorResponse: object('The body of every error response.', whole, 'error'),
+    ErrorResponseDetail: object('One validation error, or one contact that is taken.', detail, 'path'),
   };
 }

@@ -62,7 +62,7 @@ export function requestHeadersOf(method: string, isTagged: boolean): object[] {
 const OF_LIMIT = Object.keys(OF_ANSWERS).filter((name) => name.includes('RateLimit'));
 
 /** References to the headers that answers of a status carry. Only the keys of /v1 have a limit. */
-export function answerHeadersOf(
+export function responseHeadersOf(
   status: number,
   { method, path, isTagged, isPaged }: { method: string; path: string; isTagged: boolean; isPaged: boolean },
 ): object {
@@ -82,7 +82,7 @@ export function answerHeadersOf(
   return Object.fromEntries(names.map((name) => [name, referTo('headers', name)]));
 }
 
-export const ANSWER_HEADERS = Object.fromEntries(
+export const RESPONSE_HEADERS = Object.fromEntries(
   Object.entries(OF_ANSWERS).map(([name, description]) => {
     const type = /^(?:Retry-After|X-RateLimit-.*)$/.test(name) ? 'integer' : 'string';
     return [name, { description, schema: { type } }];

@@ -29,13 +29,13 @@ const WIDEST: readonly unknown[] = [Number.MIN_SAFE_INTEGER, -INT32 - 1, Number.
  * range; an integer of 32 bits has its format.
  */
 function open(schema: Schema): Schema {
-  const kept = Object.entries(schema).filter(
+  const entries = Object.entries(schema).filter(
     ([key, value]) =>
       !(key === 'additionalProperties' && value === false) &&
       !(key === 'pattern' && /^date/.test(String(schema.format))) &&
       !((key === 'minimum' || key === 'maximum') && WIDEST.includes(value)),
   );
-  return { ...Object.fromEntries(kept), ...(schema.maximum === INT32 && { format: 'int32' }) };
+  return { ...Object.fromEntries(entries), ...(schema.maximum === INT32 && { format: 'int32' }) };
 }
 
 /** The default of a body's field in words. As `default`, generators take it for a field that requests must have. */
@@ -61,14 +61,14 @@ function reached(value: unknown, schemas: Record<string, Schema>, found = new Se
 }
 
 /** Each schema that is referred to once, under its own name. The generator makes a second one, `…Input`, of each. */
-export function untwinned<Made extends Document>({ paths, components, ...rest }: Made): Made {
+export function deduplicated<Made extends Document>({ paths, components, ...rest }: Made): Made {
   const { schemas, ...others } = components;
   const used = reached([paths, others], schemas);
   const nameOf = (name: string): string => {
     const plain = name.replace(/Input$/, '');
     return used.has(plain) ? name : plain;
   };
-  const kept = Object.fromEntries([...used].sort().map((name) => [nameOf(name), schemas[name]]));
-  const text = JSON.stringify({ ...rest, components: { ...others, schemas: kept }, paths });
+  const renamed = Object.fromEntries([...used].sort().map((name) => [nameOf(name), schemas[name]]));
+  const text = JSON.stringify({ ...rest, components: { ...others, schemas: renamed }, paths });
   return JSON.parse(text.replace(REFERENCE, (_, name: string) => `"#/components/schemas/${nameOf(name)}"`));
 }

@@ -82,14 +82,15 @@ const record = defineRecord(opportunityRecordView, {
 });
 
 /** What goes into the columns: `agentTemperature` says what `temperature` is, where both are sent. */
-const meant = <Input extends OpportunityUpdate>({ agentTemperature, ...input }: Input) =>
+const withTemperature = <Input extends OpportunityUpdate>({ agentTemperature, ...input }: Input) =>
   agentTemperature === undefined ? input : { ...input, temperature: agentTemperature };
 
 /** Opportunities as the dashboard has them. A new reference must lead to a live record of the organization. */
 export const opportunityRecord = {
   ...record,
   list: defineList(opportunityRecordView, { ...opportunityLists, name: 'opportunities.list_records' }),
-  put: (scope: OrganizationScope, id: string, input: OpportunityPut) => record.put(scope, id, meant(input)),
+  put: (scope: OrganizationScope, id: string, input: OpportunityPut) =>
+    record.put(scope, id, withTemperature(input)),
   update: (scope: OrganizationScope, id: string, input: OpportunityUpdate) =>
-    record.update(scope, id, meant(input)),
+    record.update(scope, id, withTemperature(input)),
 };

@@ -1,5 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson } from '../http/answers.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
@@ -21,7 +21,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         }),
       },
     },
-    async (request, reply) => answerJson(reply, await listOpportunities(request.scope, request.query)),
+    async (request, reply) => sendJson(reply, await listOpportunities(request.scope, request.query)),
   );
 
   app.get(
@@ -40,7 +40,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
       },
     },
     async (request, reply) =>
-      answerJson(reply, await getOpportunity(request.scope, request.params.opportunityId)),
+      sendJson(reply, await getOpportunity(request.scope, request.params.opportunityId)),
   );
   done();
 };

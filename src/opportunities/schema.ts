@@ -4,81 +4,85 @@ import {
   currency,
   dateText,
   dateTime,
+  described,
   id,
   integer,
-  moment,
   name,
   oneOf,
   page,
   pathId,
   price,
-  shown,
   text,
   textFilter,
+  timestamp,
   uuid,
 } from '../contract/fields.ts';
 import { createdOnce, patchOf } from '../dashboard/params.ts';
-import { refusals } from '../http/ignored-parameters.ts';
+import { rejectedFields } from '../http/ignored-parameters.ts';
 
 const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
 
 export const Opportunity = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    title: shown(z.string().nullable(), 'A short title for people.', 'Patagonia, familia Peña'),
-    shortRef: shown(z.string().nullable(), "The agency's short reference, for people.", 'OP-1042'),
-    destination: shown(z.string().nullable(), 'Where the customer wants to go, as it was sent.', 'Bariloche'),
-    customerId: shown(id().nullable(), 'The customer of the lead; null if unknown.'),
-    customerName: shown(
+    id: described(id(), 'Opaque, immutable identifier.'),
+    title: described(z.string().nullable(), 'A short title for people.', 'Patagonia, familia Peña'),
+    shortRef: described(z.string().nullable(), "The agency's short reference, for people.", 'OP-1042'),
+    destination: described(
+      z.string().nullable(),
+      'Where the customer wants to go, as it was sent.',
+      'Bariloche',
+    ),
+    customerId: described(id().nullable(), 'The customer of the lead; null if unknown.'),
+    customerName: described(
       z.string().nullable(),
       'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
-    sellerMemberId: shown(id().nullable(), 'The team member who sells; null if nobody is assigned.'),
-    sellerName: shown(z.string().nullable(), 'The name of the team member who sells.', 'Lucía Romero'),
-    budgetMin: shown(
+    sellerMemberId: described(id().nullable(), 'The team member who sells; null if nobody is assigned.'),
+    sellerName: described(z.string().nullable(), 'The name of the team member who sells.', 'Lucía Romero'),
+    budgetMin: described(
       z.number().nullable(),
       'The least that the customer wants to spend, in `budgetCurrency`.',
       2500,
     ),
-    budgetMax: shown(
+    budgetMax: described(
       z.number().nullable(),
       'The most that the customer wants to spend, in `budgetCurrency`.',
       4000,
     ),
-    budgetCurrency: shown(z.string().nullable(), 'The currency of the budget, three characters.', 'USD'),
-    checkInDate: shown(
+    budgetCurrency: described(z.string().nullable(), 'The currency of the budget, three characters.', 'USD'),
+    checkInDate: described(
       z.string().nullable(),
       'Text, as the agency wrote it. A calendar date such as 2027-01-15 is recommended.',
       '2027-01-15',
     ),
-    nights: shown(z.int32().nullable(), 'The number of nights.', 7),
-    passengerCount: shown(z.int32().nullable(), 'The number of travellers.', 4),
-    salesStage: shown(
+    nights: described(z.int32().nullable(), 'The number of nights.', 7),
+    passengerCount: described(z.int32().nullable(), 'The number of travellers.', 4),
+    salesStage: described(
       z.string(),
       'A sales status in values of the agency, written by the dashboard. It does not follow from `stage`: the pipeline column is what counts. New values can appear.',
       'qualified',
     ),
-    stage: shown(
+    stage: described(
       z.string().nullable(),
       'The key of the pipeline column. Agencies rename columns, but the key stays: branch on it.',
       'negotiation',
     ),
-    stageId: shown(id().nullable(), 'The id of the pipeline column.'),
-    temperature: shown(
+    stageId: described(id().nullable(), 'The id of the pipeline column.'),
+    temperature: described(
       temperature().nullable(),
       'The override of a team member takes precedence over the value of the agent.',
     ),
-    qualifiedAt: shown(
+    qualifiedAt: described(
       dateTime().nullable(),
       'When it was qualified; When it was qualified; null: it never entered the pipeline.',
     ),
-    lastActivityAt: shown(
+    lastActivityAt: described(
       dateTime().nullable(),
       'The last activity that the dashboard recorded. Messages do not change it.',
     ),
-    createdAt: shown(dateTime(), 'When it was created.'),
-    updatedAt: shown(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    createdAt: described(dateTime(), 'When it was created.'),
+    updatedAt: described(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Opportunity' });
 export type Opportunity = z.infer<typeof Opportunity>;
@@ -99,7 +103,7 @@ export const OpportunityListQuery = z
         'Opportunities of this temperature. The override of a team member takes precedence over the value of the agent.',
       ),
   })
-  .register(refusals, {
+  .register(rejectedFields, {
     stage: 'is not a known name (did you mean stageId? It takes the id of a pipeline column, not its key)',
   });
 
@@ -108,11 +112,11 @@ export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opp
 /** From here on: what only the dashboard API has. */
 
 export const OpportunityRecord = Opportunity.extend({
-  temperatureOverride: shown(
+  temperatureOverride: described(
     temperature().nullable(),
     'The override of a team member; null if there is none.',
   ),
-  agentTemperature: shown(temperature().nullable(), 'The value of the agent.'),
+  agentTemperature: described(temperature().nullable(), 'The value of the agent.'),
 }).meta({ id: 'OpportunityRecord' });
 export type OpportunityRecord = z.infer<typeof OpportunityRecord>;
 
@@ -142,8 +146,8 @@ export const OpportunityPut = z
     temperatureOverride: temperature()
       .nullish()
       .describe('The override of a team member. If it is not null, it is reported as `temperature`.'),
-    qualifiedAt: moment().nullish(),
-    lastActivityAt: moment().nullish(),
+    qualifiedAt: timestamp().nullish(),
+    lastActivityAt: timestamp().nullish(),
     createdAt: createdOnce(),
   })
   .meta({

@@ -3,10 +3,10 @@ import type { FastifyPluginCallbackZod, ZodTypeProvider } from 'fastify-type-pro
 import { OrganizationParams } from '../dashboard/params.ts';
 import type { Database } from '../db/pool/client.ts';
 import { toJson } from '../db/sql/json.ts';
-import { answerJson } from '../http/answers.ts';
 import { callerOf } from '../http/caller.ts';
 import { answerIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import {
   closeOrganization,
@@ -63,7 +63,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         }),
       },
     },
-    async (request, reply) => answerJson(reply, await listOrganizations(db, request.query)),
+    async (request, reply) => sendJson(reply, await listOrganizations(db, request.query)),
   );
 
   app.get(
@@ -77,7 +77,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         response: responses({ status: 200, schema: Organization, description: 'The organization.' }),
       },
     },
-    async (request, reply) => answerJson(reply, await getOrganization(db, request.params.organizationId)),
+    async (request, reply) => sendJson(reply, await getOrganization(db, request.params.organizationId)),
   );
 
   app.register((itself, _options, done) => {

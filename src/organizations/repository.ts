@@ -27,7 +27,7 @@ import { ClosedOrganization, Organization } from './schema.ts';
 const RETENTION = sql.raw(`interval '30 days'`);
 
 /** A day of PostgreSQL has 23 or 25 hours where its time zone changes the clock, but none in UTC. */
-const inUtc = (moment: PgColumn | SQL): SQL => sql`((${moment}) at time zone 'UTC')`;
+const inUtc = (timestamp: PgColumn | SQL): SQL => sql`((${timestamp}) at time zone 'UTC')`;
 
 /** It was closed, and cannot be opened again. */
 export const isOver = sql`${inUtc(organizations.closedAt)} <= ${inUtc(sql`now()`)} - ${RETENTION}`;
@@ -54,18 +54,18 @@ const getStatement = prepared(
     select ${jsonRow(fields)} as body from ${organizations} where ${organizations.id} = ${$.id} and ${isThere}`,
 );
 
-const missing = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
+const organizationNotFound = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
 
 export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
   const [row] = await db.write(createStatement, { id, name });
-  if (!row) throw missing(id);
+  if (!row) throw organizationNotFound(id);
   return parseJson(row.body);
 }
 
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
   const [row] = isId(id) ? await db.read(getStatement, { id }) : [];
-  if (!row) throw missing(id);
+  if (!row) throw organizationNotFound(id);
   return row.body;
 }
 
@@ -80,7 +80,7 @@ const stateStatement = prepared(
 const CLOSED = 'The organization is closed. Reopen it to write.';
 
 /** @throws ORGANIZATION_CLOSED */
-export const refuseClosed = ({ isClosed }: { isClosed: boolean }): void => {
+export const rejectClosed = ({ isClosed }: { isClosed: boolean }): void => {
   if (isClosed) throw new ApiError('ORGANIZATION_CLOSED', CLOSED);
 };
 
@@ -94,8 +94,8 @@ export async function scopeOf(
   { caller, isWrite }: { caller?: Caller; isWrite: boolean },
 ): Promise<OrganizationScope> {
   const [state] = isId(id) ? await db.for(id, caller).read(stateStatement, { id }) : [];
-  if (!state) throw missing(id);
-  if (isWrite) refuseClosed(state);
+  if (!state) throw organizationNotFound(id);
+  if (isWrite) rejectClosed(state);
   return scopeTo(db, id.toLowerCase(), caller);
 }
 
@@ -127,8 +127,8 @@ export async function updateOrganization(
   const [row] = await db.write(renameStatement, { id, name });
   if (row) return row.body;
   const [state] = await db.read(stateStatement, { id });
-  if (state) refuseClosed(state);
-  throw missing(id);
+  if (state) rejectClosed(state);
+  throw organizationNotFound(id);
 }
 
 const closeStatement = prepared(
@@ -148,7 +148,7 @@ export async function closeOrganization({
   organizationId: id,
 }: OrganizationScope): Promise<Json<ClosedOrganization>> {
   const [row] = await db.write(closeStatement, { id });
-  if (!row) throw missing(id);
+  if (!row) throw organizationNotFound(id);
   return row.body;
 }
 
@@ -168,7 +168,7 @@ export async function reopenOrganization({
   organizationId: id,
 }: OrganizationScope): Promise<Json<Organization>> {
   const [row] = await db.write(reopenStatement, { id });
-  if (!row) throw missing(id);
+  if (!row) throw organizationNotFound(id);
   return row.body;
 }
 

@@ -16,7 +16,7 @@ import { CustomerMerge, ErasedCustomer } from './schema.ts';
 
 const params = knownParams('customerId', 'Id of the customer.');
 
-export const peopleDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; links: FileLinks }> = (
+export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; links: FileLinks }> = (
   app,
   { storage, links },
   done,
@@ -62,14 +62,14 @@ export const peopleDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStor
     },
     async (request, reply) => {
       const { customerId } = request.params;
-      const answer = await idempotently(request, reply, 200, (scope) => eraseCustomer(scope, customerId));
+      const response = await idempotently(request, reply, 200, (scope) => eraseCustomer(scope, customerId));
       await removeErasedFiles(
         request.scope.db,
         storage,
         await filesOfCustomer(request.scope, customerId),
         request.log,
       );
-      return answer;
+      return response;
     },
   );
 

@@ -4,7 +4,7 @@ import { customerColumns, getCustomer } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import { referenceRejected } from '../db/repository/put.ts';
-import { keyOf, missing, recordOf, tableName } from '../db/repository/view.ts';
+import { keyOf, recordNotFound, recordOf, tableName } from '../db/repository/view.ts';
 import { isId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
@@ -96,13 +96,13 @@ export const mergeCustomer = (
 ): Promise<Json<Customer>> =>
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
-    if (!isId(id)) throw missing(liveCustomers, id);
+    if (!isId(id)) throw recordNotFound(liveCustomers, id);
     if (id.toLowerCase() === from.toLowerCase())
       throw validationFailed([{ path: 'body.from', message: 'must be another customer' }]);
     const merge = { organizationId, id, from };
     const hasMerged = async (): Promise<boolean> => {
       const [state] = await db.read(stateStatement, merge);
-      if (!state?.isLive) throw missing(liveCustomers, id);
+      if (!state?.isLive) throw recordNotFound(liveCustomers, id);
       if (!state.isMerged && !state.isFromLive) throw referenceRejected(['from']);
       return state.isMerged;
     };

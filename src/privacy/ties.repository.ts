@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { holdChainsStatement } from '../conversations/chains.repository.ts';
 import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
-import { missing, type RecordKey } from '../db/repository/view.ts';
+import { type RecordKey, recordNotFound } from '../db/repository/view.ts';
 import { isId } from '../db/sql/ids.ts';
 import { type Params, type Statement, unprepared } from '../db/sql/statement.ts';
 import {
@@ -35,7 +35,7 @@ const recordsStatement = unprepared(
 /** @throws CUSTOMER_NOT_FOUND */
 export async function findPerson({ db, organizationId }: OrganizationScope, id: string): Promise<Person> {
   const records = isId(id) ? await db.read(recordsStatement, { organizationId, id }) : [];
-  if (records.length === 0) throw missing(liveCustomers, id);
+  if (records.length === 0) throw recordNotFound(liveCustomers, id);
   return {
     organizationId,
     customers: records.map((record) => record.id),

@@ -5,13 +5,13 @@ import {
   isId,
   type Json,
   keyOf,
-  missing,
   type OrganizationScope,
   type Params,
   parseJson,
   prepared,
   type Queries,
   type RecordKey,
+  recordNotFound,
   recordOf,
   selectList,
   toJson,
@@ -66,7 +66,7 @@ export async function listAttachments(
 ): Promise<Json<{ data: QuoteAttachment[] }>> {
   const { db, organizationId } = scope;
   const [row] = isId(id) ? await db.read(attachmentsStatement, { organizationId, id }) : [];
-  if (!row) throw missing(liveQuotes, id);
+  if (!row) throw recordNotFound(liveQuotes, id);
   return toJson({ data: await signAttachments(scope, parseJson(row.attachments), links) });
 }
 
@@ -155,7 +155,7 @@ export async function recordAttachment(
 ): Promise<StoredAttachment> {
   const attachment = { id, fileName, kind, mimeType, sizeBytes };
   const [row] = await db.write(insertAttachmentStatement, { ...attachment, organizationId, quoteId });
-  if (!row) throw missing(liveQuotes, quoteId);
+  if (!row) throw recordNotFound(liveQuotes, quoteId);
   return attachment;
 }
 

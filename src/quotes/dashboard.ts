@@ -4,16 +4,16 @@ import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-ty
 import type { z } from 'zod';
 import { uuidParams } from '../dashboard/params.ts';
 import { recordRoutes } from '../dashboard/record-routes.ts';
-import { isCertainlyUndone } from '../db/pool/faults.ts';
+import { isCertainlyUndone } from '../db/pool/errors.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
 import { type Json, parseJson, toJson } from '../db/sql/json.ts';
 import type { FileLinks } from '../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
 import { type FileStorage, storageKey } from '../files/storage.ts';
 import { type StoredFile, storeFile } from '../files/upload.ts';
-import { answerJson } from '../http/answers.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { sendJson } from '../http/send-json.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { responses } from '../openapi/responses.ts';
 import {
@@ -76,7 +76,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
       },
     },
     async (request, reply) =>
-      answerJson(reply, await listAttachments(request.scope, request.params.quoteId, links)),
+      sendJson(reply, await listAttachments(request.scope, request.params.quoteId, links)),
   );
 
   app.post(
@@ -127,7 +127,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         deleteAttachment(scope, quoteId, attachmentId),
       );
       await removeFile(request, storage, deleted.id);
-      return answerJson(reply, toJson(deleted));
+      return sendJson(reply, toJson(deleted));
     },
   );
 
@@ -190,16 +190,16 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         const attachment = await recordAttachment(within, params.quoteId, stored, description);
         return toJson({ ...attachment, url: await links.sign(within, attachment) });
       };
-      const answer = await idempotently(request, reply, 201, record, bodyHashOf(description, stored)).catch(
+      const response = await idempotently(request, reply, 201, record, bodyHashOf(description, stored)).catch(
         async (error) => {
           if (isCertainlyUndone(error)) await discard(stored);
           throw error;
         },
       );
-      if (!reply.hasHeader('idempotency-replayed')) return answer;
+      if (!reply.hasHeader('idempotency-replayed')) return response;
       // The attachment of a replay has the file that came first, and its link may have expired.
       await discard(stored);
-      const first = parseJson<StoredAttachment>(answer);
+      const first = parseJson<StoredAttachment>(response);
       return toJson({ ...first, url: await links.sign(scope, first) });
     },
   );

@@ -27,7 +27,7 @@ const invalidLink = (): ApiError =>
   new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid. List the attachments again.');
 
 /** The refusals of the file sender in our error shape: its own answers are HTML. */
-function refusal(status: number, headers: Record<string, string>, attachmentId: string): Error {
+function rejection(status: number, headers: Record<string, string>, attachmentId: string): Error {
   if (status === 416)
     return new ApiError(
       'RANGE_NOT_SATISFIABLE',
@@ -68,7 +68,7 @@ export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
         cacheControl: false,
         index: false,
       });
-      if (type === 'error') throw refusal(statusCode, headers, attachment.id);
+      if (type === 'error') throw rejection(statusCode, headers, attachment.id);
       return reply
         .code(statusCode)
         .headers(headers)

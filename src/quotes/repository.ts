@@ -13,13 +13,13 @@ import {
   isId,
   type Json,
   jsonRow,
-  missing,
   named,
   newestFirst,
   type OrganizationScope,
   type Params,
   prepared,
   type RecordKey,
+  recordNotFound,
   recordOf,
   rowOf,
 } from '../db/repository/index.ts';
@@ -113,7 +113,7 @@ export async function openQuote(
   openedAt: string,
 ): Promise<Json<Quote>> {
   const { db, organizationId } = scope;
-  if (!isId(id)) throw missing(liveQuotes, id);
+  if (!isId(id)) throw recordNotFound(liveQuotes, id);
   const [row] = await db.write(openStatement, { organizationId, id, openedAt });
   if (row) return row.body;
   await quoteRecord.get(scope, id);

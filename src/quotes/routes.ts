@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { FileLinks } from '../files/links.ts';
-import { answerJson } from '../http/answers.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { listAttachments } from './attachments.repository.ts';
 import { listQuotes } from './repository.ts';
@@ -19,7 +19,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         response: responses({ status: 200, schema: QuoteList, description: 'A page of quotes.' }),
       },
     },
-    async (request, reply) => answerJson(reply, await listQuotes(request.scope, request.query)),
+    async (request, reply) => sendJson(reply, await listQuotes(request.scope, request.query)),
   );
 
   app.get(
@@ -39,7 +39,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
       },
     },
     async (request, reply) =>
-      answerJson(reply, await listAttachments(request.scope, request.params.quoteId, links)),
+      sendJson(reply, await listAttachments(request.scope, request.params.quoteId, links)),
   );
   done();
 };

@@ -3,19 +3,19 @@ import {
   changeQuery,
   currency,
   dateTime,
+  described,
   EXAMPLE_ID,
   id,
   integer,
-  moment,
   name,
   oneOf,
   page,
-  pastMoment,
+  pastTimestamp,
   pathId,
   price,
-  shown,
   text,
   textFilter,
+  timestamp,
   title,
   uuid,
 } from '../contract/fields.ts';
@@ -26,33 +26,33 @@ const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
 
 export const Quote = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    opportunityId: shown(id(), 'The opportunity of the quote.'),
-    title: shown(z.string(), 'What the quote offers.', 'Patagonia en familia'),
-    status: shown(
+    id: described(id(), 'Opaque, immutable identifier.'),
+    opportunityId: described(id(), 'The opportunity of the quote.'),
+    title: described(z.string(), 'What the quote offers.', 'Patagonia en familia'),
+    status: described(
       quoteStatus(),
       '`draft`: not finished; `published`: open to the customer; `disabled`: withdrawn.',
     ),
-    destination: shown(z.string().nullable(), 'The destination, as it was sent.', 'Bariloche'),
-    customerId: shown(id().nullable(), 'The customer who receives the quote; null if unknown.'),
-    customerName: shown(
+    destination: described(z.string().nullable(), 'The destination, as it was sent.', 'Bariloche'),
+    customerId: described(id().nullable(), 'The customer who receives the quote; null if unknown.'),
+    customerName: described(
       z.string().nullable(),
       'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
-    price: shown(z.number().nullable(), 'The total price, in `currency`; null if not set.', 3650),
-    currency: shown(z.string().nullable(), 'The currency of the price, three characters.', 'USD'),
-    token: shown(
+    price: described(z.number().nullable(), 'The total price, in `currency`; null if not set.', 3650),
+    currency: described(z.string().nullable(), 'The currency of the price, three characters.', 'USD'),
+    token: described(
       z.string(),
       'The token of the public quote link: part of the URL that the customer sees.',
       '7hG2kQ9xZ4mN1pR8sT5vW3yB',
     ),
-    openCount: shown(z.int32(), 'How often the customer opened the quote; 0: never.', 2),
-    firstOpenedAt: shown(dateTime().nullable(), 'When the customer first opened the quote; null: never.'),
-    lastOpenedAt: shown(dateTime().nullable(), 'When the customer last opened the quote; null: never.'),
-    publishedAt: shown(dateTime().nullable(), 'When the quote was first published; null: never.'),
-    createdAt: shown(dateTime(), 'When it was created.'),
-    updatedAt: shown(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    openCount: described(z.int32(), 'How often the customer opened the quote; 0: never.', 2),
+    firstOpenedAt: described(dateTime().nullable(), 'When the customer first opened the quote; null: never.'),
+    lastOpenedAt: described(dateTime().nullable(), 'When the customer last opened the quote; null: never.'),
+    publishedAt: described(dateTime().nullable(), 'When the quote was first published; null: never.'),
+    createdAt: described(dateTime(), 'When it was created.'),
+    updatedAt: described(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Quote' });
 export type Quote = z.infer<typeof Quote>;
@@ -69,16 +69,20 @@ export const QuoteListQuery = z.object({
 
 export const QuoteAttachment = z
   .object({
-    id: shown(id(), 'Opaque, immutable identifier.'),
-    fileName: shown(z.string(), 'The file name.', 'cotizacion.pdf'),
-    kind: shown(
+    id: described(id(), 'Opaque, immutable identifier.'),
+    fileName: described(z.string(), 'The file name.', 'cotizacion.pdf'),
+    kind: described(
       z.string(),
       'The purpose of the file, such as itinerary. New values can appear.',
       'itinerary',
     ),
-    mimeType: shown(z.string(), 'The media type of the file.', 'application/pdf'),
-    sizeBytes: shown(z.int().min(0).max(Number.MAX_SAFE_INTEGER), 'The size of the file in bytes.', 18432),
-    url: shown(
+    mimeType: described(z.string(), 'The media type of the file.', 'application/pdf'),
+    sizeBytes: described(
+      z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+      'The size of the file in bytes.',
+      18432,
+    ),
+    url: described(
       z.url(),
       'A signed, short-lived link. Download the file at once, and do not store the link.',
       'https://api.example.com/files/AZ4t7pKx',
@@ -110,15 +114,15 @@ export const QuotePut = z
     customerId: uuid().nullish().describe("Default: the opportunity's."),
     price: price().nullish(),
     currency: currency().nullish().describe('Three-character currency code.'),
-    publishedAt: moment().nullish().describe('Default: the stored value; the first publication sets it.'),
+    publishedAt: timestamp().nullish().describe('Default: the stored value; the first publication sets it.'),
     token: text({ min: 1, max: 255 })
       .optional()
       .describe(
         'Default: generated. Unique among the quotes. Written once: another value later is rejected.',
       ),
     openCount: integer().min(0, 'must be at least 0').optional().describe(onCreation),
-    firstOpenedAt: pastMoment().nullish().describe(onCreation),
-    lastOpenedAt: pastMoment().nullish().describe(onCreation),
+    firstOpenedAt: pastTimestamp().nullish().describe(onCreation),
+    lastOpenedAt: pastTimestamp().nullish().describe(onCreation),
     createdAt: createdOnce(),
   })
   .meta({
@@ -155,7 +159,7 @@ export const QuoteAttachmentUpload = z
 
 export const QuoteOpen = optionalBody(
   z
-    .object({ openedAt: pastMoment().optional().describe('At most a day ahead. Default: now.') })
+    .object({ openedAt: pastTimestamp().optional().describe('At most a day ahead. Default: now.') })
     .meta({ id: 'QuoteOpen', examples: [{ openedAt: '2026-11-21T08:25:00.000Z' }] }),
 );
 

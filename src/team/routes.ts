@@ -1,5 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerJson } from '../http/answers.ts';
+import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { listTeamMembers } from './repository.ts';
 import { TeamMemberList, TeamMemberListQuery } from './schema.ts';
@@ -17,7 +17,7 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
         response: responses({ status: 200, schema: TeamMemberList, description: 'A page of team members.' }),
       },
     },
-    async (request, reply) => answerJson(reply, await listTeamMembers(request.scope, request.query)),
+    async (request, reply) => sendJson(reply, await listTeamMembers(request.scope, request.query)),
   );
   done();
 };

@@ -170,7 +170,7 @@ const failing = (db: Database): Database =>
   new Proxy(db, {
     get: (target, verb) => {
       if (verb === 'for') return (id: string) => failing(target.for(id) as Database);
-      return fault && verb !== 'refusal' ? () => Promise.reject(fault) : Reflect.get(target, verb);
+      return fault && verb !== 'rejection' ? () => Promise.reject(fault) : Reflect.get(target, verb);
     },
   });
 

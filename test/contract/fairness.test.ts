@@ -114,12 +114,12 @@ test.each([
     await expect.poll(() => codeFor(flooding, read)).toBe(undefined);
 
     await app.close();
-    const told = lines.filter(({ msg }) => msg === 'requests were refused');
+    const told = lines.filter(({ msg }) => msg === 'requests were rejected');
     expect(new Set(told.map(({ organizationId }) => organizationId))).toEqual(new Set([flooding.id]));
     const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
-    expect(sum(told.flatMap((line) => Object.values(line.refused ?? {})))).toBe(refused);
+    expect(sum(told.flatMap((line) => Object.values(line.rejected ?? {})))).toBe(refused);
     expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
-    const metric = (await metrics.text()).matchAll(/^requests_refused_total\{reason="\w+"\} (\d+)$/gm);
+    const metric = (await metrics.text()).matchAll(/^requests_rejected_total\{reason="\w+"\} (\d+)$/gm);
     expect(sum([...metric].map(([, count]) => Number(count)))).toBe(refused);
   },
 );

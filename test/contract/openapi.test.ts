@@ -20,7 +20,7 @@ function nameOf(schema: Schema | undefined): string {
   return name;
 }
 
-const isOfErrors = (name: string): boolean => /^ErrorAnswer/.test(name);
+const isOfErrors = (name: string): boolean => /^ErrorResponse/.test(name);
 
 /** The schemas that answers are made of, reached from the responses. */
 function responseSchemas(): Map<string, Schema> {
@@ -69,7 +69,7 @@ describe('the document', () => {
         expect(object.required, name + path).toEqual(Object.keys(object.properties as object));
       }
     }
-    expect(schemas.get('ErrorAnswer')).toMatchObject({
+    expect(schemas.get('ErrorResponse')).toMatchObject({
       required: ['error'],
       properties: { error: { required: ['code', 'message'] } },
     });
@@ -96,7 +96,7 @@ describe('the document', () => {
   });
 
   test('names the error codes of its operations, and closes no list of them: a client must take later ones', () => {
-    const { error } = PUBLIC.components.schemas.ErrorAnswer?.properties ?? {};
+    const { error } = PUBLIC.components.schemas.ErrorResponse?.properties ?? {};
     const answered = operations.flatMap(({ operation }) =>
       Object.keys(operation.responses).flatMap((status) => declaredCodes(operation, status)),
     );

@@ -126,7 +126,7 @@ test.each(Object.entries(LISTS))(
 
 test('no resource whose records can be archived shows archived ones', () => {
   const isResource = (value: unknown): value is Resource =>
-    typeof value === 'object' && value !== null && 'visible' in value && 'missing' in value;
+    typeof value === 'object' && value !== null && 'visible' in value && 'notFound' in value;
   const archivable = Object.entries(schema).filter(
     ([, value]) => isResource(value) && 'archivedAt' in value.table,
   ) as [string, Resource][];

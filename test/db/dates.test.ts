@@ -1,5 +1,5 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { calendarDate, moment } from '../../src/contract/fields.ts';
+import { calendarDate, timestamp } from '../../src/contract/fields.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
 import { openDatabase } from '../../src/db/pool/client.ts';
 import { scopeTo } from '../../src/db/pool/scope.ts';
@@ -36,7 +36,7 @@ test.each(STYLES)('moments are the same when the server writes dates as %s', asy
 
 test.each([
   ['calendarDate', calendarDate(), 'date', DAYS],
-  ['moment', moment(), 'timestamptz', MOMENTS],
+  ['moment', timestamp(), 'timestamptz', MOMENTS],
 ])(
   '%s takes what PostgreSQL stores and shows as it was sent, and nothing else',
   async (_name, field, type, edges) => {

@@ -34,7 +34,7 @@ type Query = z.infer<typeof Query>;
 
 /** It searches in the records themselves, without search rows. */
 const listPeople = defineList(
-  { ...liveCustomers, searchRow: undefined, fields: fieldsOf(Shown, customers) },
+  { ...liveCustomers, searchDocument: undefined, fields: fieldsOf(Shown, customers) },
   {
     name: 'list_test.people',
     query: Query,

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { REFUSALS } from '../../src/contract/errors.ts';
+import { REJECTIONS } from '../../src/contract/errors.ts';
 import { CALM_LENGTH, createScheduler, FLOOD_LENGTH, type Scheduler } from '../../src/db/pool/scheduler.ts';
 
 /** A scheduler with work whose end the test decides, and the order in which it began. */
@@ -94,7 +94,7 @@ describe('queues', () => {
     await end();
     // Of a: one runs, four wait. Of b: two wait. Who came first stays.
     expect([...rejected.keys()]).toEqual([...many('a', 10).slice(5), ...many('b', 10).slice(2)]);
-    expect(new Set(rejected.values())).toEqual(new Set([REFUSALS.full]));
+    expect(new Set(rejected.values())).toEqual(new Set([REJECTIONS.full]));
   });
 
   test('drop work that is given up before it begins; work that runs or has left cannot leave', async () => {
@@ -102,14 +102,14 @@ describe('queues', () => {
     const deadlines = ['a0', 'b0', 'a1', 'c0', 'a2', 'd0'].map((name) => add(name));
     expect(deadlines.map(({ leave }) => leave !== undefined)).toEqual([false, true, true, true, true, true]);
     // One of several of a queue, and the only one of another.
-    for (const index of [2, 3]) deadlines[index]?.leave?.(REFUSALS.gone);
+    for (const index of [2, 3]) deadlines[index]?.leave?.(REJECTIONS.gone);
     expect(stats()).toEqual({ running: 1, waiting: 3 });
     for (const name of ['a0', 'b0', 'a2']) await end(name);
     expect(deadlines.map(({ leave }) => leave)).toEqual(deadlines.map(() => undefined));
     await end('d0');
     expect(began).toEqual(['a0', 'b0', 'a2', 'd0']);
     expect([...rejected.keys()]).toEqual(['a1', 'c0']);
-    expect(new Set(rejected.values())).toEqual(new Set([REFUSALS.gone]));
+    expect(new Set(rejected.values())).toEqual(new Set([REJECTIONS.gone]));
     expect(stats()).toEqual({ running: 0, waiting: 0 });
   });
 });
@@ -136,20 +136,20 @@ describe('a queue', () => {
     expect(rejected.size).toBe(0);
     await vi.advanceTimersByTimeAsync(20);
     expect([...rejected.keys()]).toEqual(names.slice(1, -1));
-    expect(new Set(rejected.values())).toEqual(new Set([REFUSALS.waited]));
+    expect(new Set(rejected.values())).toEqual(new Set([REJECTIONS.waited]));
   });
 
   test('that is flooded accepts more only while it is short, and says so before any work is done', async () => {
-    const { add, rejected, refusal } = scheduled();
+    const { add, rejected, rejection } = scheduled();
     const names = many('a', CALM_LENGTH + 1);
     for (const name of names) add(name);
-    expect(refusal('a')).toBeUndefined();
+    expect(rejection('a')).toBeUndefined();
     add('flood', 'a');
-    expect(refusal('a')).toBe(REFUSALS.full);
-    expect(refusal('b')).toBeUndefined();
+    expect(rejection('a')).toBe(REJECTIONS.full);
+    expect(rejection('b')).toBeUndefined();
     add('more', 'a');
     await vi.advanceTimersByTimeAsync(0);
-    expect([...rejected]).toEqual([['more', REFUSALS.full]]);
+    expect([...rejected]).toEqual([['more', REJECTIONS.full]]);
   });
 
   test('that is flooded and short is filled up again', async () => {
@@ -164,19 +164,19 @@ describe('a queue', () => {
   });
 
   test('that was flooded is calm again 200 ms after the last rejection', async () => {
-    const { add, began, end, rejected, stats, refusal } = scheduled();
+    const { add, began, end, rejected, stats, rejection } = scheduled();
     for (const name of many('a', CALM_LENGTH + 2)) add(name);
     await vi.advanceTimersByTimeAsync(60);
-    expect(refusal('a')).toBe(REFUSALS.full);
+    expect(rejection('a')).toBe(REJECTIONS.full);
     await vi.advanceTimersByTimeAsync(199);
     for (const name of many('b', FLOOD_LENGTH + 1)) add(name, 'a');
     await vi.advanceTimersByTimeAsync(0);
-    expect(rejected.get(`b${FLOOD_LENGTH}`)).toBe(REFUSALS.full);
+    expect(rejected.get(`b${FLOOD_LENGTH}`)).toBe(REJECTIONS.full);
     await vi.advanceTimersByTimeAsync(200);
     expect(stats().waiting).toBe(0);
     const calm = many('c', FLOOD_LENGTH + 2);
     for (const name of calm) add(name, 'a');
-    expect(refusal('a')).toBeUndefined();
+    expect(rejection('a')).toBeUndefined();
     for (const name of ['a0', ...calm]) await end(name);
     expect(began).toEqual(['a0', ...calm]);
   });
@@ -239,7 +239,7 @@ test.each<[string, maxWaiting: number, use: (scheduler: Scheduler, queue: string
     ({ run }, queue) => {
       const deadline: { leave?: (error: Error) => void } = {};
       const left = run(queue, held, deadline);
-      deadline.leave?.(REFUSALS.gone);
+      deadline.leave?.(REJECTIONS.gone);
       return left;
     },
   ],

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/pool/client.ts';
-import { DatabaseTimeout } from '../../src/db/pool/faults.ts';
+import { DatabaseTimeout } from '../../src/db/pool/errors.ts';
 import type { Queries } from '../../src/db/pool/scope.ts';
 import { type Params, prepared } from '../../src/db/sql/statement.ts';
 import { useService } from '../support/service.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Refusal } from '../../contract/errors.ts';
+import type { Rejection } from '../../contract/errors.ts';
 import type { Statement } from '../sql/statement.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
 import { openPool, type PoolOptions } from './pool.ts';
@@ -15,7 +15,7 @@ import { send } from './send.ts';
 export type Database = Queries &
   Scopes & {
     /** Why a request of the organization would be rejected now, or undefined: asked before any work is done for the request. */
-    refusal: (organizationId: string, kind: 'reads' | 'writes') => Refusal | undefined;
+    rejection: (organizationId: string, kind: 'reads' | 'writes') => Rejection | undefined;
     /** Connections, running and waiting work, and the writes so far. */
     stats: () => { total: number; idle: number; written: number } & ReturnType<Scheduler['stats']>;
     close: () => Promise<void>;
@@ -83,7 +83,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     ...verbs(own, (_queue, work) => work(), Math.max(OWN_TRANSACTION_MS, statementTimeout), 'service'),
     for: (organizationId, caller) => verbs(tenants, scheduler.run, statementTimeout, organizationId, caller),
-    refusal: (organizationId, kind) => scheduler.refusal(`${organizationId} ${kind}`),
+    rejection: (organizationId, kind) => scheduler.rejection(`${organizationId} ${kind}`),
     stats: () => ({ ...tenants.stats(), ...scheduler.stats(), written }),
     close: async () => {
       await Promise.all([tenants.close(), own.close()]);

@@ -1,5 +1,5 @@
-import { REFUSALS } from '../../contract/errors.ts';
-import { DatabaseTimeout, type Phase, type Spent } from './faults.ts';
+import { REJECTIONS } from '../../contract/errors.ts';
+import { DatabaseTimeout, type Phase, type Spent } from './errors.ts';
 import type { Caller } from './scope.ts';
 
 /** The time limit of a piece of work: waiting, connecting and running together. */
@@ -68,12 +68,12 @@ export function withDeadline<Result>(
       }
     };
     const timer = setTimeout(
-      () => giveUp(new DatabaseTimeout(milliseconds, spentOf(deadline)), REFUSALS.waited),
+      () => giveUp(new DatabaseTimeout(milliseconds, spentOf(deadline)), REJECTIONS.waited),
       milliseconds,
     );
     const signal = isShort ? undefined : caller?.signal();
     const gone = (): void => {
-      if (canEnd || deadline.leave) giveUp(REFUSALS.gone, REFUSALS.gone);
+      if (canEnd || deadline.leave) giveUp(REJECTIONS.gone, REJECTIONS.gone);
     };
     signal?.addEventListener('abort', gone);
     const ended = (): void => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { ApiError } from '../../contract/errors.ts';
 import { type Deadline, enter } from './deadline.ts';
-import { breaksConnection, sqlState } from './faults.ts';
+import { breaksConnection, sqlState } from './errors.ts';
 import { cut, sendCancel } from './pg/cancel.ts';
 import { createSharedConnections } from './pg/shared.ts';
 import { LostRace } from './scope.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Deadline, enter } from './deadline.ts';
-import { isSafeToRepeat, isTransient } from './faults.ts';
+import { isSafeToRepeat, isTransient } from './errors.ts';
 
 const WRITE_RETRIES = 3;
 

@@ -1,4 +1,4 @@
-import { REFUSALS, type Refusal } from '../../contract/errors.ts';
+import { REJECTIONS, type Rejection } from '../../contract/errors.ts';
 import type { Deadline } from './deadline.ts';
 
 type Leaving = Pick<Deadline, 'leave'>;
@@ -10,7 +10,7 @@ export type Scheduler = {
    */
   run: <Result>(queue: string, work: () => Promise<Result>, deadline?: Leaving) => Promise<Result>;
   /** Why the next work of the queue would be rejected, or undefined. */
-  refusal: (queue: string) => Refusal | undefined;
+  rejection: (queue: string) => Rejection | undefined;
   stats: () => { running: number; waiting: number };
 };
 
@@ -31,7 +31,7 @@ export const FLOOD_LENGTH = 16;
 const FLOOD_TIMEOUT_MS = 80;
 /** A flood ends this long after its last rejection: the work that waited in it is done or rejected by then. */
 const FLOOD_MS = 200;
-const LOOK_MS = 20;
+const CHECK_INTERVAL_MS = 20;
 
 type Task = { since: number; start: () => void; reject: (error: Error) => void };
 /** The work of one tenant, of one kind. */
@@ -109,7 +109,7 @@ export function createScheduler({
     const before = now() - FLOOD_TIMEOUT_MS;
     for (const queue of [...turns])
       while (isFlooded(queue) && (queue.waiting[0]?.since ?? before) < before)
-        reject(queue, 0, REFUSALS.waited);
+        reject(queue, 0, REJECTIONS.waited);
   }
 
   function serve(): void {
@@ -126,9 +126,9 @@ export function createScheduler({
     }
   }
 
-  function look(): void {
+  function rejectWaiting(): void {
     rejectLate();
-    timer = waiting > 0 ? setTimeout(look, LOOK_MS).unref() : undefined;
+    timer = waiting > 0 ? setTimeout(rejectWaiting, CHECK_INTERVAL_MS).unref() : undefined;
   }
 
   function waitForSlot(queue: Queue, deadline: Leaving): Promise<void> {
@@ -150,7 +150,7 @@ export function createScheduler({
       if (queue.waiting.push(task) === 1) turns.push(queue);
       if (queue.waiting.length > CALM_LENGTH) flood(queue);
       waiting += 1;
-      if (timer === undefined) timer = setTimeout(look, LOOK_MS).unref();
+      if (timer === undefined) timer = setTimeout(rejectWaiting, CHECK_INTERVAL_MS).unref();
     });
   }
 
@@ -167,13 +167,13 @@ export function createScheduler({
       else if (!isFull(queue)) await waitForSlot(queue, deadline);
       else {
         forgetIdle(queue);
-        throw REFUSALS.full;
+        throw REJECTIONS.full;
       }
       return runInSlot(queue, work);
     },
-    refusal(name) {
+    rejection(name) {
       const queue = queues.get(name);
-      return queue && queue.waiting.length > 0 && isFull(queue) ? REFUSALS.full : undefined;
+      return queue && queue.waiting.length > 0 && isFull(queue) ? REJECTIONS.full : undefined;
     },
     stats: () => ({ running, waiting }),
   };

@@ -5,7 +5,7 @@ import { isId } from '../sql/ids.ts';
 import { type Fields, type Json, jsonRow, parseJson } from '../sql/json.ts';
 import { type Params, prepared, unprepared } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
-import { missing, type RecordKey, recordOf, rowOf, tableName, type View } from './view.ts';
+import { type RecordKey, recordNotFound, recordOf, rowOf, tableName, type View } from './view.ts';
 import type { Body } from './write.ts';
 
 /** Out of lists and lookups, back into them, and away for good. */
@@ -30,7 +30,7 @@ export function defineArchive<T = Archived>(
   );
   return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
     const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
-    if (!row) throw missing(resource, id);
+    if (!row) throw recordNotFound(resource, id);
     return row.body;
   };
 }
@@ -56,7 +56,7 @@ export function defineRestore<T, Values extends object = Record<never, never>>(
     id: string,
     values: Values,
   ): Promise<Json<T> | undefined> => {
-    if (!isId(id)) throw missing(view, id);
+    if (!isId(id)) throw recordNotFound(view, id);
     const [row] = await db.write(statement, { ...values, organizationId, id });
     return row?.body;
   };

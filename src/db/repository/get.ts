@@ -4,7 +4,15 @@ import { isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
 import { type Params, prepared, type Statement } from '../sql/statement.ts';
 import type { Resource } from '../tables/resource.ts';
-import { missing, type RecordKey, recordOf, rowOf, selectBodies, tableName, type View } from './view.ts';
+import {
+  type RecordKey,
+  recordNotFound,
+  recordOf,
+  rowOf,
+  selectBodies,
+  tableName,
+  type View,
+} from './view.ts';
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
@@ -31,7 +39,7 @@ export function defineGet<T>(view: View<T>, name?: string): Get<T> {
   const statement = getStatement(view, name);
   return async ({ db, organizationId }, id) => {
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
-    if (!row) throw missing(view, id);
+    if (!row) throw recordNotFound(view, id);
     return row.body;
   };
 }
@@ -40,11 +48,11 @@ export function defineGet<T>(view: View<T>, name?: string): Get<T> {
 export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
   const [lock, get] = [lockStatement(view), getStatement(view, name)];
   return async ({ db, organizationId }, id) => {
-    if (!isId(id)) throw missing(view, id);
+    if (!isId(id)) throw recordNotFound(view, id);
     const key = { organizationId, id };
     await db.write(lock, key);
     const [row] = await db.read(get, key);
-    if (!row) throw missing(view, id);
+    if (!row) throw recordNotFound(view, id);
     return row.body;
   };
 }

@@ -160,7 +160,7 @@ const liveTotal = (resource: string, value?: Placeholder): SQL =>
  */
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
   const { name = `${tableName(view)}.list`, order } = options;
-  const { table, visible, searchRow } = view;
+  const { table, visible, searchDocument } = view;
   type Sent = readonly [FilterName<Query>, Filter][];
   const filters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
 
@@ -175,16 +175,16 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   /** What follows `from` for the rows that match: for the page, and for counting them. */
   function matching(sent: Sent): { where: SQL; counted: SQL } {
-    const inSearchRow =
-      searchRow && sent.some(([, { isInSearchTable }]) => isInSearchTable)
-        ? sent.filter(([, { field }]) => field in columnsOf(searchRow))
+    const inSearchDocument =
+      searchDocument && sent.some(([, { isInSearchTable }]) => isInSearchTable)
+        ? sent.filter(([, { field }]) => field in columnsOf(searchDocument))
         : [];
-    const others = sent.filter((filter) => !inSearchRow.includes(filter));
+    const others = sent.filter((filter) => !inSearchDocument.includes(filter));
     const where = [ofOrganization(table), visible, ...others.map(condition(table))];
-    if (!searchRow || inSearchRow.length === 0)
+    if (!searchDocument || inSearchDocument.length === 0)
       return { where: all(where), counted: sql`${table} where ${all(where)}` };
-    const found = sql`${searchRow} where ${all([ofOrganization(searchRow), ...inSearchRow.map(condition(searchRow))])}`;
-    const both = all([...where, sql`${table.id} in (select ${searchRow.id} from ${found})`]);
+    const found = sql`${searchDocument} where ${all([ofOrganization(searchDocument), ...inSearchDocument.map(condition(searchDocument))])}`;
+    const both = all([...where, sql`${table.id} in (select ${searchDocument.id} from ${found})`]);
     // Only visible records have search documents: their columns are enough to count the records.
     return { where: both, counted: others.length === 0 ? found : sql`${table} where ${both}` };
   }
@@ -205,7 +205,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   }
 
   /** The total that triggers keep for these filters, where they keep one. */
-  function keptTotal(sent: Sent): SQL | undefined {
+  function storedTotal(sent: Sent): SQL | undefined {
     const { isCounted, countedBy } = view;
     if (!isCounted) return undefined;
     const [first, ...others] = sent;
@@ -223,7 +223,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       const { where, counted } = matching(sent);
       const isPlanned = sent.some(([, filter]) => filter.isPlannedEachTime);
       const make = isPlanned || isOnce ? unprepared : prepared;
-      const total = keptTotal(sent) ?? sql`select count(*) as total from ${counted}`;
+      const total = storedTotal(sent) ?? sql`select count(*) as total from ${counted}`;
       const isLater = sent.some(([, filter]) => filter.isTotalLater);
       return {
         page: make(

@@ -1,7 +1,7 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type ApiError, validationFailed } from '../../contract/errors.ts';
-import { isUniqueViolation } from '../pool/faults.ts';
+import { isUniqueViolation } from '../pool/errors.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../pool/scope.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
@@ -11,7 +11,7 @@ import { type Params, prepared } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
 import { defineArchive } from './archive.ts';
 import { defineGet, defineLockedGet } from './get.ts';
-import { keyOf, missing, type RecordKey, rowOf, tableName, type View } from './view.ts';
+import { keyOf, type RecordKey, recordNotFound, rowOf, tableName, type View } from './view.ts';
 import { defineUpdate } from './write.ts';
 
 /** Records whose owner generates their ids: a PUT writes all of their fields, a PATCH those that are sent. */
@@ -180,7 +180,7 @@ export function defineRecord<T, Name extends string>(
   >(view, steps.replaced, `${tableName(view)}.update`, get);
 
   return {
-    missing: view.missing.code,
+    notFound: view.notFound.code,
     get,
     lock: defineLockedGet(view, name),
     archive: defineArchive(view),
@@ -192,7 +192,7 @@ export function defineRecord<T, Name extends string>(
       if (!isId(id) || !steps.needsCheck(input)) return patch(scope, id, input);
       return inTransaction(scope, async (within) => {
         const stored = await steps.lock(within, id);
-        if (!stored?.isVisible) throw missing(view, id);
+        if (!stored?.isVisible) throw recordNotFound(view, id);
         await steps.check(within, input, stored);
         return patch(within, id, input);
       });

@@ -48,8 +48,8 @@ export const named = (value: PgColumn | SQL, other: TenantTable, reference: PgCo
   sql`(select ${value} from ${other} where ${other.organizationId} = ${organizationParam} and ${other.id} = ${reference})`;
 
 /** 404 for a record that is archived, belongs to another organization, or never existed; for text that is no id, it says so. */
-export const missing = (
-  { missing: { code, noun, search } }: Pick<Resource, 'missing'>,
+export const recordNotFound = (
+  { notFound: { code, noun, search } }: Pick<Resource, 'notFound'>,
   id: string,
 ): ApiError =>
   notFound(

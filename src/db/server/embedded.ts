@@ -194,10 +194,10 @@ function keepLog(said: Readable, path: string) {
 }
 
 /** Why the server did not start, from what it said. */
-async function startFault(data: string, said: string): Promise<string> {
+async function startError(data: string, said: string): Promise<string> {
   const lines = said.trim().split('\n');
-  const fault = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? '';
-  if (!fault.includes('"postmaster.pid" already exists')) return fault;
+  const error = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? '';
+  if (!error.includes('"postmaster.pid" already exists')) return error;
   const [pid] = await readFile(join(data, 'postmaster.pid'), 'utf8').then((text) => text.split('\n'));
   return `process ${pid} runs, which ${join(data, 'postmaster.pid')} says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`;
 }
@@ -213,7 +213,7 @@ async function isReady(data: string, pid: number | undefined): Promise<boolean> 
   return Number(owner) === pid && status?.trim() === 'ready';
 }
 
-const LOOK_MS = 20;
+const CHECK_INTERVAL_MS = 20;
 /** A server that takes longer to stop is ended at once, and repairs its data at the next start. */
 const STOP_MS = 60_000;
 
@@ -283,11 +283,11 @@ export async function startEmbeddedPostgres(
     if (host !== data) await rm(host, { recursive: true, force: true });
   };
   while (!(await isReady(data, child.pid))) {
-    const end = await Promise.race([ended, pause(LOOK_MS)]);
+    const end = await Promise.race([ended, pause(CHECK_INTERVAL_MS)]);
     if (end === undefined) continue;
     await log.kept;
     await release();
-    throw new Error(`The embedded PostgreSQL did not start: ${(await startFault(data, log.tail())) || end}`);
+    throw new Error(`The embedded PostgreSQL did not start: ${(await startError(data, log.tail())) || end}`);
   }
 
   const stop = async () => {

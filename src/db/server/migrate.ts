@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { isLockTimeout, sqlState } from '../pool/faults.ts';
+import { isLockTimeout, sqlState } from '../pool/errors.ts';
 
 /**
  * Applies the migrations of the folder that drizzle-kit writes, and records them in its table. Drizzle's own migrator

@@ -2,18 +2,18 @@ import pg from 'pg';
 import { latestMigration } from './migrate.ts';
 
 /** For connecting, and again for the query: a lost database is told within a second. */
-const PATIENCE_MS = 400;
+const TIMEOUT_MS = 400;
 
 /**
  * Fails unless the database answers, can be written, and has the migrations of this version. It has a connection of its
  * own, so that neither a busy pool nor the retries of reads decide the answer.
- * @param patience milliseconds
+ * @param timeout milliseconds
  */
-export async function checkDatabase(url: string, patience = PATIENCE_MS): Promise<void> {
+export async function checkDatabase(url: string, timeout = TIMEOUT_MS): Promise<void> {
   const client = new pg.Client({
     connectionString: url,
-    connectionTimeoutMillis: patience,
-    query_timeout: patience,
+    connectionTimeoutMillis: timeout,
+    query_timeout: timeout,
     application_name: 'travel-agency-crm-api readiness',
   });
   client.on('error', () => undefined);

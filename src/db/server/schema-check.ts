@@ -18,15 +18,15 @@ export async function checkSchema(url: string): Promise<void> {
         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and attnum > 0 and not attisdropped`,
     );
     const present = new Set(rows.map(({ name }) => name));
-    const missing = Object.values(schema)
+    const notFound = Object.values(schema)
       .filter((value) => is(value, PgTable))
       .flatMap((table) =>
         Object.values(getTableColumns(table)).map((column) => `${getTableName(table)}.${column.name}`),
       )
       .filter((name) => !present.has(name));
-    if (missing.length > 0)
+    if (notFound.length > 0)
       throw new MigrationError(
-        `The database lacks ${missing.join(', ')}, which no migration makes. Write one with npm run migration, and start again.`,
+        `The database lacks ${notFound.join(', ')}, which no migration makes. Write one with npm run migration, and start again.`,
       );
   } finally {
     await client.end();

@@ -19,8 +19,8 @@ export const toJson = <T>(value: T): Json<T> => jsonOf(JSON.stringify(value));
 export type Fields<T> = { readonly [Name in keyof T]-?: PgColumn | SQL };
 
 /** A moment as `2026-11-21T08:25:00.123Z`. */
-export const isoTime = (moment: PgColumn | SQL): SQL<string> =>
-  sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+export const isoTime = (timestamp: PgColumn | SQL): SQL<string> =>
+  sql`to_char(${timestamp} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** The value of a field: a timestamp is ISO 8601 text. */
 const fieldValue = (source: PgColumn | SQL): PgColumn | SQL =>

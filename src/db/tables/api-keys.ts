@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { bytea, createdAt, id, moment, organizationId } from './columns.ts';
+import { bytea, createdAt, id, organizationId, timestamp } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -21,9 +21,9 @@ export const apiKeys = pgTable(
     /** null: the default of the environment. 0: no limit. */
     requestsPerMinute: integer('requests_per_minute'),
     createdAt: createdAt(),
-    lastUsedAt: moment('last_used_at'),
-    expiresAt: moment('expires_at'),
-    revokedAt: moment('revoked_at'),
+    lastUsedAt: timestamp('last_used_at'),
+    expiresAt: timestamp('expires_at'),
+    revokedAt: timestamp('revoked_at'),
     replacedBy: uuid('replaced_by'),
   },
   (table) => [
@@ -38,6 +38,6 @@ export const apiKeys = pgTable(
 export const issuedKeys = {
   table: apiKeys,
   visible: sql`true`,
-  missing: { code: 'API_KEY_NOT_FOUND', noun: 'API key' },
+  notFound: { code: 'API_KEY_NOT_FOUND', noun: 'API key' },
   isCounted: false,
 } satisfies Resource;

@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import { doublePrecision, index, integer, json, numeric, pgTable, text } from 'drizzle-orm/pg-core';
-import { isLive, listIndex, listOrder, PENDING_LIST, record, searchRow, texts } from './columns.ts';
+import { isLive, listIndex, listOrder, PENDING_LIST, record, searchDocument, texts } from './columns.ts';
 import { primary, recordKeys } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -67,7 +67,7 @@ export const products = pgTable(
 export const searchableProducts = pgTable(
   'searchable_products',
   {
-    ...searchRow(),
+    ...searchDocument(),
     type: text('type').notNull(),
     status: text('status').notNull(),
     budgetTier: text('budget_tier'),
@@ -87,12 +87,12 @@ export const searchableProducts = pgTable(
 export const liveProducts = {
   table: products,
   visible: isNull(products.archivedAt),
-  missing: {
+  notFound: {
     code: 'CATALOG_PRODUCT_NOT_FOUND',
     noun: 'catalog product',
     search: 'GET /v1/catalog/products?externalReferenceCode=… or ?query=…',
   },
   isCounted: true,
   countedBy: { field: 'status', name: 'products' },
-  searchRow: searchableProducts,
+  searchDocument: searchableProducts,
 } satisfies Resource;

@@ -1,18 +1,26 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { customType, type ExtraConfigColumn, index, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import {
+  customType,
+  type ExtraConfigColumn,
+  index,
+  timestamp as pgTimestamp,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
 
 /** A moment, to the millisecond. The API shows milliseconds, and lists must be ordered by what it shows. */
-export const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
+export const timestamp = (name: string) =>
+  pgTimestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 
 export const organizationId = () => uuid('organization_id').notNull();
 export const id = () => uuid('id').notNull();
 
-export const createdAt = () => moment('created_at').notNull().default(sql`now()`);
+export const createdAt = () => timestamp('created_at').notNull().default(sql`now()`);
 /** A trigger moves it at each change of the row. */
-export const updatedAt = () => moment('updated_at').notNull().default(sql`now()`);
+export const updatedAt = () => timestamp('updated_at').notNull().default(sql`now()`);
 
 /** Set when the record leaves lists and lookups; null on live records. */
-const archivedAt = () => moment('archived_at');
+const archivedAt = () => timestamp('archived_at');
 
 /** What every record has that can be archived. */
 export const record = () => ({
@@ -55,7 +63,7 @@ export const listIndexes = (name: string, table: Listed & Record<'createdAt', Ex
  * A search row: the folded text that `query` looks at, beside one visible record, in a narrow table with the trigram index. Triggers
  * keep it. So a change of a field that nobody searches does not write that index.
  */
-export const searchRow = () => ({
+export const searchDocument = () => ({
   organizationId: organizationId(),
   id: id(),
   search: text('search').notNull(),

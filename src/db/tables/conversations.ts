@@ -10,7 +10,15 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { createdAt, id, moment, organizationId, PENDING_LIST, searchRow, updatedAt } from './columns.ts';
+import {
+  createdAt,
+  id,
+  organizationId,
+  PENDING_LIST,
+  searchDocument,
+  timestamp,
+  updatedAt,
+} from './columns.ts';
 import { customers } from './customers.ts';
 import { primary, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
@@ -47,7 +55,7 @@ export const conversations = pgTable(
     /** Messages of this thread, in both stores. A transcript's total is the sum over its chain. */
     messageCount: integer('message_count').notNull().default(0),
     /** The latest timestamp of its messages; of the newest thread, that of its whole chain. */
-    lastMessageAt: moment('last_message_at'),
+    lastMessageAt: timestamp('last_message_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -93,7 +101,7 @@ export const conversations = pgTable(
 /** Threads as a search sees them: contact name and contact. All of a chain, because any of them finds it. */
 export const searchableConversations = pgTable(
   'searchable_conversations',
-  { ...searchRow(), chain: uuid('chain_id').notNull() },
+  { ...searchDocument(), chain: uuid('chain_id').notNull() },
   (table) => [
     primary('searchable_conversations_pkey', table),
     index('searchable_conversations_search_idx')
@@ -106,7 +114,7 @@ export const searchableConversations = pgTable(
 export const newestThreads = {
   table: conversations,
   visible: isNull(conversations.continuedBy),
-  missing: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation', search: 'GET /v1/conversations?query=…' },
+  notFound: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation', search: 'GET /v1/conversations?query=…' },
   isCounted: true,
 } satisfies Resource;
 
@@ -156,7 +164,7 @@ export const whatsappMessages = pgTable(
     arrival: arrival().generatedAlwaysAsIdentity(),
     providerMessageId: text('provider_message_id'),
     deliveryStatus: text('delivery_status'),
-    deliveryStatusAt: moment('delivery_status_at'),
+    deliveryStatusAt: timestamp('delivery_status_at'),
     templateName: text('template_name'),
   },
   (table) => messageKeys('whatsapp_messages', table),

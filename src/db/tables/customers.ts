@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import { index, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { id, moment, organizationId, PENDING_LIST, record, searchRow, texts } from './columns.ts';
+import { id, organizationId, PENDING_LIST, record, searchDocument, texts, timestamp } from './columns.ts';
 import { primary, recordKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -65,7 +65,7 @@ export const erasures = pgTable(
   {
     organizationId: organizationId(),
     customerId: uuid('customer_id').notNull(),
-    erasedAt: moment('erased_at').notNull().default(sql`now()`),
+    erasedAt: timestamp('erased_at').notNull().default(sql`now()`),
     /** The number of erased records, by kind. */
     erased: json('erased').$type<Record<string, number>>().notNull(),
   },
@@ -88,7 +88,7 @@ export const erasedFiles = pgTable(
 /** Customers as a search sees them: name, summary and contacts. */
 export const searchableCustomers = pgTable(
   'searchable_customers',
-  { ...searchRow(), tags: texts('tags') },
+  { ...searchDocument(), tags: texts('tags') },
   (table) => [
     primary('searchable_customers_pkey', table),
     // The list filtered by query, by tag, or by both.
@@ -102,11 +102,11 @@ export const searchableCustomers = pgTable(
 export const liveCustomers = {
   table: customers,
   visible: isNull(customers.archivedAt),
-  missing: {
+  notFound: {
     code: 'CUSTOMER_NOT_FOUND',
     noun: 'customer',
     search: 'GET /v1/customers?contact=… or ?query=…',
   },
   isCounted: true,
-  searchRow: searchableCustomers,
+  searchDocument: searchableCustomers,
 } satisfies Resource;

@@ -1,6 +1,6 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { isLive, listIndex, listOrder, moment, PENDING_LIST, record, searchRow } from './columns.ts';
+import { isLive, listIndex, listOrder, PENDING_LIST, record, searchDocument, timestamp } from './columns.ts';
 import { customers } from './customers.ts';
 import { primary, recordKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
@@ -33,8 +33,8 @@ export const opportunities = pgTable(
     temperature: text('temperature'),
     /** Set by a team member. Where it is not null, answers show it in place of the agent's. */
     temperatureOverride: text('temperature_override'),
-    qualifiedAt: moment('qualified_at'),
-    lastActivityAt: moment('last_activity_at'),
+    qualifiedAt: timestamp('qualified_at'),
+    lastActivityAt: timestamp('last_activity_at'),
   },
   (table) => [
     ...recordKeys('opportunities', table),
@@ -76,7 +76,7 @@ export const opportunities = pgTable(
 );
 
 /** Opportunities as a search sees them: title, short reference and destination. */
-export const searchableOpportunities = pgTable('searchable_opportunities', searchRow(), (table) => [
+export const searchableOpportunities = pgTable('searchable_opportunities', searchDocument(), (table) => [
   primary('searchable_opportunities_pkey', table),
   index('searchable_opportunities_search_idx')
     .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
@@ -87,8 +87,8 @@ export const searchableOpportunities = pgTable('searchable_opportunities', searc
 export const liveOpportunities = {
   table: opportunities,
   visible: isNull(opportunities.archivedAt),
-  missing: { code: 'OPPORTUNITY_NOT_FOUND', noun: 'opportunity', search: 'GET /v1/opportunities?query=…' },
+  notFound: { code: 'OPPORTUNITY_NOT_FOUND', noun: 'opportunity', search: 'GET /v1/opportunities?query=…' },
   isCounted: true,
   countedBy: { field: 'salesStage', name: 'opportunities.sales_stage' },
-  searchRow: searchableOpportunities,
+  searchDocument: searchableOpportunities,
 } satisfies Resource;

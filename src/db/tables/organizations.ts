@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { type AnyPgColumn, foreignKey, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { createdAt, listIndexes, moment } from './columns.ts';
+import { createdAt, listIndexes, timestamp } from './columns.ts';
 
 /** Travel agencies; every other record belongs to one. */
 export const organizations = pgTable('organizations', {
@@ -8,16 +8,16 @@ export const organizations = pgTable('organizations', {
   name: text('name').notNull(),
   createdAt: createdAt(),
   /** While it is closed, nobody writes. */
-  closedAt: moment('closed_at'),
+  closedAt: timestamp('closed_at'),
   /** From then on it is gone, and its rows go one after another. */
-  purgeBeganAt: moment('purge_began_at'),
+  purgeBeganAt: timestamp('purge_began_at'),
 });
 
 /** Organizations that are gone: what is purged again after a restore. */
 export const purgedOrganizations = pgTable('purged_organizations', {
   id: uuid('id').primaryKey(),
-  closedAt: moment('closed_at').notNull(),
-  purgedAt: moment('purged_at').notNull().default(sql`now()`),
+  closedAt: timestamp('closed_at').notNull(),
+  purgedAt: timestamp('purged_at').notNull().default(sql`now()`),
 });
 
 /** The keys of tables whose rows belong to organizations. Each carries the organization, so that no row leads into another one. */

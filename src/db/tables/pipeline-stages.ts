@@ -25,6 +25,6 @@ export const pipelineStages = pgTable(
 export const activeStages = {
   table: pipelineStages,
   visible: isNull(pipelineStages.archivedAt),
-  missing: { code: 'PIPELINE_STAGE_NOT_FOUND', noun: 'pipeline stage' },
+  notFound: { code: 'PIPELINE_STAGE_NOT_FOUND', noun: 'pipeline stage' },
   isCounted: false,
 } satisfies Resource;

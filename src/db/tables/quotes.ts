@@ -5,11 +5,11 @@ import {
   id,
   listIndex,
   listOrder,
-  moment,
   organizationId,
   PENDING_LIST,
   record,
-  searchRow,
+  searchDocument,
+  timestamp,
 } from './columns.ts';
 import { customers } from './customers.ts';
 import { opportunities } from './opportunities.ts';
@@ -31,10 +31,10 @@ export const quotes = pgTable(
     /** Part of the public quote link. It is random, made once, and never changes. */
     token: text('token').notNull(),
     openCount: integer('open_count').notNull().default(0),
-    firstOpenedAt: moment('first_opened_at'),
-    lastOpenedAt: moment('last_opened_at'),
+    firstOpenedAt: timestamp('first_opened_at'),
+    lastOpenedAt: timestamp('last_opened_at'),
     /** A trigger sets it the first time that the quote is published, where nothing else did. */
-    publishedAt: moment('published_at'),
+    publishedAt: timestamp('published_at'),
   },
   (table) => [
     ...recordKeys('quotes', table),
@@ -52,7 +52,7 @@ export const quotes = pgTable(
 );
 
 /** Quotes as a search sees them: title and destination. */
-export const searchableQuotes = pgTable('searchable_quotes', searchRow(), (table) => [
+export const searchableQuotes = pgTable('searchable_quotes', searchDocument(), (table) => [
   primary('searchable_quotes_pkey', table),
   index('searchable_quotes_search_idx')
     .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
@@ -63,10 +63,10 @@ export const searchableQuotes = pgTable('searchable_quotes', searchRow(), (table
 export const liveQuotes = {
   table: quotes,
   visible: isNull(quotes.archivedAt),
-  missing: { code: 'QUOTE_NOT_FOUND', noun: 'quote', search: 'GET /v1/quotes?query=…' },
+  notFound: { code: 'QUOTE_NOT_FOUND', noun: 'quote', search: 'GET /v1/quotes?query=…' },
   isCounted: true,
   countedBy: { field: 'status', name: 'quotes' },
-  searchRow: searchableQuotes,
+  searchDocument: searchableQuotes,
 } satisfies Resource;
 
 /** Files of quotes: what they are; their bytes are on a disk or in S3. */

@@ -14,7 +14,7 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   /** The condition on visible rows: lists, lookups and writes see no other. */
   readonly visible: SQL;
   /** How a missing record is answered. */
-  readonly missing: {
+  readonly notFound: {
     readonly code: ErrorCode;
     readonly noun: string;
     /** How one is found whose id nobody knows. */
@@ -25,5 +25,5 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   /** The field whose values `live_counts` counts one by one too, and the name that it counts them under. */
   readonly countedBy?: { readonly field: string; readonly name: string };
   /** Where `query` looks. */
-  readonly searchRow?: SearchTable | undefined;
+  readonly searchDocument?: SearchTable | undefined;
 };

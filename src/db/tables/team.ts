@@ -27,6 +27,6 @@ export const teamMembers = pgTable(
 export const activeMembers = {
   table: teamMembers,
   visible: isNull(teamMembers.archivedAt),
-  missing: { code: 'TEAM_MEMBER_NOT_FOUND', noun: 'team member' },
+  notFound: { code: 'TEAM_MEMBER_NOT_FOUND', noun: 'team member' },
   isCounted: false,
 } satisfies Resource;

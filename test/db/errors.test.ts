@@ -3,13 +3,13 @@ import { notFound } from '../../src/contract/errors.ts';
 import {
   DatabaseTimeout,
   isCertainlyUndone,
-  isDatabaseFault,
+  isDatabaseError,
   isSafeToRepeat,
   isTransient,
   type Phase,
   sqlState,
   violatedConstraint,
-} from '../../src/db/pool/faults.ts';
+} from '../../src/db/pool/errors.ts';
 
 const fromServer = (code: string, constraint?: string) =>
   Object.assign(new Error('of PostgreSQL'), { code, severity: 'ERROR', constraint });
@@ -61,7 +61,7 @@ describe('what a failure of the database means: is it worth another try, is it s
     ['no error at all', undefined, false, false, false],
     ['text', 'ECONNREFUSED', false, false, false],
   ])('%s', (_name, error, ...expected) => {
-    expect([isTransient(error), isSafeToRepeat(error), isDatabaseFault(error)]).toEqual(expected);
+    expect([isTransient(error), isSafeToRepeat(error), isDatabaseError(error)]).toEqual(expected);
   });
 });
 

@@ -59,14 +59,14 @@ const NOT_ACCEPTING = new Set(['57P03', '53300']);
 const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 
 /** The message of an ApiError can repeat what a client sent. */
-const isConnectionFault = (error: unknown): boolean =>
+const isConnectionError = (error: unknown): boolean =>
   !(error instanceof ApiError) &&
   (CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
 
 /** True when the same statement can soon succeed: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
-  return state === undefined ? isConnectionFault(error) : GOING_AWAY.test(state);
+  return state === undefined ? isConnectionError(error) : GOING_AWAY.test(state);
 }
 
 /** A prepared statement is gone, its result has another form than before, or the server is read-only. */
@@ -96,10 +96,10 @@ export const isCertainlyUndone = (error: unknown): boolean =>
  * True for an error of the database, not of the request: it is out of reach, closed to the service, read-only, locked, too
  * slow, or out of connections or disk. The response is 503.
  */
-export function isDatabaseFault(error: unknown): boolean {
+export function isDatabaseError(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
-  if (state === undefined) return isConnectionFault(error) || error instanceof DatabaseTimeout;
+  if (state === undefined) return isConnectionError(error) || error instanceof DatabaseTimeout;
   return /^(08|26|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
 }
 
