@@ -19,6 +19,8 @@ const suite = {
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 120_000 } },
+  // A message names what differs, also where only the message is kept.
+  chaiConfig: { truncateThreshold: 2_000 },
 } as const;
 
 /** Tests that need the whole machine, for minutes. */

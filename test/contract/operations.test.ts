@@ -206,7 +206,8 @@ describe.each(filtered)('the filters of %s', (name, list) => {
 
   test('match whole values, to the letter; ids in any case', async () => {
     for (const filter of filters.filter((each) => each.name !== 'query')) {
-      if (inQuery(name).find((each) => each.name === filter.name)?.schema.enum) continue;
+      const { schema } = inQuery(name).find((each) => each.name === filter.name) ?? {};
+      if (schema?.enum || schema?.format) continue;
       const find = (value: string) => ask({ [filter.name]: value });
       const isId = typeof list.filters[filter.name]?.values === 'function';
       if (isId) expect(await find(filter.sent.toUpperCase())).toEqual(await find(filter.sent));

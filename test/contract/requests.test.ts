@@ -65,17 +65,17 @@ function valuesOf(
       says: `must be an integer from ${minimum} to ${maximum}, in decimal digits`,
     };
   }
-  if (format || parameter === 'before')
+  if (format || parameter === 'before') {
+    const { taken = [], refused = [] } = EDGES[String(format ?? 'date-time')] ?? {};
+    const long = `2026-11-21T08:25:00.${'0'.repeat(Number(maxLength))}Z`;
     return {
-      taken: EDGES['date-time']?.taken ?? [],
+      taken,
       refused: [
-        ...['', '%00', 'a%00b', 'yesterday', '2026-11-21', '2026-13-01T00:00:00Z'],
-        [
-          `2026-11-21T08:25:00.${'0'.repeat(Number(maxLength))}Z`,
-          `must have at most ${maxLength} characters`,
-        ],
+        ...[...refused, '%00', 'a%00b', 'yesterday'],
+        ...(maxLength ? [[long, `must have at most ${maxLength} characters`] as const] : []),
       ],
     };
+  }
   return {
     taken: [
       encoded(Number(minLength)),

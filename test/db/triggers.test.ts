@@ -77,12 +77,13 @@ test.each(CHANGED)(
   },
 );
 
-const COUNTED = Object.entries(LISTS)
-  .filter(([, { resource }]) => resource.isCounted)
+/** What is counted, and what has a search document. */
+const DERIVED = Object.entries(LISTS)
+  .filter(([, { resource, searched }]) => resource.isCounted || Object.keys(searched).length > 0)
   .map(([name, list]) => ({ name, list, table: getTableName(list.resource.table) }));
 
-test.each(COUNTED)(
-  '$table that SQL inserts, archives, restores and deletes are counted and searched like others, of their organization alone',
+test.each(DERIVED)(
+  '$table that SQL inserts, archives, restores and deletes are counted and searched like others, of their organization alone; what no trigger followed is found',
   async ({ name, list, table }) => {
     const { by, as } = hidden(table);
     const agency = await service.agency();
@@ -131,6 +132,12 @@ test.each(COUNTED)(
       expect(await totals(), 'inserted as an archived one').toEqual([0, 0]);
     }
     expect((await readList({ ...world, agency: neighbour }, name)).body.pagination.total).toBe(1);
+    const lost = `delete from searchable_${table} where organization_id = $1`;
+    await withoutTriggers(service.ownerUrl, (client) => client.query(lost, [neighbour.id]));
+    const found = await findDrift(service, neighbour);
+    expect(found, `deploy/compare.sql compares searchable_${table}`).toMatchObject([
+      { kept_in: `searchable_${table}` },
+    ]);
   },
 );
 

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { getTableName } from 'drizzle-orm';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import type { OrganizationScope } from '../../src/db/pool/scope.ts';
+import type { OrganizationScope, Queries } from '../../src/db/pool/scope.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import * as schema from '../../src/db/tables/index.ts';
@@ -374,6 +374,8 @@ export type List = {
   order: readonly [column: string, direction: 'asc' | 'desc nulls last'];
   /** The operation that archives one, where there is one. */
   archive?: string;
+  /** Deletes those of all organizations that were archived before a timestamp, where there is a retention. */
+  purge?: (db: Queries, before: string, limit: number) => Promise<{ id: string }[]>;
   filters: Record<string, Filter>;
   /** The fields that `query` finds, each with its words in the text of that parameter. */
   searched: Record<string, string>;
@@ -406,7 +408,7 @@ const productTexts = {
 };
 const ofCustomer: Filter = {
   values: twoOf(customer),
-  loaded: recordId('customer', LARGE, 5),
+  loaded: recordId('customer', LARGE, 7),
   isSelective: true,
 };
 
@@ -550,6 +552,7 @@ function listOf(name: string, operationId: string): List {
     written,
     order: newest,
     ...(archive && { archive }),
+    purge: EXPORTED[operationId.replace(/^list/, 'purge')],
     filters: {},
     searched: {},
     ...given,
@@ -591,7 +594,9 @@ export const DASHBOARD_LISTS: Record<string, DashboardList> = {
 export async function readList(world: World, name: string, query = ''): Promise<Reply> {
   const path = pathOf(name).replace('{organizationId}', world.agency.id);
   const parameters = [OPERATIONS[name]?.query, query].filter(Boolean).join('&');
-  return send(world, { method: 'GET', path: parameters ? `${path}?${parameters}` : path });
+  const reply = await send(world, { method: 'GET', path: parameters ? `${path}?${parameters}` : path });
+  if (reply.status !== 200) throw new Error(`${name} by ${query}: ${reply.text}`);
+  return reply;
 }
 
 /** Archives a record that the list shows. */
