@@ -165,6 +165,11 @@ export const seldom = (): Step[] => {
     ...['web', 'messenger'].map((contactType) =>
       ask('GET /v1/customers', [], {}, { contact: 'first 1', contactType }),
     ),
+    // A conversation without a customer has the one with its contact, and is found by the contact of its channel alone.
+    ask('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'first 1' }),
+    ...['web', 'messenger'].map((contactType) =>
+      ask('GET /v1/conversations', [], {}, { contact: 'first 1', contactType }),
+    ),
     ask('PATCH ~/opportunities/{opportunityId}', [one], {
       agentTemperature: 'hot',
       temperatureOverride: 'cold',
