@@ -42,7 +42,7 @@ export async function ownApp(service: Service, options: Partial<AppOptions> = {}
 }
 
 export type Asked = { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; url: string; body?: object };
-type Line = { msg: string; level: number; organizationId?: string; refused?: Record<string, number> };
+type Line = { msg: string; level: number; organizationId?: string; rejected?: Record<string, number> };
 
 /** An instance with a pool and a log of its own. Its keys are the service's, so that only the pool under test fails. */
 export async function ownInstance(service: Service, options: Partial<DatabaseOptions> = {}) {
