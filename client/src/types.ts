@@ -461,7 +461,7 @@ export type Opportunity = {
   stageId: string | null;
   /** The override of a team member takes precedence over the value of the agent. */
   temperature: 'hot' | 'warm' | 'cold' | 'unknown' | 'discarded' | null;
-  /** When it was qualified; When it was qualified; null: it never entered the pipeline. Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was qualified; null: it never entered the pipeline. Example: `2026-11-21T08:25:00.123Z`. */
   qualifiedAt: string | null;
   /** The last activity that the dashboard recorded. Messages do not change it. Example: `2026-11-21T08:25:00.123Z`. */
   lastActivityAt: string | null;

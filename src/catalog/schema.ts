@@ -6,8 +6,8 @@ import {
   currency,
   dateText,
   dateTime,
-  described,
   describedAs,
+  field,
   id,
   longText,
   name,
@@ -36,85 +36,68 @@ const budgetTier = () => oneOf(['economic', 'mid', 'premium']);
 const clearableTexts = () => texts().nullable();
 
 const product = {
-  id: described(id(), 'Opaque, immutable identifier.'),
-  title: described(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
-  type: described(type(), 'The kind of product.'),
-  status: described(
-    status(),
-    '`active`: for sale; `paused`: not for sale at present; `draft`: not finished.',
-  ),
-  pricingMode: described(pricingMode(), 'What a price covers: a person, a group, or everything.'),
-  budgetTier: described(budgetTier().nullable(), 'The price class, as the agency sets it; null if not set.'),
-  capacityMin: described(z.int32().nullable(), 'The minimum number of travellers; null if there is none.', 2),
-  capacityMax: described(
-    z.int32().nullable(),
-    'The maximum number of travellers; null if there is none.',
-    16,
-  ),
-  coverImage: described(z.string().nullable(), 'Image reference; catalog images are in a public store.'),
-  currency: described(
+  id: field(id(), 'Opaque, immutable identifier.'),
+  title: field(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
+  type: field(type(), 'The kind of product.'),
+  status: field(status(), '`active`: for sale; `paused`: not for sale at present; `draft`: not finished.'),
+  pricingMode: field(pricingMode(), 'What a price covers: a person, a group, or everything.'),
+  budgetTier: field(budgetTier().nullable(), 'The price class, as the agency sets it; null if not set.'),
+  capacityMin: field(z.int32().nullable(), 'The minimum number of travellers; null if there is none.', 2),
+  capacityMax: field(z.int32().nullable(), 'The maximum number of travellers; null if there is none.', 16),
+  coverImage: field(z.string().nullable(), 'Image reference; catalog images are in a public store.'),
+  currency: field(
     z.string().nullable(),
     'The currency of the prices, three characters as in ISO 4217.',
     'USD',
   ),
-  description: described(z.string().nullable(), 'The full description, for customers.'),
-  shortDescription: described(
+  description: field(z.string().nullable(), 'The full description, for customers.'),
+  shortDescription: field(
     z.string().nullable(),
     'A sentence or two, for lists and cards.',
     'Lagos, bosques y volcanes.',
   ),
-  specialConditions: described(
+  specialConditions: field(
     z.string().nullable(),
     'Conditions that customers must know before they buy, such as cancellation terms.',
   ),
-  destinations: described(z.array(z.string()), 'The destinations. Only the dashboard sets them.', [
+  destinations: field(z.array(z.string()), 'The destinations. Only the dashboard sets them.', [
     'Bariloche',
     'San Martín de los Andes',
   ]),
-  durationDays: described(z.int32().nullable(), 'The duration in whole days.', 8),
-  durationHours: described(
+  durationDays: field(z.int32().nullable(), 'The duration in whole days.', 8),
+  durationHours: field(
     z.number().nullable(),
     'The duration in hours. Only the dashboard sets that of a variant.',
   ),
-  includes: described(z.array(z.string()), 'What the price includes, one item per entry.', [
+  includes: field(z.array(z.string()), 'What the price includes, one item per entry.', [
     'Hotel',
     'Traslados',
   ]),
-  excludes: described(z.array(z.string()), 'What the price excludes, one item per entry.', ['Vuelos']),
-  gallery: described(
-    z.array(z.string()),
-    'References of further images; catalog images are in a public store.',
-  ),
-  externalReferenceCode: described(
+  excludes: field(z.array(z.string()), 'What the price excludes, one item per entry.', ['Vuelos']),
+  gallery: field(z.array(z.string()), 'References of further images; catalog images are in a public store.'),
+  externalReferenceCode: field(
     z.string().nullable(),
     "The agency's own code for the product. Use it to sync without storing ids; the list has a filter for it.",
     'PAT-08',
   ),
-  fromPrice: described(
+  fromPrice: field(
     z.number().nullable(),
     'The lowest price, in `currency`, for the unit in `pricingMode`.',
     1450,
   ),
-  priceMax: described(
-    z.number().nullable(),
-    'The highest price, in `currency`, for the unit in `pricingMode`.',
-  ),
-  operator: described(z.string().nullable(), 'The company that operates the trip.'),
-  priceBasis: described(z.string().nullable(), 'The basis of the price, such as double occupancy.'),
-  validFrom: described(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2026-12-01'),
-  validUntil: described(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2027-03-31'),
+  priceMax: field(z.number().nullable(), 'The highest price, in `currency`, for the unit in `pricingMode`.'),
+  operator: field(z.string().nullable(), 'The company that operates the trip.'),
+  priceBasis: field(z.string().nullable(), 'The basis of the price, such as double occupancy.'),
+  validFrom: field(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2026-12-01'),
+  validUntil: field(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2027-03-31'),
 };
 
 export const CatalogProductVariant = z
   .object(
     describedAs(product, {
       id: id(),
-      label: described(
-        z.string(),
-        'The name that distinguishes the variant from the others.',
-        'Temporada alta',
-      ),
-      position: described(z.int32().min(0), 'Position among the variants, from 0.'),
+      label: field(z.string(), 'The name that distinguishes the variant from the others.', 'Temporada alta'),
+      position: field(z.int32().min(0), 'Position among the variants, from 0.'),
       status: status(),
       capacityMin: z.int32().nullable(),
       capacityMax: z.int32().nullable(),
@@ -141,9 +124,9 @@ export type CatalogProductVariant = z.infer<typeof CatalogProductVariant>;
 export const CatalogProduct = z
   .object({
     ...product,
-    variants: described(z.array(CatalogProductVariant), 'The variants of the product, by `position`.'),
-    createdAt: described(dateTime(), 'When it was created.'),
-    updatedAt: described(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    variants: field(z.array(CatalogProductVariant), 'The variants of the product, by `position`.'),
+    createdAt: field(dateTime(), 'When it was created.'),
+    updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'CatalogProduct' });
 export type CatalogProduct = z.infer<typeof CatalogProduct>;
@@ -152,8 +135,8 @@ export const CatalogProductList = page(CatalogProduct).meta({ id: 'CatalogProduc
 
 export const ArchivedCatalogProduct = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    archivedAt: described(dateTime(), 'When the product was archived.'),
+    id: field(id(), 'Opaque, immutable identifier.'),
+    archivedAt: field(dateTime(), 'When the product was archived.'),
   })
   .meta({ id: 'ArchivedCatalogProduct' });
 export type ArchivedCatalogProduct = z.infer<typeof ArchivedCatalogProduct>;

@@ -178,7 +178,7 @@ const offset = () => {
 };
 
 /** A field of an answer, with its meaning and an example of its value. */
-export const described = <Field extends z.ZodType>(
+export const field = <Field extends z.ZodType>(
   field: Field,
   meaning: string,
   example?: z.output<Field>,

@@ -3,7 +3,7 @@ import {
   addIssue,
   changeQuery,
   dateTime,
-  described,
+  field,
   id,
   limit,
   longText,
@@ -22,40 +22,36 @@ import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const Conversation = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    channel: described(
-      z.string(),
-      'The messaging channel, such as whatsapp. New values can appear.',
-      'whatsapp',
-    ),
-    contact: described(
+    id: field(id(), 'Opaque, immutable identifier.'),
+    channel: field(z.string(), 'The messaging channel, such as whatsapp. New values can appear.', 'whatsapp'),
+    contact: field(
       z.string(),
       'The identifier of the contact on the channel: a telephone number or a handle.',
       '+5215512345678',
     ),
-    contactName: described(z.string().nullable(), 'The name of the contact on the channel.', 'Ana'),
-    customerId: described(id().nullable(), 'The customer of the conversation; null if unknown.'),
-    customerName: described(
+    contactName: field(z.string().nullable(), 'The name of the contact on the channel.', 'Ana'),
+    customerId: field(id().nullable(), 'The customer of the conversation; null if unknown.'),
+    customerName: field(
       z.string().nullable(),
       'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
-    activityState: described(
+    activityState: field(
       z.string().nullable(),
       'Who has to act next, in values of the agency. New values can appear.',
       'waiting_for_agency',
     ),
-    controlledBy: described(
+    controlledBy: field(
       z.string().nullable(),
       'Who handles the thread: the agent, or a team member who took over.',
       'agent',
     ),
-    language: described(z.string().nullable(), 'The language of the conversation.', 'es'),
-    lastMessageAt: described(
+    language: field(z.string().nullable(), 'The language of the conversation.', 'es'),
+    lastMessageAt: field(
       dateTime().nullable(),
       'The timestamp of the newest message. The list has this order, newest first.',
     ),
-    createdAt: described(dateTime(), 'When it was created.'),
+    createdAt: field(dateTime(), 'When it was created.'),
   })
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
@@ -77,17 +73,13 @@ export type ConversationListQuery = z.infer<typeof ConversationListQuery>;
 
 export const ConversationMessage = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    conversationId: described(id(), 'The thread that the message came from; a transcript can join several.'),
-    content: described(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
-    createdAt: described(dateTime(), 'When it was created.'),
-    direction: described(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
-    messageType: described(
-      z.string(),
-      'The type of the message, such as text. New values can appear.',
-      'text',
-    ),
-    senderName: described(z.string().nullable(), 'The name of the sender, if known.', 'Ana'),
+    id: field(id(), 'Opaque, immutable identifier.'),
+    conversationId: field(id(), 'The thread that the message came from; a transcript can join several.'),
+    content: field(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
+    createdAt: field(dateTime(), 'When it was created.'),
+    direction: field(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
+    messageType: field(z.string(), 'The type of the message, such as text. New values can appear.', 'text'),
+    senderName: field(z.string().nullable(), 'The name of the sender, if known.', 'Ana'),
   })
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
@@ -131,10 +123,7 @@ export const ConversationParams = z.object({
 /** From here on: what only the dashboard API has. */
 
 export const ConversationRecord = Conversation.extend({
-  rotatedFrom: described(
-    id().nullable(),
-    'The thread that this one continues; null for the first of its chain.',
-  ),
+  rotatedFrom: field(id().nullable(), 'The thread that this one continues; null for the first of its chain.'),
 }).meta({ id: 'ConversationRecord' });
 export type ConversationRecord = z.infer<typeof ConversationRecord>;
 

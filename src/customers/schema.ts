@@ -4,8 +4,8 @@ import {
   addIssue,
   changeQuery,
   dateTime,
-  described,
   describedAs,
+  field,
   id,
   name,
   oneOf,
@@ -24,53 +24,47 @@ const identifierType = () => oneOf(IDENTIFIER_TYPES);
 
 export const CustomerContact = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    identifierType: described(identifierType(), 'The channel of the contact.'),
-    identifierValue: described(
+    id: field(id(), 'Opaque, immutable identifier.'),
+    identifierType: field(identifierType(), 'The channel of the contact.'),
+    identifierValue: field(
       z.string(),
       'The identifier on the channel: a telephone number in E.164 for whatsapp and telefono, any other value as it was sent.',
       '+5215512345678',
     ),
-    displayName: described(
+    displayName: field(
       z.string().nullable(),
       'The name on the channel, from the latest conversation with the contact or, later, from the dashboard.',
       'Ana',
     ),
-    phoneNumber: described(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
+    phoneNumber: field(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
   })
   .meta({ id: 'CustomerContact' });
 export type CustomerContact = z.infer<typeof CustomerContact>;
 
 export const Customer = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    firstName: described(z.string().nullable(), 'The given name; null if unknown.', 'Ana'),
-    lastName: described(z.string().nullable(), 'The family name; null if unknown.', 'Peña'),
-    displayName: described(
+    id: field(id(), 'Opaque, immutable identifier.'),
+    firstName: field(z.string().nullable(), 'The given name; null if unknown.', 'Ana'),
+    lastName: field(z.string().nullable(), 'The family name; null if unknown.', 'Peña'),
+    displayName: field(
       z.string().nullable(),
       'First and last name joined; null for an anonymous lead.',
       'Ana Peña',
     ),
-    city: described(
+    city: field(
       z.string().nullable(),
       'The city where the person lives, as it was sent.',
       'Ciudad de México',
     ),
-    country: described(
-      z.string().nullable(),
-      'The country where the person lives, as it was sent.',
-      'México',
-    ),
-    preferredLanguage: described(language().nullable(), 'The language to write in.'),
-    summary: described(z.string().nullable(), 'What the agency should know about the person.'),
-    tags: described(
-      z.array(z.string()),
-      'Labels of the agency. The list of customers has a filter for them.',
-      ['luna de miel'],
-    ),
-    contacts: described(z.array(CustomerContact), 'The first is the primary contact.'),
-    createdAt: described(dateTime(), 'When it was created.'),
-    updatedAt: described(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    country: field(z.string().nullable(), 'The country where the person lives, as it was sent.', 'México'),
+    preferredLanguage: field(language().nullable(), 'The language to write in.'),
+    summary: field(z.string().nullable(), 'What the agency should know about the person.'),
+    tags: field(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
+      'luna de miel',
+    ]),
+    contacts: field(z.array(CustomerContact), 'The first is the primary contact.'),
+    createdAt: field(dateTime(), 'When it was created.'),
+    updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Customer' });
 export type Customer = z.infer<typeof Customer>;
@@ -79,8 +73,8 @@ export const CustomerList = page(Customer).meta({ id: 'CustomerList' });
 
 export const ArchivedCustomer = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    archived: described(z.boolean(), 'Always true: the customer is archived.'),
+    id: field(id(), 'Opaque, immutable identifier.'),
+    archived: field(z.boolean(), 'Always true: the customer is archived.'),
   })
   .meta({ id: 'ArchivedCustomer' });
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
@@ -210,15 +204,15 @@ export const CustomerParams = z.object({ customerId: pathId('Id of the customer.
 
 /** From here on: what only the dashboard API has. */
 
-const erasedAt = () => described(dateTime().nullable(), 'When the content was erased; null if it was not.');
+const erasedAt = () => field(dateTime().nullable(), 'When the content was erased; null if it was not.');
 const mergedInto = () =>
-  described(id().nullable(), 'The customer that this one was merged into; null without one.');
+  field(id().nullable(), 'The customer that this one was merged into; null without one.');
 
 export const CustomerRecord = Customer.extend({
-  archivedAt: described(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
+  archivedAt: field(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
   mergedInto: mergedInto(),
   erasedAt: erasedAt(),
-  erasurePending: described(z.boolean(), 'True while the storage still has files of an erased customer.'),
+  erasurePending: field(z.boolean(), 'True while the storage still has files of an erased customer.'),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 

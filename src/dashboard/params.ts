@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, described, id, pastTimestamp, pathId, uuid } from '../contract/fields.ts';
+import { dateTime, field, id, pastTimestamp, pathId, uuid } from '../contract/fields.ts';
 
 /** Every schema of parameters has it: a route gets only what its schema names. */
 const organizationId = () => pathId('Id of the organization.');
@@ -48,7 +48,7 @@ export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess
 /** The answer of every DELETE that archives. */
 export const ArchivedRecord = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    archivedAt: described(dateTime(), 'When the record was archived.'),
+    id: field(id(), 'Opaque, immutable identifier.'),
+    archivedAt: field(dateTime(), 'When the record was archived.'),
   })
   .meta({ id: 'ArchivedRecord' });

@@ -4,7 +4,7 @@ import {
   currency,
   dateText,
   dateTime,
-  described,
+  field,
   id,
   integer,
   name,
@@ -24,65 +24,58 @@ const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded'])
 
 export const Opportunity = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    title: described(z.string().nullable(), 'A short title for people.', 'Patagonia, familia Peña'),
-    shortRef: described(z.string().nullable(), "The agency's short reference, for people.", 'OP-1042'),
-    destination: described(
-      z.string().nullable(),
-      'Where the customer wants to go, as it was sent.',
-      'Bariloche',
-    ),
-    customerId: described(id().nullable(), 'The customer of the lead; null if unknown.'),
-    customerName: described(
+    id: field(id(), 'Opaque, immutable identifier.'),
+    title: field(z.string().nullable(), 'A short title for people.', 'Patagonia, familia Peña'),
+    shortRef: field(z.string().nullable(), "The agency's short reference, for people.", 'OP-1042'),
+    destination: field(z.string().nullable(), 'Where the customer wants to go, as it was sent.', 'Bariloche'),
+    customerId: field(id().nullable(), 'The customer of the lead; null if unknown.'),
+    customerName: field(
       z.string().nullable(),
       'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
-    sellerMemberId: described(id().nullable(), 'The team member who sells; null if nobody is assigned.'),
-    sellerName: described(z.string().nullable(), 'The name of the team member who sells.', 'Lucía Romero'),
-    budgetMin: described(
+    sellerMemberId: field(id().nullable(), 'The team member who sells; null if nobody is assigned.'),
+    sellerName: field(z.string().nullable(), 'The name of the team member who sells.', 'Lucía Romero'),
+    budgetMin: field(
       z.number().nullable(),
       'The least that the customer wants to spend, in `budgetCurrency`.',
       2500,
     ),
-    budgetMax: described(
+    budgetMax: field(
       z.number().nullable(),
       'The most that the customer wants to spend, in `budgetCurrency`.',
       4000,
     ),
-    budgetCurrency: described(z.string().nullable(), 'The currency of the budget, three characters.', 'USD'),
-    checkInDate: described(
+    budgetCurrency: field(z.string().nullable(), 'The currency of the budget, three characters.', 'USD'),
+    checkInDate: field(
       z.string().nullable(),
       'Text, as the agency wrote it. A calendar date such as 2027-01-15 is recommended.',
       '2027-01-15',
     ),
-    nights: described(z.int32().nullable(), 'The number of nights.', 7),
-    passengerCount: described(z.int32().nullable(), 'The number of travellers.', 4),
-    salesStage: described(
+    nights: field(z.int32().nullable(), 'The number of nights.', 7),
+    passengerCount: field(z.int32().nullable(), 'The number of travellers.', 4),
+    salesStage: field(
       z.string(),
       'A sales status in values of the agency, written by the dashboard. It does not follow from `stage`: the pipeline column is what counts. New values can appear.',
       'qualified',
     ),
-    stage: described(
+    stage: field(
       z.string().nullable(),
       'The key of the pipeline column. Agencies rename columns, but the key stays: branch on it.',
       'negotiation',
     ),
-    stageId: described(id().nullable(), 'The id of the pipeline column.'),
-    temperature: described(
+    stageId: field(id().nullable(), 'The id of the pipeline column.'),
+    temperature: field(
       temperature().nullable(),
       'The override of a team member takes precedence over the value of the agent.',
     ),
-    qualifiedAt: described(
-      dateTime().nullable(),
-      'When it was qualified; When it was qualified; null: it never entered the pipeline.',
-    ),
-    lastActivityAt: described(
+    qualifiedAt: field(dateTime().nullable(), 'When it was qualified; null: it never entered the pipeline.'),
+    lastActivityAt: field(
       dateTime().nullable(),
       'The last activity that the dashboard recorded. Messages do not change it.',
     ),
-    createdAt: described(dateTime(), 'When it was created.'),
-    updatedAt: described(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    createdAt: field(dateTime(), 'When it was created.'),
+    updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Opportunity' });
 export type Opportunity = z.infer<typeof Opportunity>;
@@ -112,11 +105,11 @@ export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opp
 /** From here on: what only the dashboard API has. */
 
 export const OpportunityRecord = Opportunity.extend({
-  temperatureOverride: described(
+  temperatureOverride: field(
     temperature().nullable(),
     'The override of a team member; null if there is none.',
   ),
-  agentTemperature: described(temperature().nullable(), 'The value of the agent.'),
+  agentTemperature: field(temperature().nullable(), 'The value of the agent.'),
 }).meta({ id: 'OpportunityRecord' });
 export type OpportunityRecord = z.infer<typeof OpportunityRecord>;
 

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { dateTime, described, id, page, pageQuery, text } from '../contract/fields.ts';
+import { dateTime, field, id, page, pageQuery, text } from '../contract/fields.ts';
 
 export const Organization = z
   .object({
     id: id(),
     name: z.string().meta({ examples: ['Viajes Andinos'] }),
     createdAt: dateTime(),
-    closedAt: described(dateTime().nullable(), 'When it was closed; null while it is open.'),
-    purgeAt: described(
+    closedAt: field(dateTime().nullable(), 'When it was closed; null while it is open.'),
+    purgeAt: field(
       dateTime().nullable(),
       'Until then it can be reopened; then all its data is purged. Null while it is open.',
     ),
@@ -31,8 +31,8 @@ export const OrganizationUpdate = OrganizationCreate.partial().meta({
 export const ClosedOrganization = z
   .object({
     id: id(),
-    closedAt: described(dateTime(), 'When it was closed.'),
-    purgeAt: described(dateTime(), 'Until then it can be reopened; then all its data is purged.'),
+    closedAt: field(dateTime(), 'When it was closed.'),
+    purgeAt: field(dateTime(), 'Until then it can be reopened; then all its data is purged.'),
   })
   .meta({ id: 'ClosedOrganization' });
 export type ClosedOrganization = z.infer<typeof ClosedOrganization>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, described, id, integer, pageQuery, text } from '../contract/fields.ts';
+import { dateTime, field, id, integer, pageQuery, text } from '../contract/fields.ts';
 import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const PipelineStage = z
@@ -8,7 +8,7 @@ export const PipelineStage = z
     key: z.string().meta({ examples: ['negotiation'] }),
     name: z.string().meta({ examples: ['Negociación'] }),
     position: z.int32().describe('Position in the pipeline, from left to right.'),
-    createdAt: described(dateTime(), 'When it was created.'),
+    createdAt: field(dateTime(), 'When it was created.'),
   })
   .meta({ id: 'PipelineStage' });
 export type PipelineStage = z.infer<typeof PipelineStage>;

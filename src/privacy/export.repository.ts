@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { dateTime, described } from '../contract/fields.ts';
+import { dateTime, field } from '../contract/fields.ts';
 import { fromStores, messageRecordFields } from '../conversations/messages.repository.ts';
 import { conversationRecordView } from '../conversations/repository.ts';
 import { ConversationMessageRecord, ConversationRecord } from '../conversations/schema.ts';
@@ -21,11 +21,11 @@ import { findPerson, opportunitiesOf, type Person, quotesOf, threadsOf } from '.
 
 /** Everything that is known of a person, read page by page while it is sent. */
 
-const archivedAt = () => described(dateTime().nullable(), 'When it was archived; null if it was not.');
+const archivedAt = () => field(dateTime().nullable(), 'When it was archived; null if it was not.');
 
 export const CustomerExport = z
   .object({
-    exportedAt: described(dateTime(), 'When the export began. Later writes may be in it.'),
+    exportedAt: field(dateTime(), 'When the export began. Later writes may be in it.'),
     customer: CustomerRecord,
     mergedCustomers: z
       .array(CustomerRecord)

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { dateTime, described, id, uuid } from '../contract/fields.ts';
+import { dateTime, field, id, uuid } from '../contract/fields.ts';
 
 export const CustomerMerge = z
   .object({ from: uuid().describe('Id of the customer that becomes a part of this one.') })
   .meta({ id: 'CustomerMerge' });
 export type CustomerMerge = z.infer<typeof CustomerMerge>;
 
-const count = (meaning: string) => described(z.int(), meaning);
+const count = (meaning: string) => field(z.int(), meaning);
 
 export const ErasedCounts = z
   .object({
@@ -23,9 +23,9 @@ export type ErasedCounts = z.infer<typeof ErasedCounts>;
 
 export const ErasedCustomer = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    erasedAt: described(dateTime(), 'When the content was first erased.'),
-    erased: described(ErasedCounts, 'The number of erased records, by kind.'),
+    id: field(id(), 'Opaque, immutable identifier.'),
+    erasedAt: field(dateTime(), 'When the content was first erased.'),
+    erased: field(ErasedCounts, 'The number of erased records, by kind.'),
   })
   .meta({ id: 'ErasedCustomer' });
 export type ErasedCustomer = z.infer<typeof ErasedCustomer>;

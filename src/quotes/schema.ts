@@ -3,8 +3,8 @@ import {
   changeQuery,
   currency,
   dateTime,
-  described,
   EXAMPLE_ID,
+  field,
   id,
   integer,
   name,
@@ -26,33 +26,33 @@ const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);
 
 export const Quote = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    opportunityId: described(id(), 'The opportunity of the quote.'),
-    title: described(z.string(), 'What the quote offers.', 'Patagonia en familia'),
-    status: described(
+    id: field(id(), 'Opaque, immutable identifier.'),
+    opportunityId: field(id(), 'The opportunity of the quote.'),
+    title: field(z.string(), 'What the quote offers.', 'Patagonia en familia'),
+    status: field(
       quoteStatus(),
       '`draft`: not finished; `published`: open to the customer; `disabled`: withdrawn.',
     ),
-    destination: described(z.string().nullable(), 'The destination, as it was sent.', 'Bariloche'),
-    customerId: described(id().nullable(), 'The customer who receives the quote; null if unknown.'),
-    customerName: described(
+    destination: field(z.string().nullable(), 'The destination, as it was sent.', 'Bariloche'),
+    customerId: field(id().nullable(), 'The customer who receives the quote; null if unknown.'),
+    customerName: field(
       z.string().nullable(),
       'The name of the customer, even if the customer is archived.',
       'Ana Peña',
     ),
-    price: described(z.number().nullable(), 'The total price, in `currency`; null if not set.', 3650),
-    currency: described(z.string().nullable(), 'The currency of the price, three characters.', 'USD'),
-    token: described(
+    price: field(z.number().nullable(), 'The total price, in `currency`; null if not set.', 3650),
+    currency: field(z.string().nullable(), 'The currency of the price, three characters.', 'USD'),
+    token: field(
       z.string(),
       'The token of the public quote link: part of the URL that the customer sees.',
       '7hG2kQ9xZ4mN1pR8sT5vW3yB',
     ),
-    openCount: described(z.int32(), 'How often the customer opened the quote; 0: never.', 2),
-    firstOpenedAt: described(dateTime().nullable(), 'When the customer first opened the quote; null: never.'),
-    lastOpenedAt: described(dateTime().nullable(), 'When the customer last opened the quote; null: never.'),
-    publishedAt: described(dateTime().nullable(), 'When the quote was first published; null: never.'),
-    createdAt: described(dateTime(), 'When it was created.'),
-    updatedAt: described(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    openCount: field(z.int32(), 'How often the customer opened the quote; 0: never.', 2),
+    firstOpenedAt: field(dateTime().nullable(), 'When the customer first opened the quote; null: never.'),
+    lastOpenedAt: field(dateTime().nullable(), 'When the customer last opened the quote; null: never.'),
+    publishedAt: field(dateTime().nullable(), 'When the quote was first published; null: never.'),
+    createdAt: field(dateTime(), 'When it was created.'),
+    updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Quote' });
 export type Quote = z.infer<typeof Quote>;
@@ -69,20 +69,16 @@ export const QuoteListQuery = z.object({
 
 export const QuoteAttachment = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier.'),
-    fileName: described(z.string(), 'The file name.', 'cotizacion.pdf'),
-    kind: described(
+    id: field(id(), 'Opaque, immutable identifier.'),
+    fileName: field(z.string(), 'The file name.', 'cotizacion.pdf'),
+    kind: field(
       z.string(),
       'The purpose of the file, such as itinerary. New values can appear.',
       'itinerary',
     ),
-    mimeType: described(z.string(), 'The media type of the file.', 'application/pdf'),
-    sizeBytes: described(
-      z.int().min(0).max(Number.MAX_SAFE_INTEGER),
-      'The size of the file in bytes.',
-      18432,
-    ),
-    url: described(
+    mimeType: field(z.string(), 'The media type of the file.', 'application/pdf'),
+    sizeBytes: field(z.int().min(0).max(Number.MAX_SAFE_INTEGER), 'The size of the file in bytes.', 18432),
+    url: field(
       z.url(),
       'A signed, short-lived link. Download the file at once, and do not store the link.',
       'https://api.example.com/files/AZ4t7pKx',

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
-import { dateTime, described, id, page, recordQuery, text, texts } from '../contract/fields.ts';
+import { dateTime, field, id, page, recordQuery, text, texts } from '../contract/fields.ts';
 import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const TeamMember = z
   .object({
-    id: described(id(), 'Opaque, immutable identifier. `sellerMemberId` of an opportunity refers to it.'),
-    userId: described(z.string(), 'The id of the user account of the member.', 'usr_1042'),
-    name: described(z.string(), 'First and last name.', 'Lucía Romero'),
-    email: described(z.string(), 'The email address at work.', 'lucia@example.com'),
-    roles: described(z.array(z.string()), 'One base role and optional additional roles.', ['owner']),
-    isAssignable: described(
+    id: field(id(), 'Opaque, immutable identifier. `sellerMemberId` of an opportunity refers to it.'),
+    userId: field(z.string(), 'The id of the user account of the member.', 'usr_1042'),
+    name: field(z.string(), 'First and last name.', 'Lucía Romero'),
+    email: field(z.string(), 'The email address at work.', 'lucia@example.com'),
+    roles: field(z.array(z.string()), 'One base role and optional additional roles.', ['owner']),
+    isAssignable: field(
       z.boolean(),
       'Whether the member takes part in automatic assignment of opportunities.',
     ),
-    createdAt: described(
+    createdAt: field(
       dateTime(),
       'When the record of the member was created. The list has this order, oldest first.',
     ),
