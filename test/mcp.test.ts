@@ -198,7 +198,7 @@ test('the tools name the values that the organization has, and a value that no r
     destination: { description: expect.stringMatching(/ Here: Jujuy, Salta\.$/) },
   });
   const there = await call(client, 'listCatalogProducts', { destination: 'Jujuy', fields: ['title'] });
-  expect(there.body.data).toEqual([{ id: sold.id, title: sold.title }]);
+  expect(there.body.data).toEqual([{ title: sold.title }]);
   const { content, isError } = await client.callTool({
     name: 'listOpportunities',
     arguments: { salesStage: 'Won', fields: ['title'] },
@@ -385,7 +385,7 @@ describe('arguments, walked over all tools', () => {
     }
   });
 
-  test('fields cut each record of every reading tool to them and its id, and /v1 answers whole', async () => {
+  test('fields cut each record of every reading tool to them, and /v1 answers whole', async () => {
     for (const { name, properties, given } of walk.filter(({ properties }) => 'fields' in properties)) {
       const { body: whole } = await call(client, name, given());
       const { items, description } = properties.fields as {
@@ -398,12 +398,13 @@ describe('arguments, walked over all tools', () => {
       const records = (body: { data?: object[] }) => body.data ?? [body];
       for (const record of records(whole)) expect(Object.keys(record), name).toEqual(names);
       const fields = names.filter((_, index) => index % 2 === 1);
-      for (const some of [fields, [], names]) {
+      for (const some of [fields, names.slice(0, 1), names, []]) {
         const { isError, body } = await call(client, name, { ...given(), fields: some });
         expect(isError, name).toBe(false);
-        const kept = names.filter((one) => one === 'id' || some.includes(one));
         const cut = records(whole).map((record) =>
-          Object.fromEntries(Object.entries(record).filter(([field]) => kept.includes(field))),
+          Object.fromEntries(
+            Object.entries(record).filter(([field]) => some.length === 0 || some.includes(field)),
+          ),
         );
         expect(body, name).toEqual(whole.data ? { ...whole, data: cut } : cut[0]);
       }

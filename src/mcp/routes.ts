@@ -40,7 +40,7 @@ const instructions = ({ paths, components }: ApiDocument): string => {
   return `The records of one travel agency: ${kinds}.
 Lists have pages: another one exists while offset plus limit is below total. To count records, limit 1 is enough. Search with query before you walk through a list. listCustomers with contact finds who has a telephone number, address or handle.
 ${DATES.filter((one) => known.includes(`"${one}"`)).join(', ')} take date-times such as 2026-11-01T00:00:00Z; since includes that time, before does not.
-fields cuts each record to its id and the fields that you name: responses are long without it.
+fields cuts each record to the fields that you name, id too only if you name it: responses are long without it.
 An error has a code, and a message that says what to change.`;
 };
 

@@ -128,11 +128,10 @@ function fieldErrors(value: unknown, names: readonly string[]): FieldError[] {
 
 type Row = Record<string, unknown>;
 
-/** The body of an answer with these fields of each record, and its id. */
+/** The body of an answer with these fields of each record. */
 export function cutTo(fields: readonly string[], body: string): string {
-  const kept = new Set(['id', ...fields]);
   const cut = (record: Row): Row =>
-    Object.fromEntries(Object.entries(record).filter(([name]) => kept.has(name)));
+    Object.fromEntries(Object.entries(record).filter(([name]) => fields.includes(name)));
   const response = JSON.parse(body) as Row & { data?: Row[] };
   return JSON.stringify(response.data ? { ...response, data: response.data.map(cut) } : cut(response));
 }
@@ -303,7 +302,7 @@ function toolOf(
       const hasBody = operation.requestBody !== undefined;
       if (!recordFields) return requestOf(method.toUpperCase(), path, hasBody, sent);
       const { [FIELDS]: fields, ...others } = sent as Arguments & { [FIELDS]?: string[] };
-      return { ...requestOf(method.toUpperCase(), path, hasBody, others), ...(fields && { fields }) };
+      return { ...requestOf(method.toUpperCase(), path, hasBody, others), ...(fields?.length && { fields }) };
     },
     explain: (error) => explained(error, names),
   };
