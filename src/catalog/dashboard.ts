@@ -58,7 +58,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
       schema: {
         operationId: 'getCatalogProduct',
         summary: 'Get a product',
-        description: 'The product as /v1 shows it.',
+        description: 'The product as /v1 returns it.',
         params: productParams,
         response: responses(
           { status: 200, schema: CatalogProduct, description: 'The product.' },

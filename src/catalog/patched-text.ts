@@ -7,12 +7,15 @@ import { lockCatalogProduct, updateCatalogProduct, updateDashboardFields } from 
 import type { CatalogProduct, CatalogProductDashboardUpdate, CatalogProductUpdate } from './schema.ts';
 import { patchedVariants } from './variants.ts';
 
-/** Patches of up to 1 KiB skip the check. Each replaces a field, so a product can pass its limit by 1 KiB per text field at most. */
+/**
+ * Patches of up to 1 KiB skip the lock and the check: a product can exceed its limit by at most 1 KiB per
+ * text field.
+ */
 const SHORT = 1_024;
 
 const isShort = (patch: object): boolean => Buffer.byteLength(JSON.stringify(patch)) <= SHORT;
 
-/** Runs a PATCH under the lock of the product; the text of the whole product with the patch has a limit. */
+/** Runs a PATCH under the lock of the product, and checks the text of the whole product with it. */
 const lockedPatch = <Patch extends object>(
   scope: OrganizationScope,
   id: string,
@@ -27,7 +30,7 @@ const lockedPatch = <Patch extends object>(
     return update(locked, id, patch);
   });
 
-/** @throws VALIDATION_FAILED when the product would have too much text, CATALOG_PRODUCT_NOT_FOUND */
+/** @throws VALIDATION_FAILED if the product would have too much text, CATALOG_PRODUCT_NOT_FOUND */
 export const patchCatalogProduct = (
   scope: OrganizationScope,
   id: string,
@@ -39,7 +42,7 @@ export const patchCatalogProduct = (
 
 /**
  * The same for the fields that only the dashboard writes.
- * @throws VALIDATION_FAILED also for variants that do not fit the stored ones
+ * @throws VALIDATION_FAILED also for variants that do not match the stored ones
  */
 export const patchDashboardFields = (
   scope: OrganizationScope,

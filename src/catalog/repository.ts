@@ -43,7 +43,6 @@ export const productView = {
 
 const productColumns = columnsOf(CatalogProductUpdate, products);
 
-/** The filters of the catalog. */
 const productFilters = {
   ...changeFilters,
   budgetTier: equals('budgetTier'),
@@ -68,7 +67,6 @@ export const lockCatalogProduct = defineLockedGet(productView);
 
 const createProduct = defineCreate(productView, { ...productColumns, variants: products.variants });
 
-/** Creates a product with its variants. */
 export const createCatalogProduct = (
   scope: OrganizationScope,
   { variants, ...product }: CatalogProductCreate,
@@ -76,16 +74,12 @@ export const createCatalogProduct = (
 ): Promise<Json<CatalogProduct>> =>
   createProduct(scope, id, { ...product, variants: variants.map(variantOf) });
 
-/**
- * Changes the fields that the body has; null clears one. If nothing differs, nothing changes.
- * @throws CATALOG_PRODUCT_NOT_FOUND
- */
+/** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const updateCatalogProduct = defineUpdate(productView, productColumns);
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const archiveCatalogProduct = defineArchive(liveProducts);
 
-/** A purged product, for the log. */
 type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
 
 export const purgeCatalogProducts = definePurge<PurgedProduct>(liveProducts, {
@@ -95,12 +89,12 @@ export const purgeCatalogProducts = definePurge<PurgedProduct>(liveProducts, {
   variants: sql`json_array_length(${products.variants})`,
 });
 
-/** In hours, because a day of PostgreSQL has 23 or 25 of them when its time zone changes the clock. */
+/** In hours: a day of PostgreSQL has 23 or 25 hours when its time zone changes the clock. */
 const purgeAt = isoTime(
   sql`(${products.archivedAt} + interval '${sql.raw(String(RETENTION_DAYS * 24))} hours')`,
 );
 
-/** As the search rows have it, which only products of the catalog have. */
+/** The text of a search document, which archived products do not have. */
 const searchedText = sql`fold_text(concat_ws(chr(31), ${products.title}, ${products.shortDescription}, ${products.description}))`;
 
 const listArchived = defineList(
@@ -136,7 +130,7 @@ const listArchived = defineList(
 type ArchivedQuery = Omit<Parameters<typeof listArchived>[1], 'since'>;
 
 /**
- * The archived products that can still be restored, latest archived first.
+ * Archived products that can still be restored, latest archived first.
  * @param now milliseconds since 1970
  */
 export const listArchivedCatalogProducts = (
@@ -146,10 +140,7 @@ export const listArchivedCatalogProducts = (
 ): Promise<Json<Page<RestorableCatalogProduct>>> =>
   listArchived(scope, { ...query, since: retainedSince(now) });
 
-/**
- * Changes the fields of the body that only the dashboard writes. Null clears a field. If nothing differs, nothing changes.
- * @throws CATALOG_PRODUCT_NOT_FOUND
- */
+/** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const updateDashboardFields = defineUpdate(
   productView,
   columnsOf(CatalogProductDashboardUpdate, products),
@@ -162,9 +153,8 @@ const restore = defineRestore(
 );
 
 /**
- * Brings an archived product back, as long as it is retained. Its `updatedAt` moves.
  * @param now milliseconds since 1970
- * @throws CATALOG_PRODUCT_NOT_FOUND also past the retention, CATALOG_PRODUCT_NOT_ARCHIVED
+ * @throws CATALOG_PRODUCT_NOT_FOUND also after the retention, CATALOG_PRODUCT_NOT_ARCHIVED
  */
 export async function restoreCatalogProduct(
   scope: OrganizationScope,

@@ -26,7 +26,7 @@ import {
   CatalogProductUpdate,
 } from './schema.ts';
 
-/** A PATCH leaves variants alone. Under strict handling a product may be sent back as it was read, and no variants but its own. */
+/** Under strict handling, a client may send a product back as it read it, but not with changed variants. */
 async function rejectOtherVariants(request: FastifyRequest, id: string): Promise<void> {
   const { variants } = request.sentBody as { variants?: unknown };
   if (variants === undefined || !isStrict(request)) return;

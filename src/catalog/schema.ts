@@ -32,7 +32,6 @@ const status = () => oneOf(['active', 'paused', 'draft']);
 const pricingMode = () => oneOf(['per_person', 'per_group', 'total']);
 const budgetTier = () => oneOf(['economic', 'mid', 'premium']);
 
-/** null empties the list. */
 const clearableTexts = () => texts().nullable();
 
 const product = {
@@ -161,7 +160,6 @@ const CatalogProductVariantCreate = z
   .meta({ id: 'CatalogProductVariantCreate' })
   .register(rejectedFields, { durationHours: SET_IN_DASHBOARD });
 
-/** The fields that create and PATCH both take, but those with defaults. */
 const details = {
   budgetTier: budgetTier().nullish(),
   capacityMin: positiveInteger().nullish(),
@@ -258,7 +256,7 @@ export type CatalogProductListQuery = z.infer<typeof CatalogProductListQuery>;
 
 export const CatalogProductParams = z.object({ productId: pathId('Id of the product.') });
 
-/** From here on: what only the dashboard API has. */
+/** Only the dashboard API has what follows. */
 
 export const RestorableCatalogProduct = CatalogProduct.extend({
   archivedAt: dateTime().optional().describe('Of archived products.'),

@@ -7,7 +7,7 @@ const FIELDS = Object.keys(CatalogProductVariant.shape) as (keyof CatalogProduct
 
 type Input = Partial<Omit<CatalogProductVariantUpdate, 'id'>> & { id?: string | undefined };
 
-/** The variant as responses show it: every field, in their order. */
+/** The variant as responses return it: every field, in order. */
 export function variantOf(input: Input, position: number): CatalogProductVariant {
   const { id = newId(), includes, excludes } = input;
   const given = { ...input, id, position, includes: includes ?? [], excludes: excludes ?? [] };
@@ -16,9 +16,9 @@ export function variantOf(input: Input, position: number): CatalogProductVariant
 }
 
 /**
- * The variants of a product after a PATCH with this list. One with the id of a stored variant changes that variant, one
- * without an id is new, and a stored one that the list omits is removed.
- * @throws VALIDATION_FAILED for an id that no stored variant has, a repeated id, or a new variant without a label
+ * The variants of a product after a PATCH with this list. An entry with an id changes that variant, an entry
+ * without an id is new, and a stored variant that the list omits is removed.
+ * @throws VALIDATION_FAILED for an unknown or repeated id, or a new variant without a label
  */
 export function patchedVariants(
   sent: readonly CatalogProductVariantUpdate[],

@@ -11,9 +11,7 @@ import { byContactKeys, claimContacts, keyOfContact } from './contacts.repositor
 import { customerName, customerView, derivedFields, erasedAt, getCustomerRecord } from './repository.ts';
 import { type Customer, CustomerFilters, type CustomerListQuery, RestorableCustomer } from './schema.ts';
 
-/** Archived customers, and their way back. */
-
-/** Active customers alone have search documents and contact keys of their own. */
+/** Archived customers have neither a search document nor rows of contact keys. */
 const listArchived = defineList(
   {
     ...liveCustomers,
@@ -47,7 +45,6 @@ const listArchived = defineList(
   },
 );
 
-/** A page of archived customers, the latest archived first. */
 export const listArchivedCustomers = (
   scope: OrganizationScope,
   query: CustomerListQuery,
@@ -63,8 +60,9 @@ const conflict = (code: 'CUSTOMER_NOT_ARCHIVED' | 'CUSTOMER_ERASED' | 'CUSTOMER_
   new ApiError(code, message);
 
 /**
- * Brings an archived customer back with its contacts. Its `updatedAt` moves.
- * @throws CUSTOMER_NOT_FOUND, CUSTOMER_NOT_ARCHIVED, CUSTOMER_ERASED, CUSTOMER_MERGED, CUSTOMER_CONTACT_CONFLICT
+ * Restores an archived customer with its contacts.
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_NOT_ARCHIVED, CUSTOMER_ERASED, CUSTOMER_MERGED,
+ * CUSTOMER_CONTACT_CONFLICT
  */
 export async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<Customer>> {
   const { contacts } = parseJson(await getCustomerRecord(scope, id));

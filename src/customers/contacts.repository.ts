@@ -16,13 +16,13 @@ import { customerContactKeys } from '../db/tables/customers.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
 
 /**
- * The contacts of a customer: an array in its row, and the contact key of each. The trigger `customers_contacts` keeps a row for each
- * in `customer_contact_keys`, and writes no customer that has a contact of another one.
+ * A customer's row has its contacts as JSON, and their contact keys. The trigger `customers_contacts` keeps
+ * the keys unique in `customer_contact_keys`: it skips a write whose contact another customer has.
  */
 
 /**
- * The customers that have one of these contacts, as JSON: the contact key of each type. Each key is looked up by itself: a plan
- * that does not know how large the organization is would rather read all of its keys.
+ * Customers with one of these contacts: JSON of a contact key for each type. The lateral join looks each key
+ * up by itself; a generic plan would read all keys of the organization.
  */
 export const ofContacts: Filter = {
   field: 'id',
@@ -36,7 +36,7 @@ export const ofContacts: Filter = {
   isShort: true,
 };
 
-/** The query with the contact keys that its `contact` can have, as `ofContacts` takes them: none for text that is no contact. */
+/** Replaces `contact` by its possible contact keys, as `ofContacts` takes them. */
 export const byContactKeys = <
   Query extends { contact?: string | undefined; contactType?: IdentifierType | undefined },
 >({
@@ -50,7 +50,7 @@ export const byContactKeys = <
   }),
 });
 
-/** A contact with its type, as `customers.contact_keys` has it: `email ana@example.com`. */
+/** A contact key with its type, as in `customers.contact_keys`: `email ana@example.com`. */
 export function keyOfContact({ identifierType, identifierValue }: ContactInput): string {
   const key = contactKey(identifierType, identifierValue);
   if (key === null) throw new Error('A contact passed validation without having a contact key.');
@@ -58,8 +58,8 @@ export function keyOfContact({ identifierType, identifierValue }: ContactInput):
 }
 
 /**
- * The columns of these contacts. A telephone number is shown in E.164, and found as it was sent too. The trigger gives a contact that
- * the customer has already its id and name, and a new one the name that a conversation gives it.
+ * The columns of these contacts. The trigger keeps id and name of a contact that the customer already has,
+ * and names a new one from its conversations.
  */
 export function contactColumns(inputs: readonly ContactInput[]) {
   const search: string[] = [];
@@ -85,7 +85,7 @@ export function contactColumns(inputs: readonly ContactInput[]) {
 
 export type ContactKeys = { contactKeys: readonly string[] };
 
-/** The contacts of these keys, in their order, as rows: `type`, `key` and `place`. */
+/** Rows of `type`, `key` and `place`, in the order of the keys. */
 export const sentContacts = ($: Params<ContactKeys>): SQL => sql`(
   select split_part(sent, ' ', 1) as type, substr(sent, strpos(sent, ' ') + 1) as key, place::int - 1 as place
   from unnest(${$.contactKeys}::text[]) with ordinality as sent(sent, place)) as sent`;
@@ -100,7 +100,7 @@ const ownersStatement = prepared(
     order by place`,
 );
 
-/** @throws CUSTOMER_CONTACT_CONFLICT naming the other customers that have these contacts */
+/** @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have these contacts */
 async function rejectTaken(
   { db, organizationId }: OrganizationScope,
   id: string,
@@ -119,10 +119,10 @@ async function rejectTaken(
 const ATTEMPTS = 3;
 
 /**
- * Runs a write that claims contacts for the customer, again where they were taken and are free now.
- * @param write throws LostRace where nothing was written
- * @param name of the list, in the path of an error
- * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have them
+ * Runs a write that claims contacts for the customer. If a contact was taken and is free again, it retries.
+ * @param write throws LostRace if nothing was written
+ * @param name of the list in error paths
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have the contacts
  */
 export async function claimContacts<Result>(
   scope: OrganizationScope,

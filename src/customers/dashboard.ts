@@ -48,7 +48,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
       schema: {
         operationId: 'getCustomer',
         summary: 'Get a customer',
-        description: 'The customer as /v1 shows it, also an archived one, with what archived it.',
+        description: 'The customer as /v1 returns it, archived or not, and how it was archived.',
         params,
         response: responses(
           { status: 200, schema: CustomerRecord, description: 'The customer.' },

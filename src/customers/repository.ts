@@ -36,7 +36,7 @@ import {
   CustomerUpdate,
 } from './schema.ts';
 
-/** First and last name, joined. Null for a customer that has neither. */
+/** First and last name, joined; null if the customer has neither. */
 export const customerName = sql<
   string | null
 >`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
@@ -48,7 +48,7 @@ export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, custo
 export const erasedAt = isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
   where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`);
 
-/** As the dashboard has them: by id also an archived one. */
+/** The customer as the dashboard reads it: by id, archived or not. */
 const recordView = {
   ...liveCustomers,
   visible: sql`true`,
@@ -60,7 +60,6 @@ const recordView = {
   }),
 };
 
-/** What requests write of a customer. */
 export const customerColumns = {
   ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
   contacts: customers.contacts,
@@ -74,7 +73,6 @@ const list = defineList(customerView, {
   filters: { ...changeFilters, contact: ofContacts, query: contains(), tag: hasEntry('tags') },
 });
 
-/** A page of customers. */
 export const listCustomers = (
   scope: OrganizationScope,
   query: CustomerListQuery,
@@ -87,7 +85,7 @@ const mergedStatement = prepared(
     where ${rowOf(liveCustomers, $)} and ${customers.mergedInto} is not null`,
 );
 
-/** The same work; where a customer is not found because it was merged, the error names the customer that it became. */
+/** Wraps an operation: its 404 for a merged customer names the customer that it became. */
 const namingMerged =
   <Args extends unknown[], Result>(
     work: (scope: OrganizationScope, id: string, ...args: Args) => Promise<Result>,
@@ -101,27 +99,21 @@ const namingMerged =
       throw new ApiError('CUSTOMER_NOT_FOUND', message);
     });
 
-/** @throws CUSTOMER_NOT_FOUND, which names the customer that a merged one became */
+/** @throws CUSTOMER_NOT_FOUND */
 export const getCustomer = namingMerged(defineGet(customerView));
 
-/**
- * The customer as the dashboard has it, also an archived one.
- * @throws CUSTOMER_NOT_FOUND
- */
+/** @throws CUSTOMER_NOT_FOUND */
 export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_record');
 
-/** @throws CUSTOMER_NOT_FOUND, which names the customer that a merged one became */
+/** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomer = namingMerged(defineLockedGet(customerView));
 
 const insertCustomer = defineCreate(customerView, customerColumns);
 
-/**
- * Creates a customer with its contacts, all or nothing.
- * @throws CUSTOMER_CONTACT_CONFLICT
- */
+/** @throws CUSTOMER_CONTACT_CONFLICT */
 export function createCustomer(
   scope: OrganizationScope,
   { contacts, ...input }: CustomerCreate,
@@ -135,10 +127,7 @@ export function createCustomer(
 
 const patchCustomer = namingMerged(defineUpdate(customerView, customerColumns));
 
-/**
- * Changes the fields that the body has. Null clears a field. If nothing differs, nothing changes.
- * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT
- */
+/** @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT */
 export async function updateCustomer(
   scope: OrganizationScope,
   id: string,
@@ -164,10 +153,7 @@ const nameContactStatement = prepared(
     where ${recordOf(liveCustomers, $)}`,
 );
 
-/**
- * Changes the name of a contact; null clears it. Without a name nothing changes.
- * @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND
- */
+/** @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND */
 export async function updateCustomerContact(
   scope: OrganizationScope,
   id: string,

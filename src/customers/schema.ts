@@ -16,7 +16,7 @@ import {
 } from '../contract/fields.ts';
 import { rejectedFields, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
-/** How much a customer may have; a merge respects it too. */
+/** The limits of a customer. A merge checks them too. */
 export const CUSTOMER_BOUNDS = { contacts: 50, tags: 100, summary: 50_000 };
 
 const language = () => oneOf(['es', 'pt', 'en']);
@@ -119,7 +119,7 @@ const contacts = () =>
       const first = new Map<string, number>();
       for (const [index, { identifierType, identifierValue }] of payload.value.entries()) {
         const contact = contactKey(identifierType, identifierValue);
-        // Refused already, and the same as no other.
+        // The rule of the value has rejected it already.
         if (contact === null) continue;
         const key = `${identifierType} ${contact}`;
         const earlier = first.get(key);
@@ -170,14 +170,12 @@ export const CustomerUpdate = z
   .meta({ id: 'CustomerUpdate', examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }] });
 export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 
-/** A filter of a list, with the sentence of what it finds. */
 export const contactFilter = (found: string) =>
   textFilter(
     `${found}, in any spelling: a telephone number with its country code, an address or a handle.`,
     320,
   ).meta({ examples: ['+52 1 55 1234 5678'] });
 
-/** The filters of a list with `contactType`, which goes with `contact`. */
 export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObject<Shape>) =>
   filters
     .extend({
@@ -189,7 +187,6 @@ export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObjec
         addIssue(payload, 'goes with contact, which is missing', ['contactType']);
     });
 
-/** What the list itself is filtered by. */
 export const CustomerFilters = z.object({
   ...changeQuery(),
   contact: contactFilter('The customer that has exactly this contact'),
@@ -202,7 +199,7 @@ export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
 export const CustomerParams = z.object({ customerId: pathId('Id of the customer.') });
 
-/** From here on: what only the dashboard API has. */
+/** Only the dashboard API has what follows. */
 
 const erasedAt = () => field(dateTime().nullable(), 'When the content was erased; null if it was not.');
 const mergedInto = () =>
@@ -216,7 +213,6 @@ export const CustomerRecord = Customer.extend({
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 
-/** An item of the list: the last three fields are those of archived customers. */
 export const RestorableCustomer = Customer.extend({
   archivedAt: dateTime().optional().describe('Of archived customers.'),
   mergedInto: mergedInto().optional(),

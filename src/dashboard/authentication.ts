@@ -5,10 +5,10 @@ import { presentedToken } from '../http/credentials.ts';
 
 const CLOSED = 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.';
 
-/** Digests are compared, and not tokens: that takes the same time for any two texts. */
+/** Comparing digests takes the same time for any two texts. */
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Lets a request pass only with the dashboard's token. Without a configured token, every request gets 503. */
+/** Without a configured token, every request gets 503. */
 export function authenticateDashboard(app: FastifyInstance, token: string | undefined): void {
   if (token === undefined) app.log.warn(CLOSED);
   const expected = token === undefined ? undefined : digest(token);

@@ -1,6 +1,5 @@
 import type { ApiDescription } from '../openapi/document.ts';
 
-/** What the document of the dashboard API says beside its operations. */
 export const DASHBOARD_API: ApiDescription = {
   title: 'Travel agency CRM dashboard API',
   description: `The API of the agency's dashboard backend and of its messaging agent: organizations, their API keys, and the

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { dateTime, field, id, pastTimestamp, pathId, uuid } from '../contract/fields.ts';
 
-/** Every schema of parameters has it: a route gets only what its schema names. */
+/** Every params schema has it: a route gets only what its schema names. */
 const organizationId = () => pathId('Id of the organization.');
 
 export const OrganizationParams = z.object({ organizationId: organizationId() });
 
-/** For records whose ids we make. Text that is no id leads to no record (404). */
+/** For ids that we generate. Any other text is 404. */
 export const knownParams = <const Name extends string>(name: Name, description: string) =>
   z.object({ organizationId: organizationId(), [name]: pathId(description) } as {
     organizationId: z.ZodString;
   } & Record<Name, z.ZodString>);
 
-/** For records whose ids the caller makes. The id must be a UUID (400). */
+/** For ids that the caller generates. Any other text is 400. */
 export const uuidParams = <const Name extends string>(...names: Name[]) =>
   z.object({
     organizationId: organizationId(),
@@ -21,7 +21,7 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
     ),
   } as { organizationId: z.ZodString } & Record<Name, z.ZodString>);
 
-/** `createdAt` in a PUT: records that come from another system keep their dates. */
+/** `createdAt` in a PUT: records from another system keep their dates. */
 export const createdOnce = () =>
   pastTimestamp()
     .optional()
@@ -31,7 +31,7 @@ type Patched<Shape extends z.ZodRawShape> = {
   [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : Shape[Name]>;
 };
 
-/** The fields of a PUT for a PATCH: none is required, and none has a default. */
+/** The fields of a PUT, all optional and without defaults. */
 export const patchOf = <Shape extends z.ZodRawShape>(put: z.ZodObject<Shape>): z.ZodObject<Patched<Shape>> =>
   z.object(
     Object.fromEntries(
@@ -42,10 +42,8 @@ export const patchOf = <Shape extends z.ZodRawShape>(put: z.ZodObject<Shape>): z
     ) as unknown as Patched<Shape>,
   );
 
-/** A body that may be left out. */
 export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess((sent) => sent ?? {}, body);
 
-/** The answer of every DELETE that archives. */
 export const ArchivedRecord = z
   .object({
     id: field(id(), 'Opaque, immutable identifier.'),

@@ -13,7 +13,7 @@ import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
-/** Routes of a record whose owner makes its id: a list, GET, PUT and PATCH, and DELETE, which archives. */
+/** Routes of a record whose id the caller generates: list, GET, PUT, PATCH and DELETE. */
 
 type Functions<
   Response extends z.ZodType,
@@ -23,7 +23,7 @@ type Functions<
 > = {
   list: (scope: OrganizationScope, query: z.output<Query>) => Promise<Json<Page<z.output<Response>>>>;
   get: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
-  /** The same under the record's lock. Both throw its not-found. */
+  /** `get` under the record's lock. */
   lock: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
   put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Response>>>;
   update: (scope: OrganizationScope, id: string, input: z.output<Patch>) => Promise<Json<z.output<Response>>>;
@@ -38,27 +38,27 @@ type RecordRoutes<
   Body extends z.ZodType,
   Patch extends z.ZodType,
 > = {
-  /** `/quotes`; the id follows. */
+  /** `/quotes` */
   path: string;
-  /** `Quote`: the operations are putQuote and so on, the parameter with the id is quoteId. */
+  /** `Quote`, as in `putQuote` and `quoteId`. */
   name: string;
-  /** `Quotes`: the list is listQuotes. */
+  /** `Quotes`, as in `listQuotes`. */
   plural: string;
-  /** The record in the descriptions of answers: `quote`. */
+  /** `quote` */
   noun: string;
-  /** The record in summaries: `a quote`. */
+  /** `a quote` */
   title: string;
   record: Response;
   query: Query;
   body: Body;
   patch: Patch;
-  /** What the list has, and in which order, for the document. */
+  /** The description of the list. */
   listed: string;
-  /** A sentence more about PUT and PATCH. */
+  /** A sentence for PUT and PATCH. */
   note?: string;
-  /** The effect of archiving, for the document. */
+  /** The description of DELETE. */
   archived?: string;
-  /** The codes with which a PUT can be refused, beside those of all. */
+  /** Codes of a rejected PUT. */
   conflicts?: ErrorCode[];
   functions: Functions<Response, Query, Body, Patch>;
 };
@@ -74,7 +74,6 @@ const orUndefined = (error: unknown): undefined => {
 
 const sentences = (...parts: readonly (string | undefined)[]): string => parts.filter(Boolean).join(' ');
 
-/** The routes, with the texts that all such records share. */
 export function recordRoutes<
   Response extends z.ZodType,
   Query extends z.ZodType,
@@ -127,7 +126,7 @@ export function recordRoutes<
       schema: {
         operationId: `get${name}`,
         summary: `Get ${title}`,
-        description: `The ${noun} as /v1 shows it, with the fields that only this API writes.`,
+        description: `The ${noun} as /v1 returns it, with the fields that only this API writes.`,
         params,
         response: responses({ status: 200, schema: record, description: `The ${noun}.` }, notFound),
       },

@@ -15,7 +15,7 @@ export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _optio
     body: OpportunityPut,
     patch: OpportunityUpdate,
     listed: 'Opportunities that are not archived, most recently updated first, with the filters of /v1.',
-    note: 'A new reference must be to a live record of the organization.',
+    note: 'A new reference must be to an active record of the organization.',
     archived: 'The opportunity is archived; its quotes stay.',
     functions: opportunityRecord,
   });

@@ -32,7 +32,7 @@ import {
   type OpportunityUpdate,
 } from './schema.ts';
 
-/** Names come from the records themselves, also when these are archived. */
+/** Names are those of the current records, archived or not. */
 const derived = {
   customerName: named(customerName, customers, opportunities.customerId),
   sellerName: named(teamMembers.name, teamMembers, opportunities.sellerMemberId),
@@ -67,7 +67,6 @@ export const listOpportunities = defineList(opportunityView, opportunityLists);
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet(opportunityView);
 
-/** As the dashboard has them. */
 export const opportunityRecordView = {
   ...liveOpportunities,
   fields: fieldsOf(OpportunityRecord, opportunities, {
@@ -81,11 +80,10 @@ const record = defineRecord(opportunityRecordView, {
   references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });
 
-/** What goes into the columns: `agentTemperature` says what `temperature` is, where both are sent. */
+/** `agentTemperature` wins over `temperature` if both are sent. */
 const withTemperature = <Input extends OpportunityUpdate>({ agentTemperature, ...input }: Input) =>
   agentTemperature === undefined ? input : { ...input, temperature: agentTemperature };
 
-/** Opportunities as the dashboard has them. A new reference must lead to a live record of the organization. */
 export const opportunityRecord = {
   ...record,
   list: defineList(opportunityRecordView, { ...opportunityLists, name: 'opportunities.list_records' }),

@@ -102,7 +102,7 @@ export const OpportunityListQuery = z
 
 export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opportunity.') });
 
-/** From here on: what only the dashboard API has. */
+/** Only the dashboard API has what follows. */
 
 export const OpportunityRecord = Opportunity.extend({
   temperatureOverride: field(

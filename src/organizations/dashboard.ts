@@ -88,7 +88,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
   done();
 };
 
-/** Routes that change the organization itself, some of them when it is closed. */
+/** Routes of the organization itself. Some also work on a closed one. */
 function ownRoutes(untyped: FastifyInstance): void {
   const app = untyped.withTypeProvider<ZodTypeProvider>();
   app.patch(
@@ -152,9 +152,9 @@ function ownRoutes(untyped: FastifyInstance): void {
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /**
- * Gives each request the scope of the organization in its path. An unknown one is 404 ORGANIZATION_NOT_FOUND, a write of a
- * closed one 409 ORGANIZATION_CLOSED.
- * @param needsOpen whether this method does
+ * Gives each request the scope of the organization in its path. 404 ORGANIZATION_NOT_FOUND, or 409
+ * ORGANIZATION_CLOSED.
+ * @param needsOpen whether the method needs an open organization
  */
 export function openOrganization(app: FastifyInstance, db: Database, needsOpen = isWrite): void {
   app.addHook('preHandler', async (request, reply) => {

@@ -7,7 +7,7 @@ import * as schema from '../db/tables/index.ts';
 import { inOrder, isDerived, type Owned, owned } from '../db/tables/owned.ts';
 import { isOver } from './repository.ts';
 
-/** The end of a closed organization. Its rows go in batches that each commit: a run that was ended anywhere is gone on with. */
+/** Purges closed organizations in batches. Each batch commits, so an interrupted run resumes. */
 
 const { conversations, liveCounts, organizations, pipelineStages, purgedOrganizations, teamMembers } = schema;
 
@@ -26,13 +26,19 @@ const claimedStatement = unprepared(
     where ${organizations.purgeBeganAt} is not null order by ${organizations.closedAt}, ${organizations.id}`,
 );
 
-/** Claims the organizations whose time is over: nobody opens them again. Answers those of earlier runs too. */
+/**
+ * Claims the organizations whose retention is over; nobody can reopen them. Returns those of earlier runs
+ * too.
+ */
 export async function claimOrganizations(db: Queries): Promise<ClaimedOrganization[]> {
   await db.write(claimStatement, {});
   return db.read(claimedStatement, {});
 }
 
-/** A batch: the rows behind one key, up to another. Rows that are gone still stand in indexes, so each begins where the last ended. */
+/**
+ * Primary keys after `after`, up to `last`. Each batch starts at the end of the one before: dead rows are
+ * still in the indexes.
+ */
 type Batch = { organizationId: string; after: string[] | null; last: string[] | null };
 
 function defineBatches(table: Owned) {
@@ -71,7 +77,7 @@ function defineBatches(table: Owned) {
   return { name, lastStatement, purgeStatement };
 }
 
-/** A thread goes before or after the one that it continues: first, none of the batch is continued any more. */
+/** Run before its batch is deleted: threads that continue one of these would block the delete. */
 const unlinkStatement = unprepared(
   'organizations.unlink_conversations',
   ($: Params<Batch>) => sql`
@@ -81,11 +87,11 @@ const unlinkStatement = unprepared(
       and (${$.last}::text[] is null or ${conversations.rotatedFrom} <= (${$.last}::text[])[1]::uuid)`,
 );
 
-/** For each of their rows PostgreSQL looks through the places of all opportunities that were: no index finds archived ones by it. */
+/** Deleting one of their rows scans all archived opportunities, which have no index by stage or seller. */
 const SLOW: ReadonlySet<PgTable> = new Set([pipelineStages, teamMembers]);
 const SLOW_LIMIT = 10;
 
-/** Rows of a table that one batch takes at most. The slots of a count mean something together, and are few. */
+/** The counts of one organization are few, and are consistent only together. */
 const limitOf = (table: PgTable, batchSize: number): number =>
   table === liveCounts ? 1_000 : SLOW.has(table) ? Math.min(batchSize, SLOW_LIMIT) : batchSize;
 
@@ -93,10 +99,10 @@ const records = inOrder(owned.filter((table) => !isDerived(table)));
 const purged = [...records, ...owned.filter(isDerived)].map((table) => ({ table, ...defineBatches(table) }));
 
 /**
- * Removes the rows of a claimed organization, but not its own, in batches.
- * @param batchSize rows that one transaction takes at most, beside those that follow from them
- * @param onBatch told the table and how many rows of it went; false ends it
- * @returns whether all are gone
+ * Deletes the rows of a claimed organization, in batches.
+ * @param batchSize rows per transaction, without derived data
+ * @param onBatch called with the table and the number of deleted rows; false stops the purge
+ * @returns whether all rows are deleted
  */
 export async function purgeRows(
   db: Queries,
@@ -138,7 +144,7 @@ const removeStatement = unprepared(
     delete from ${organizations} where ${organizations.id} = ${$.id} and ${organizations.purgeBeganAt} is not null`,
 );
 
-/** Removes the organization itself, and keeps its id. Fails where it still has something. */
+/** Deletes the organization and records its id. Fails if it still has rows. */
 export const removeOrganization = async (db: Queries, organization: ClaimedOrganization): Promise<void> => {
   await db.transaction(async ({ write }) => {
     await write(recordStatement, organization);

@@ -23,16 +23,15 @@ import { apiKeys, idempotencyKeys, organizations } from '../db/tables/index.ts';
 import { inOrder, isDerived, owned } from '../db/tables/owned.ts';
 import { ClosedOrganization, Organization } from './schema.ts';
 
-/** A closed organization can be opened again for so long. */
 const RETENTION = sql.raw(`interval '30 days'`);
 
-/** A day of PostgreSQL has 23 or 25 hours where its time zone changes the clock, but none in UTC. */
+/** A day of PostgreSQL has 23 or 25 hours when its time zone changes the clock, except in UTC. */
 const inUtc = (timestamp: PgColumn | SQL): SQL => sql`((${timestamp}) at time zone 'UTC')`;
 
-/** It was closed, and cannot be opened again. */
+/** Closed for so long that it cannot be reopened. */
 export const isOver = sql`${inUtc(organizations.closedAt)} <= ${inUtc(sql`now()`)} - ${RETENTION}`;
 
-/** Whoever claims one for the purge, and whoever opens it again, change the row: one of them is first. */
+/** A claim for the purge and a reopening both update the row, so only one of them succeeds. */
 const isThere = sql`${organizations.purgeBeganAt} is null and (${isOver}) is not true`;
 
 const purgeAt = isoTime(inUtc(sql`${inUtc(organizations.closedAt)} + ${RETENTION}`));
@@ -85,8 +84,8 @@ export const rejectClosed = ({ isClosed }: { isClosed: boolean }): void => {
 };
 
 /**
- * Opens the scope of an organization that the dashboard's path or the command line names.
- * @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED for one that is closed and is to be written
+ * The scope of an organization named by a dashboard path or the command line.
+ * @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED for a write of a closed one
  */
 export async function scopeOf(
   db: Database,
@@ -105,7 +104,7 @@ const lockStatement = prepared(
     sql`select from ${organizations} where ${organizations.id} = ${$.id} for update`,
 );
 
-/** Reads the organization, which nobody else changes until the transaction ends. */
+/** Reads the organization and locks it until the transaction ends. */
 export async function lockOrganization({ db }: OrganizationScope, id: string): Promise<Json<Organization>> {
   await db.write(lockStatement, { id });
   return getOrganization(db, id);
@@ -139,8 +138,7 @@ const closeStatement = prepared(
 );
 
 /**
- * Closes the organization: its keys are refused within a second, and so is every write of the dashboard. One that is closed
- * stays as it is.
+ * Closes the organization. If it is closed already, nothing changes.
  * @throws ORGANIZATION_NOT_FOUND
  */
 export async function closeOrganization({
@@ -160,8 +158,8 @@ const reopenStatement = prepared(
 );
 
 /**
- * Opens a closed organization again. One that is open stays as it is.
- * @throws ORGANIZATION_NOT_FOUND, also when its time is over
+ * Reopens a closed organization. If it is open already, nothing changes.
+ * @throws ORGANIZATION_NOT_FOUND also after its retention
  */
 export async function reopenOrganization({
   db,
@@ -172,10 +170,9 @@ export async function reopenOrganization({
   return row.body;
 }
 
-/** Answers that belong to no organization, such as its creation, are kept under an id that none has. */
+/** Stored responses without an organization, such as that of its creation, have this id. */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
-/** The scope of the dashboard's requests outside of any organization. */
 export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ORGANIZATION);
 
 const allStatement = prepared(
@@ -185,7 +182,6 @@ const allStatement = prepared(
     order by ${organizations.createdAt}, ${organizations.id}`,
 );
 
-/** Oldest first. */
 export const allOrganizations = (db: Queries): Promise<Organization[]> => db.read(allStatement, {});
 
 const listStatement = prepared(
@@ -200,7 +196,6 @@ const listStatement = prepared(
     ',"total":', (select count(*) from ${organizations} where ${isThere}), '}}') as text`,
 );
 
-/** A page of all organizations, oldest first. */
 export async function listOrganizations(
   db: Queries,
   query: { limit: number; offset: number },
@@ -210,7 +205,7 @@ export async function listOrganizations(
   return jsonOf(row.text);
 }
 
-/** The tables of an organization's records, each before those that it refers to. */
+/** Children before parents. */
 const RECORDS = inOrder(
   owned.filter((table) => !isDerived(table) && table !== apiKeys && table !== idempotencyKeys),
 );
@@ -225,7 +220,7 @@ const hasRecordsStatement = unprepared(
   },
 );
 
-/** Whether the organization has a record of any kind, archived ones too. */
+/** Whether the organization has any record, archived or not. */
 export async function hasRecords({ db, organizationId }: OrganizationScope): Promise<boolean> {
   const [row] = await db.read(hasRecordsStatement, { organizationId });
   return row?.found === true;
@@ -239,7 +234,7 @@ const clearStatements = [...RECORDS, idempotencyKeys].map((table) =>
   ),
 );
 
-/** Deletes all records of the organization, and what is stored of its requests. Its keys stay; triggers delete derived data. */
+/** Deletes all records and stored responses of the organization, but not its keys. */
 export async function clearOrganization({ db, organizationId }: OrganizationScope): Promise<void> {
   await db.transaction(async ({ write }) => {
     for (const statement of clearStatements) await write(statement, { organizationId });

@@ -12,7 +12,6 @@ const record = defineRecord(stageView, {
     new ApiError('PIPELINE_STAGE_KEY_TAKEN', `Another stage has the key ${JSON.stringify(key)}.`),
 });
 
-/** The columns of the pipeline, from left to right. */
 const list = defineList(stageView, {
   query: PipelineStageListQuery,
   order: [

@@ -12,7 +12,7 @@ import { CustomerExport, exportCustomer } from './export.repository.ts';
 import { mergeCustomer } from './merge.repository.ts';
 import { CustomerMerge, ErasedCustomer } from './schema.ts';
 
-/** Operations on a person reach over customers, conversations, opportunities and quotes: so their folder is above these. */
+/** A folder of its own: these operations span customers, conversations, opportunities and quotes. */
 
 const params = knownParams('customerId', 'Id of the customer.');
 
@@ -29,10 +29,10 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
         operationId: 'exportCustomer',
         summary: 'Export the data of a customer',
         description:
-          'Everything that this API and /v1 show about the person, archived or not: the record, opportunities, quotes with signed links to their files, and conversations with all messages. It is streamed: if the response is not complete JSON, ask again.',
+          'Everything that this API and /v1 return about the person, archived or not: the record, opportunities, quotes with signed links to their files, and conversations with all messages. The response is streamed: if it is not complete JSON, repeat the request.',
         params,
         response: responses(
-          { status: 200, schema: CustomerExport, description: 'Everything, as one JSON object.' },
+          { status: 200, schema: CustomerExport, description: 'All data of the person, as one JSON object.' },
           'CUSTOMER_NOT_FOUND',
         ),
       },
@@ -40,7 +40,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
     async (request, reply) => {
       const parts = await exportCustomer(request.scope, request.params.customerId, links);
       reply.type('application/json; charset=utf-8');
-      // A stream is sent as it is. The schema of the answer is for the document, and the tests hold it to that.
+      // Fastify sends a stream without its response schema; tests check the body against it.
       return Readable.from(parts, { objectMode: false }) as never;
     },
   );
@@ -52,7 +52,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
         operationId: 'eraseCustomer',
         summary: 'Erase a customer',
         description:
-          'What the person said and what is known of it is gone for good, archived customer or not, and of every customer that was merged with this one: contacts, names, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that numbers stay as they are. The same again erases what came since, and gives the first answer. Until the storage has let go of every file, `erasurePending` of the customer is true.',
+          'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what arrived later; the response stays that of the first erasure. `erasurePending` of the customer is true until the storage has removed every file.',
         params,
         response: responses(
           { status: 200, schema: ErasedCustomer, description: 'The number of erased records, by kind.' },

@@ -7,7 +7,7 @@ import { type Params, unprepared } from '../db/sql/statement.ts';
 import { erasedFiles } from '../db/tables/index.ts';
 import { type FileStorage, storageKey } from '../files/storage.ts';
 
-/** The files of erased customers. A row stays until the storage has let go of its file. */
+/** The files of erased customers. A row stays until the storage has removed its file. */
 
 type ErasedFile = { organizationId: string; id: string };
 
@@ -20,7 +20,6 @@ const ofCustomerStatement = unprepared(
     where ${erasedFiles.organizationId} = ${$.organizationId} and ${erasedFiles.customerId} = ${$.id}`,
 );
 
-/** The files of the customer that are still in the storage. */
 export const filesOfCustomer = async (
   { db, organizationId }: OrganizationScope,
   id: string,
@@ -34,13 +33,13 @@ const dueStatement = unprepared(
     order by ${erasedFiles.organizationId}, ${erasedFiles.id} limit ${$.limit}`,
 );
 
-/** The first file in the order of `erasedFilesAfter` comes after this one. */
+/** Sorts before every file. */
 export const NO_FILE: ErasedFile = {
   organizationId: '00000000-0000-0000-0000-000000000000',
   id: '00000000-0000-0000-0000-000000000000',
 };
 
-/** Files of all organizations that are still in the storage, in the order of their keys. */
+/** Files of all organizations that the storage still has, by key. */
 export const erasedFilesAfter = (db: Queries, last: ErasedFile, limit: number): Promise<ErasedFile[]> =>
   db.read(dueStatement, { ...last, limit });
 
@@ -52,8 +51,8 @@ const forgetStatement = unprepared(
 );
 
 /**
- * Removes the files. One that the storage refuses stays for the next run of the job.
- * @returns how many are gone
+ * Removes the files. A file that the storage fails to remove stays for the next run of the job.
+ * @returns the number of removed files
  */
 export async function removeErasedFiles(
   db: Queries,

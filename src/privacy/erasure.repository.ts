@@ -21,8 +21,8 @@ import type { ErasedCounts, ErasedCustomer } from './schema.ts';
 import { findPerson, type Ids, lockPerson } from './ties.repository.ts';
 
 /**
- * Erases a person: every text of it and of what is tied to it. Ids, timestamps, amounts, states and the number of messages stay, and
- * so does what reports count. Triggers keep the search rows, the counts and the contacts that are taken.
+ * Erases the texts of a person and of everything tied to it. Ids, timestamps, amounts, states and counts
+ * stay, so that reports stay the same. Triggers update derived data.
  */
 
 const eraseThreadsStatement = unprepared(
@@ -55,7 +55,7 @@ const messagesOf = (
     select count(*)::int as count from erased`;
 };
 
-/** What providers report identifies a message, and with it the person, at the provider. */
+/** A provider's id of a message identifies the person at the provider. */
 const eraseMessagesStatements = [
   unprepared('customers.erase_whatsapp_messages', ($: Params<Ids>) =>
     messagesOf(whatsappMessages, $, 'provider_message_id', 'template_name'),
@@ -65,7 +65,7 @@ const eraseMessagesStatements = [
   ),
 ];
 
-/** A check-in date is text. What is more than a date goes. */
+/** A check-in date is free text; only a date stays. */
 const eraseOpportunitiesStatement = unprepared(
   'customers.erase_opportunities',
   ($: Params<Ids>): SQL<{ id: string }> => sql`
@@ -98,7 +98,10 @@ const keepFilesStatement = unprepared(
     select ${$.organizationId}::uuid, file, ${$.id}::uuid from unnest(${$.ids}::uuid[]) as file`,
 );
 
-/** Answers in which one of the ids stands. Those with a signed link are kept encrypted, and need the same request to be read. */
+/**
+ * Stored responses that contain one of the ids. Encrypted ones cannot be searched, and only the same request
+ * can read them.
+ */
 const eraseReplaysStatement = unprepared(
   'customers.erase_replays',
   ($: Params<Ids>): SQL<{ status: number }> => sql`
@@ -108,7 +111,6 @@ const eraseReplaysStatement = unprepared(
     returning ${idempotencyKeys.status}`,
 );
 
-/** Whatever clients write of a customer. A column's default is null, or empty. */
 const cleared = Object.values(customerColumns).map(({ name }) => sql`${sql.identifier(name)} = default`);
 
 const eraseCustomersStatement = unprepared(
@@ -118,7 +120,7 @@ const eraseCustomersStatement = unprepared(
     where ${customers.organizationId} = ${$.organizationId} and ${customers.id} = any(${$.ids}::uuid[])`,
 );
 
-/** The first erasure says how much there was. */
+/** The first erasure keeps its counts. */
 const recordStatement = unprepared(
   'customers.record_erasure',
   ($: Params<Ids & { erased: string }>) => sql`
@@ -134,9 +136,9 @@ const erasureStatement = unprepared(
 );
 
 /**
- * Erases the customer, archived or not, with all that were merged into it, in one transaction. Its files are then the caller's to
- * remove; `erased_files` has them.
- * @returns what the first erasure of it erased
+ * Erases the customer and everybody merged into it, in one transaction. The caller removes the files, which
+ * are in `erased_files`.
+ * @returns what the first erasure erased
  * @throws CUSTOMER_NOT_FOUND
  */
 export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Json<ErasedCustomer>> =>

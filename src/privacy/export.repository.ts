@@ -19,7 +19,7 @@ import { quoteView } from '../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../quotes/schema.ts';
 import { findPerson, opportunitiesOf, type Person, quotesOf, threadsOf } from './ties.repository.ts';
 
-/** Everything that is known of a person, read page by page while it is sent. */
+/** Everything known of a person, read page by page while it is sent. */
 
 const archivedAt = () => field(dateTime().nullable(), 'When it was archived; null if it was not.');
 
@@ -50,7 +50,7 @@ export const CustomerExport = z
   })
   .meta({ id: 'CustomerExport' });
 
-/** A page goes on after the id of the last one; null: the first page. */
+/** `after` is the last id of the page before; null for the first page. */
 type Page = Person & { after: string | null; limit: number };
 type Item = { id: string; body: Json<object> };
 
@@ -105,7 +105,7 @@ const messagesStatement = unprepared(
     order by message.created_at, message.arrival limit ${$.limit}`,
 );
 
-/** Items as they stand in an array: the first of it, or behind others. */
+/** Array entries, with a comma before them unless they are first. */
 const listed = (bodies: readonly (string | Json<unknown>)[], isFirst: boolean): string =>
   `${isFirst ? '' : ','}${bodies.join(',')}`;
 
@@ -142,7 +142,7 @@ async function* messagesOf(
   }
 }
 
-/** The body without its last bracket: fields can follow. */
+/** The body without its closing bracket, so that fields can follow. */
 const open = (body: Json<unknown>): string => body.toString().slice(0, -1);
 
 async function withAttachments(
@@ -189,8 +189,8 @@ async function* parts(
 }
 
 /**
- * The text of a `CustomerExport`, in parts.
- * @throws CUSTOMER_NOT_FOUND, before the first part
+ * @returns the text of a `CustomerExport`, in parts
+ * @throws CUSTOMER_NOT_FOUND before the first part
  */
 export async function exportCustomer(
   scope: OrganizationScope,

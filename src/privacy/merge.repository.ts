@@ -12,8 +12,6 @@ import { conversations, customers, liveCustomers, opportunities, quotes } from '
 import type { CustomerMerge } from './schema.ts';
 import { findPerson, lockPerson } from './ties.repository.ts';
 
-/** Two customers of one person become one. */
-
 type Merge = { organizationId: string; id: string; from: string };
 
 const from = ({ organizationId, from: id }: Params<Merge>): SQL =>
@@ -27,7 +25,7 @@ const stateStatement = unprepared(
       exists (select from ${from($)} and ${customers.mergedInto} = ${$.id}) as "isMerged"`,
 );
 
-/** Also what was merged into it before: a chain of merges leads to the active customer at once. Triggers release its contacts. */
+/** Includes customers merged into it earlier: `merged_into` always names the active customer. */
 const archiveStatement = unprepared(
   'customers.archive_merged',
   ($: Params<Merge>) => sql`
@@ -36,7 +34,7 @@ const archiveStatement = unprepared(
       and (${customers.id} = ${$.from} or ${customers.mergedInto} = ${$.from})`,
 );
 
-/** Where both have something that is not kept in one field. Every other field is that of `from` where it is null. */
+/** Fields that combine both customers. Any other field takes the value of `from` where it is null. */
 const both: Readonly<Record<string, SQL>> = {
   tags: sql`${customers.tags} || array(
     select tag from unnest(other.tags) with ordinality as sent(tag, place) where tag <> all (${customers.tags}) order by place)`,
@@ -71,7 +69,7 @@ const moveStatements = [opportunities, conversations, quotes].map((table) =>
   ),
 );
 
-/** @throws VALIDATION_FAILED naming what the merged customer would have too much of */
+/** @throws VALIDATION_FAILED naming the limits that the merged customer would exceed */
 function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   const names = Object.keys(CUSTOMER_BOUNDS) as (keyof typeof CUSTOMER_BOUNDS)[];
   const exceeded = names.filter((name) => merged[name] > CUSTOMER_BOUNDS[name]);
@@ -85,8 +83,7 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
 }
 
 /**
- * Makes the customer `from` a part of the customer, all or nothing. Once it is, the same call changes nothing.
- * @returns the customer
+ * Merges the customer `from` into the customer, all or nothing. Repeating it changes nothing.
  * @throws CUSTOMER_NOT_FOUND, VALIDATION_FAILED naming `from`
  */
 export const mergeCustomer = (

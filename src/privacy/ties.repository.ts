@@ -15,10 +15,10 @@ import {
   quotes,
 } from '../db/tables/index.ts';
 
-/** A person: the ids of a customer and of all that were merged into it, and the keys of their contacts. */
+/** A person: the ids of a customer and of everybody merged into it, and their contact keys. */
 export type Person = ContactKeys & { organizationId: string; customers: readonly string[] };
 
-/** The customer that the one of this id became. */
+/** The customer that this one became, or itself. */
 const finalOf = ($: Params<RecordKey>): SQL => sql`
   select coalesce(final.merged_into, final.id) from ${customers} final
   where final.organization_id = ${$.organizationId} and final.id = ${$.id}`;
@@ -43,12 +43,12 @@ export async function findPerson({ db, organizationId }: OrganizationScope, id: 
   };
 }
 
-/** What is tied to a person, archived records too: conditions on the rows of a table. */
+/** Conditions for the records tied to a person, archived or not. */
 
 export const opportunitiesOf = ($: Params<Person>): SQL => sql`
   ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.customerId} = any(${$.customers}::uuid[])`;
 
-/** Its own, and those of its opportunities that name nobody. */
+/** Quotes of the person, and quotes without a customer of the person's opportunities. */
 export const quotesOf = ($: Params<Person>): SQL => sql`
   ${quotes.organizationId} = ${$.organizationId} and ${quotes.id} = any(array(
     select ${quotes.id} from ${quotes}
@@ -59,8 +59,8 @@ export const quotesOf = ($: Params<Person>): SQL => sql`
       select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}))))`;
 
 /**
- * The threads of the person, and of nobody, in the chains that it has written in: those that are its own, and those with a contact
- * that it has, or had and no other customer has now.
+ * Threads of the person, and threads without a customer in the same chains or with a contact of the person
+ * that no other customer has.
  */
 export const threadsOf = ($: Params<Person>): SQL => sql`
   ${conversations.organizationId} = ${$.organizationId}
@@ -93,7 +93,7 @@ const lockOpportunitiesStatement = unprepared(
     order by ${opportunities.id} for no key update`,
 );
 
-/** `for update`: no file is attached until the transaction ends. */
+/** `for update` keeps files from being attached until the transaction ends. */
 const lockQuotesStatement = unprepared(
   'customers.lock_quotes',
   ($: Params<Person>): SQL<Found> => sql`
@@ -109,10 +109,9 @@ const lockRecordsStatement = unprepared(
 );
 
 /**
- * Locks the person's records and everything that is tied to them, in the order of src/db/README.md, until the transaction ends.
- * @param others other customers to lock
- * @returns the ids of what is tied to the person
- * @throws LostRace where the person changed in between
+ * Locks everything tied to the person until the transaction ends, in the order of src/db/README.md.
+ * @param others more customers to lock
+ * @throws LostRace if the person changed before the locks were taken
  */
 export async function lockPerson(
   scope: OrganizationScope,

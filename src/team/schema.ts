@@ -26,7 +26,7 @@ export const TeamMemberList = page(TeamMember).meta({ id: 'TeamMemberList' });
 
 export const TeamMemberListQuery = z.object(recordQuery());
 
-/** From here on: what only the dashboard API has. */
+/** Only the dashboard API has what follows. */
 
 export const TeamMemberPut = z
   .object({
