@@ -3,11 +3,11 @@ import { cpus, release, totalmem, type } from 'node:os';
 
 /** What the kernel says of the machine and of processes. The latter on Linux only; elsewhere undefined. */
 
-export const machine = (postgres: string): string => {
+export function machine(): string {
   const [first] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
-  return `${first?.model.trim()}, ${cpus().length} cores, ${memory} GiB; ${type()} ${release()}; Node ${process.versions.node}; PostgreSQL ${postgres}`;
-};
+  return `${first?.model.trim()}, ${cpus().length} cores, ${memory} GiB, ${type()} ${release()}, Node ${process.versions.node}`;
+}
 
 const TICKS_PER_SECOND = 100;
 
@@ -38,17 +38,11 @@ export function cpuSecondsOfTree(pid: number): number | undefined {
   return children.reduce((total, child) => total + (cpuSeconds(child) ?? 0), own);
 }
 
-function memory(pid: number, field: 'VmRSS' | 'RssAnon'): number | undefined {
+/** Resident memory in MiB. */
+export function residentMemory(pid: number): number | undefined {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-    return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1024;
   } catch {
     return undefined;
   }
 }
-
-/** Resident memory in MiB. */
-export const residentMemory = (pid: number): number | undefined => memory(pid, 'VmRSS');
-
-/** The same without what it shares with others: PostgreSQL's shared buffers are in each of its processes. */
-export const ownMemory = (pid: number): number | undefined => memory(pid, 'RssAnon');

@@ -17,14 +17,6 @@ type ServerOptions = {
   key: string;
 };
 
-/** What each side's connections are called in pg_stat_activity: patterns of LIKE. */
-export const APPLICATIONS = {
-  ours: 'travel-agency-crm-api%',
-  limit: 'bench limit',
-  conventional: 'bench conventional',
-  byHand: 'bench by hand',
-};
-
 const READY_WITHIN_MS = 60_000;
 
 async function freePort(): Promise<number> {
@@ -71,10 +63,9 @@ export async function startServer({ script, environment, log, probe, key }: Serv
 
 export type LoadProcess = { run: (job: Job) => Promise<Result>; stop: () => Promise<void> };
 
-/** Starts the process that makes the load; it does one job at a time. */
+/** Starts the load generator, which does one job at a time. */
 export function startLoad(): LoadProcess {
-  const env = { ...process.env, PGAPPNAME: APPLICATIONS.limit };
-  const child = fork(new URL('load.ts', import.meta.url), { serialization: 'advanced', env });
+  const child = fork(new URL('load.ts', import.meta.url), { serialization: 'advanced' });
   const ended = once(child, 'exit').then(() => {
     throw new Error('The load process ended.');
   });

@@ -353,8 +353,6 @@ export const SMALL = 2;
 const SMALL_ORGANIZATIONS = 5;
 const MIDDLE_ORGANIZATIONS = 10;
 export const MIDDLE = SMALL + SMALL_ORGANIZATIONS;
-/** Organizations of products with bodies of one size; see body-sizes.ts. */
-export const BODIES = MIDDLE + MIDDLE_ORGANIZATIONS;
 
 const ofCustomers = (customers: number): OrganizationSize => ({
   customers,

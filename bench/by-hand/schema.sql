@@ -1,6 +1,5 @@
--- Makes of a copy of the service's database one as an engineer makes it by the book, with the same data: children in tables of their
--- own, the text that searches look at in a generated column of each record, and no triggers, search rows or counts. The indexes of
--- the lists stay; those of searches each rival makes as it likes them.
+-- Turns a copy of the service's database into one by the book, with the same data: children in tables of their own, the text that
+-- searches look at in a generated column of each record, and no triggers, search documents or counts.
 do $$ declare found record; begin
   for found in select tgname as name, tgrelid::regclass as of from pg_trigger where not tgisinternal loop
     execute format('drop trigger %I on %s', found.name, found.of);
@@ -71,11 +70,8 @@ alter table customers drop column contacts, add column search text not null gene
   || chr(31) || coalesce(summary, '') || chr(31) || contact_search)) stored;
 alter table products drop column variants, add column search text not null generated always as (fold_text(
   title || chr(31) || coalesce(short_description, '') || chr(31) || coalesce(description, ''))) stored;
-alter table opportunities add column search text not null generated always as (fold_text(
-  coalesce(title, '') || chr(31) || coalesce(short_ref, '') || chr(31) || coalesce(destination, ''))) stored;
-alter table conversations add column search text not null generated always as (fold_text(
-  coalesce(contact_name, '') || chr(31) || contact)) stored;
-alter table quotes add column search text not null generated always as (fold_text(title || chr(31) || coalesce(destination, ''))) stored;
-create index on opportunities using gin (organization_id, search gin_trgm_ops) where archived_at is null;
-create index on conversations using gin (organization_id, search gin_trgm_ops) where continued_by is null;
-create index on quotes using gin (organization_id, search gin_trgm_ops) where archived_at is null;
+create index customers_search_idx on customers using gin (organization_id, search gin_trgm_ops) where archived_at is null;
+create index products_search_idx on products using gin (organization_id, search gin_trgm_ops) where archived_at is null;
+
+-- Of filters that this server does not have.
+drop index customers_created_idx, products_created_idx;

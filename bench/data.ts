@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { issueApiKey } from '../src/api-keys/repository.ts';
+import { openDatabase } from '../src/db/pool/client.ts';
+import { scopeTo } from '../src/db/pool/scope.ts';
+import { databaseUrl } from '../src/db/server/embedded.ts';
+import { migrateDatabase } from '../src/db/server/migrate.ts';
+import { parseJson } from '../src/db/sql/json.ts';
+import { LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES } from '../test/support/dataset.ts';
+import type { Options } from './options.ts';
+import { type LiveIds, SIDES } from './workloads.ts';
+
+/** Databases of the servers, and the keys and ids of requests. */
+
+export async function withClient<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return work(client).finally(() => client.end());
+}
+
+async function copy(host: string, from: string, name: string): Promise<string> {
+  await withClient(databaseUrl(host, 'template1'), async (client) => {
+    await client.query(`drop database if exists ${name} with (force)`);
+    await client.query(`create database ${name} template ${from} strategy file_copy`);
+  });
+  return databaseUrl(host, name);
+}
+
+/** A limit that nobody reaches: its headers are part of what is measured. */
+const REQUESTS_PER_MINUTE = 2_000_000_000;
+const MALFORMED_KEY = 'tcrm_not-a-key';
+
+type Keys = (organization: number | undefined) => string;
+
+/** A key for each organization that a workload uses. */
+async function issueKeys(url: string): Promise<Keys> {
+  const keys = new Map<number | undefined, string>([[undefined, MALFORMED_KEY]]);
+  const db = openDatabase({ url, poolSize: 2, maxWaiting: 10, statementTimeout: 60_000 });
+  for (const organization of [LARGE, ...SIDES.map((_, index) => MIDDLE + index)]) {
+    const scope = scopeTo(db, organizationId(organization));
+    const key = await issueApiKey(scope, { name: 'bench', requestsPerMinute: REQUESTS_PER_MINUTE });
+    keys.set(organization, parseJson(key).key);
+  }
+  await db.close();
+  return (organization) => keys.get(organization) ?? '';
+}
+
+/**
+ * Databases of the service and of the server by hand, with the same data and keys. The data are loaded where they are not yet.
+ * @param report is called with each step before it starts
+ */
+export async function createDatabases(
+  host: string,
+  { scale }: Options,
+  report: (step: string) => void,
+): Promise<{ ours: string; byHand: string; key: Keys }> {
+  const name = `loaded_${scale}`;
+  const loaded = databaseUrl(host, name);
+  const isLoaded = await withClient(databaseUrl(host, 'template1'), async (client) => {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
+    if (rowCount === 0) await client.query(`create database ${name}`);
+    return rowCount !== 0;
+  });
+  await migrateDatabase(loaded);
+  if (!isLoaded)
+    await withClient(loaded, (client) =>
+      loadDataSet(client, SCALES[scale], (step) => report(`loading: ${step}`)),
+    );
+  report('copying the data');
+  const ours = await copy(host, name, 'ours');
+  const key = await issueKeys(ours);
+  const byHand = await copy(host, 'ours', 'by_hand');
+  await withClient(byHand, async (client) => {
+    await client.query("set maintenance_work_mem = '512MB'");
+    await client.query(await readFile(new URL('by-hand/schema.sql', import.meta.url), 'utf8'));
+    await client.query('vacuum analyze');
+    await client.query('checkpoint');
+  });
+  return { ours, byHand, key };
+}
+
+const IDS = 500;
+
+export const liveIdsOf =
+  (url: string, { scale }: Options): LiveIds =>
+  (kind, organization) => {
+    const size = SCALES[scale][organization - 1]?.[`${kind}s`] ?? 0;
+    const ids = Array.from({ length: IDS }, (_, index) =>
+      recordId(kind, organization, 1 + Math.floor((index * size) / IDS)),
+    );
+    return withClient(url, async (client) => {
+      const { rows } = await client.query<{ id: string }>(
+        `select id from ${kind}s where organization_id = $1 and id = any($2) and archived_at is null order by md5(id::text)`,
+        [organizationId(organization), ids],
+      );
+      return rows.map(({ id }) => id);
+    });
+  };
