@@ -17,7 +17,7 @@ export type Request = { method: 'GET' | 'POST' | 'PATCH'; path: string; body?: u
 type Work = { request: Request; ask?: (scope: OrganizationScope) => Promise<unknown> };
 
 /** Ours over by hand: throughput at least, p99 at most. Processor time of ours over the floor's, at most. */
-export type Aims = { rate?: number; p99?: number; floor?: number };
+type Aims = { rate?: number; p99?: number; floor?: number };
 
 export type Workload = {
   name: string;
@@ -36,7 +36,7 @@ export type Workload = {
 
 /** Ids of active records, spread over the organization. */
 export type LiveIds = (kind: Kind, organization: number) => Promise<string[]>;
-export type Kind = 'customer' | 'product';
+type Kind = 'customer' | 'product';
 
 const PATHS = { customer: '/v1/customers', product: '/v1/catalog/products' };
 const [ALL, SERVERS] = [SIDES, ['ours', 'byHand']] as const;

@@ -3,8 +3,8 @@ import { type OrganizationScope, type Queries, scopeTo } from '../../src/db/pool
 import { bind, type Statement } from '../../src/db/sql/statement.ts';
 import { organizationId } from './dataset.ts';
 
-/** One statement, and those that follow it: all or nothing where they are a transaction. */
-export type Asked = QueryConfig & { after?: readonly QueryConfig[]; isTransaction?: boolean };
+/** One statement, and those that follow it. */
+export type Asked = QueryConfig & { after?: readonly QueryConfig[] };
 
 /** What a repository function asks of the database, without asking; every statement gets `answer`. */
 export async function statementOf(
@@ -15,7 +15,6 @@ export async function statementOf(
   ],
 ): Promise<Asked> {
   const asked: QueryConfig[] = [];
-  let isTransaction = false;
   const ask = async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     asked.push(bind(statement, values));
     // Only who asks for a total gets one.
@@ -25,13 +24,10 @@ export async function statementOf(
   const recorder: Queries = {
     read: ask,
     write: ask,
-    transaction: (work) => {
-      isTransaction = true;
-      return work(recorder);
-    },
+    transaction: (work) => work(recorder),
   };
   await call(scopeTo({ for: () => recorder }, organizationId(organization)));
   const [statement, ...after] = asked;
   if (!statement) throw new Error('An operation took no statement.');
-  return after.length > 0 ? { ...statement, after, isTransaction } : statement;
+  return after.length > 0 ? { ...statement, after } : statement;
 }
