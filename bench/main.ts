@@ -46,10 +46,10 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
   const isChosen = ({ name }: { name: string }): boolean =>
     options.only.length === 0 || options.only.some((part) => name.includes(part));
   const chosen = workloads(liveIdsOf(ours, options)).filter(isChosen);
-  const start = async (name: Side, file: string, probe: string, environment: Record<string, string>) =>
+  const start = async (name: Side, script: URL, probe: string, environment: Record<string, string>) =>
     closing(
       await startServer({
-        script: new URL(file, import.meta.url),
+        script,
         environment,
         probe,
         key: key(LARGE),
@@ -57,7 +57,7 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
       }),
     );
   const startOurs = () =>
-    start('ours', '../src/main.js', '/v1/customers?limit=1', {
+    start('ours', new URL('../src/main.js', import.meta.url), '/v1/customers?limit=1', {
       DATABASE_URL: ours,
       DATA_DIR: folder,
       DASHBOARD_PORT: '0',
@@ -68,8 +68,13 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
     postgres: Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0]),
     servers: {
       ours: await startOurs(),
-      byHand: await start('byHand', 'by-hand/server.ts', '/v1/customers?limit=1', { DATABASE_URL: byHand }),
-      floor: await start('floor', 'floor.ts', '/', { DATABASE_URL: ours, STATEMENTS }),
+      byHand: await start('byHand', new URL('by-hand/server.ts', import.meta.url), '/v1/customers?limit=1', {
+        DATABASE_URL: byHand,
+      }),
+      floor: await start('floor', new URL('floor.ts', import.meta.url), '/', {
+        DATABASE_URL: ours,
+        STATEMENTS,
+      }),
     },
     load: closing(startLoad()),
     key,

@@ -349,7 +349,7 @@ export async function loadDataSet(
 
 /** The organizations of a run, by number: the large one, then the small ones, then those of middle size. */
 export const LARGE = 1;
-export const SMALL = 2;
+const SMALL = 2;
 const SMALL_ORGANIZATIONS = 5;
 const MIDDLE_ORGANIZATIONS = 10;
 export const MIDDLE = SMALL + SMALL_ORGANIZATIONS;
