@@ -1,70 +1,120 @@
 #!/usr/bin/env bash
-# A tour of the dashboard API: a new organization with a key, a customer, an opportunity, a conversation and a quote, and what a
-# website then sees of it over /v1.
+# A day at a travel agency, from both sides: what the dashboard writes, and what website, spreadsheet and agent do and see.
 #   DASHBOARD_TOKEN=the-token-that-the-start-printed ./dashboard.sh
 set -euo pipefail
 : "${DASHBOARD_TOKEN:?Which token? The start prints it}"
-API=${API:-http://localhost:3000/v1}
+export CRM_URL=${CRM_URL:-http://localhost:3000}
+V1=$CRM_URL/v1
 DASHBOARD=${DASHBOARD:-http://localhost:3001/dashboard/v1}
+FOLDER=$(mktemp -d)
+trap 'rm -rf "$FOLDER"' EXIT
 
-call() { curl -s -H "Authorization: Bearer $DASHBOARD_TOKEN" -H 'Content-Type: application/json' "$@"; }
+step() { printf '\n== %s\n' "$1"; }
+dashboard() { curl -s -H "Authorization: Bearer $DASHBOARD_TOKEN" -H 'Content-Type: application/json' "$@" && echo; }
+v1() { curl -s -H "x-api-key: $KEY" -H 'Content-Type: application/json' "$@" && echo; }
+crm() { CRM_API_KEY=$OFFICE npm run --silent --prefix "$(dirname "$0")/.." crm -- "$@" 2>&1; }
+tool() {
+  v1 "$CRM_URL/mcp" -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "'"$1"'", "arguments": '"$2"'}}' |
+    field 'result.content[0].text'
+}
 field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }
 uuid() { node -p 'crypto.randomUUID()'; }
 
-# An organization, and a key for its website. It is shown this once.
-ORG=$DASHBOARD/organizations/$(call $DASHBOARD/organizations -d '{"name": "Viajes Aurora"}' | field id)
-KEY=$(call $ORG/api-keys -d '{"name": "website", "requestsPerMinute": 600}' | field key)
+step 'The dashboard opens an agency, with a key for each program; each key is shown this once'
+ORG=$DASHBOARD/organizations/$(dashboard "$DASHBOARD/organizations" -d '{"name": "Viajes Aurora"}' | field id)
+issue() { dashboard "$ORG/api-keys" -d "$1" | field key; }
+WEBSITE=$(issue '{"name": "website", "access": "create", "resources": ["customers"]}')
+OFFICE=$(issue '{"name": "spreadsheet", "requestsPerMinute": 600}')
+AGENT=$(issue '{"name": "agent", "access": "read"}')
 
-# A customer, over /v1 with that key.
-CUSTOMER=$(curl -s $API/customers -H "x-api-key: $KEY" -H 'Content-Type: application/json' -d '{
-  "firstName": "Ana", "contacts": [{"identifierType": "whatsapp", "identifierValue": "+52 55 1234 5678"}]
-}' | field id)
+step 'The website sends a lead twice: one customer. Its key reads nothing'
+KEY=$WEBSITE
+LEAD='{"firstName": "Ana", "tags": ["web"], "contacts": [{"identifierType": "whatsapp", "identifierValue": "+51 987 654 321"}]}'
+CUSTOMER=$(v1 "$V1/customers" -H 'Idempotency-Key: form-1' -d "$LEAD" | field id)
+v1 "$V1/customers" -H 'Idempotency-Key: form-1' -d "$LEAD"
+v1 "$V1/customers/$CUSTOMER" | field error.code
 
-# A pipeline column, a seller and an opportunity.
-STAGE=$(uuid) SELLER=$(uuid) OPPORTUNITY=$(uuid)
-call -X PUT $ORG/pipeline-stages/$STAGE -d '{"key": "quoted", "name": "Cotizado"}'
-call -X PUT $ORG/team-members/$SELLER -d '{"userId": "u1", "name": "Lucía", "email": "lucia@example.com", "roles": ["seller"]}'
-call -X PUT $ORG/opportunities/$OPPORTUNITY -d '{
-  "title": "Patagonia en enero", "salesStage": "proposal", "temperature": "warm",
-  "customerId": "'$CUSTOMER'", "sellerMemberId": "'$SELLER'", "stageId": "'$STAGE'"
-}'
-
-# What a seller knows better, and what the agent makes of it: neither PATCH forgets the other.
-call -X PATCH $ORG/opportunities/$OPPORTUNITY -d '{"temperatureOverride": "hot"}'
-call -X PATCH $ORG/opportunities/$OPPORTUNITY -d '{"temperature": "cold", "lastActivityAt": "2026-11-21T08:25:00Z"}'
-
-# A conversation, which gets the customer that has its contact. Up to 500 messages at once, all or none, keep their order.
-CONVERSATION=$(uuid)
-call -X PUT $ORG/conversations/$CONVERSATION -d '{"channel": "whatsapp", "contact": "5215512345678", "language": "es"}'
-call $ORG/conversations/$CONVERSATION/messages -d '{"data": [
-  {"id": "'$(uuid)'", "content": "¿Tienen salidas en enero?", "direction": "inbound", "messageType": "text"},
-  {"id": "'$(uuid)'", "content": "Sí, le mando una cotización.", "direction": "outbound", "messageType": "text",
+step 'She writes on WhatsApp: the conversation gets the customer that has its contact. A batch keeps its order'
+CHAT=$(uuid)
+dashboard -X PUT "$ORG/conversations/$CHAT" -d '{"channel": "whatsapp", "contact": "51987654321", "contactName": "Anita", "language": "es"}'
+dashboard "$ORG/conversations/$CHAT/messages" -d '{"data": [
+  {"id": "'"$(uuid)"'", "content": "¿Tienen salidas en enero?", "direction": "inbound", "messageType": "text", "createdAt": "2026-11-20T10:00:00Z"},
+  {"id": "'"$(uuid)"'", "content": "Sí, le mando una cotización.", "direction": "outbound", "messageType": "text", "createdAt": "2026-11-20T10:00:00Z",
     "delivery": {"status": "read"}}
 ]}'
 
-# A thread that continues it, and the transcript of both, with what the provider reports.
+step 'The provider rotates the thread: the new one takes customer, name and language; the transcript joins both'
 NEXT=$(uuid)
-call -X PUT $ORG/conversations/$NEXT -d '{"channel": "whatsapp", "contact": "5215512345678", "rotatedFrom": "'$CONVERSATION'"}'
-call $ORG/conversations/$NEXT/messages
+dashboard -X PUT "$ORG/conversations/$NEXT" -d '{"channel": "whatsapp", "contact": "51987654321", "rotatedFrom": "'"$CHAT"'"}'
+dashboard "$ORG/conversations/$NEXT/messages"
 
-# A quote, a file for it, and the customer opening it.
+step 'An opportunity: what the seller knows better and what the agent sets stand side by side'
+STAGE=$(uuid) SELLER=$(uuid) OPPORTUNITY=$(uuid)
+dashboard -X PUT "$ORG/pipeline-stages/$STAGE" -d '{"key": "quoted", "name": "Cotizado"}'
+dashboard -X PUT "$ORG/team-members/$SELLER" -d '{"userId": "u1", "name": "Lucía", "email": "lucia@example.com", "roles": ["seller"]}'
+dashboard -X PUT "$ORG/opportunities/$OPPORTUNITY" -d '{
+  "title": "Patagonia en enero", "salesStage": "proposal", "temperature": "warm",
+  "customerId": "'"$CUSTOMER"'", "sellerMemberId": "'$SELLER'", "stageId": "'$STAGE'"
+}'
+dashboard -X PATCH "$ORG/opportunities/$OPPORTUNITY" -d '{"temperatureOverride": "hot"}'
+dashboard -X PATCH "$ORG/opportunities/$OPPORTUNITY" -d '{"temperature": "cold", "lastActivityAt": "2026-11-21T08:25:00Z"}'
+
+step 'A quote with a file; the customer opens its public page, which has the token and nothing else'
 QUOTE=$(uuid)
-call -X PUT $ORG/quotes/$QUOTE -d '{
-  "opportunityId": "'$OPPORTUNITY'", "title": "Patagonia Norte", "status": "published", "price": 1450, "currency": "USD"
-}'
+TOKEN=$(dashboard -X PUT "$ORG/quotes/$QUOTE" -d '{
+  "opportunityId": "'"$OPPORTUNITY"'", "title": "Patagonia Norte", "status": "published", "price": 1450, "currency": "USD"
+}' | field token)
 curl -s -H "Authorization: Bearer $DASHBOARD_TOKEN" -F kind=itinerary \
-  -F 'file=@-;filename=itinerary.txt;type=text/plain' $ORG/quotes/$QUOTE/attachments <<<'Día 1: Bariloche'
-call -X POST $ORG/quotes/$QUOTE/opens
+  -F 'file=@-;filename=itinerary.txt;type=text/plain' "$ORG/quotes/$QUOTE/attachments" <<<'Día 1: Bariloche'
+dashboard "$ORG/quotes?token=$TOKEN" | field 'data[0].id'
+dashboard -X POST "$ORG/quotes/$QUOTE/opens"
+curl -s "$(dashboard "$ORG/quotes/$QUOTE/attachments" | field 'data[0].url')"
 
-# History from another system keeps its dates, openings and public link. The link finds the quote and its files.
-PAST=$(uuid)
-call -X PUT $ORG/quotes/$PAST -d '{
-  "opportunityId": "'$OPPORTUNITY'", "title": "Patagonia Sur", "status": "published", "token": "aurora-2019",
-  "createdAt": "2019-03-01T10:00:00Z", "openCount": 3, "lastOpenedAt": "2019-03-04T18:30:00Z"
+step 'History from another system keeps its dates, openings and public links'
+dashboard -X PUT "$ORG/quotes/$(uuid)" -d '{
+  "opportunityId": "'"$OPPORTUNITY"'", "title": "Patagonia Sur", "status": "published", "token": "aurora-2019",
+  "createdAt": "2019-03-01T10:00:00Z", "publishedAt": "2019-03-01T10:05:00Z", "openCount": 3, "lastOpenedAt": "2019-03-04T18:30:00Z"
 }'
-call "$ORG/quotes?token=aurora-2019"
-call $ORG/quotes/$QUOTE/attachments
 
-# What the website sees of it.
-curl -s $API/conversations/$CONVERSATION/messages -H "x-api-key: $KEY"
-curl -s "$(curl -s $API/quotes/$QUOTE/attachments -H "x-api-key: $KEY" | field 'data[0].url')"
+step 'The office imports its callers: she becomes a second customer, because telephone and WhatsApp are two contacts'
+printf 'nombre,apellido,ciudad,telefono\nAna,Quispe,Lima,+51 987 654 321\n' >"$FOLDER/callers.csv"
+crm import customers "$FOLDER/callers.csv" --yes
+
+step 'The dashboard makes one of the two; the other id says which customer it became'
+KEY=$OFFICE
+SECOND=$(v1 "$V1/customers?contact=%2B51987654321&contactType=telefono" | field 'data[0].id')
+dashboard "$ORG/customers/$CUSTOMER/merge" -d '{"from": "'"$SECOND"'"}'
+v1 "$V1/customers/$SECOND" | field error.message
+
+step 'The catalog comes from a sheet; variants change in the dashboard, and the sheet does not overwrite them'
+printf 'externalReferenceCode,title,variants\nPAT-8,Patagonia Norte,"[{""label"": ""8 días""}]"\n' >"$FOLDER/catalog.csv"
+crm sync products "$FOLDER/catalog.csv" --yes
+PRODUCT=$(v1 "$V1/catalog/products?externalReferenceCode=PAT-8")
+dashboard -X PATCH "$ORG/catalog/products/$(field 'data[0].id' <<<"$PRODUCT")" -d '{"destinations": ["Bariloche"], "variants": [
+  {"id": "'"$(field 'data[0].variants[0].id' <<<"$PRODUCT")"'", "label": "8 días, 7 noches", "durationHours": 180.5}
+]}'
+crm sync products "$FOLDER/catalog.csv" --yes || cat "$FOLDER/catalog.rejected.csv"
+
+step 'The agent asks what it is asked: whose number is this, what was written, what goes to Bariloche, what stalls'
+KEY=$AGENT
+tool listCustomers '{"contact": "+51 987 654 321", "fields": ["id", "displayName"]}'
+tool listConversations '{"contact": "+51 987 654 321", "fields": ["customerName", "lastMessageAt"]}'
+tool getConversationTranscript '{"conversationId": "'"$CHAT"'", "limit": 1, "fields": ["content"]}'
+tool listCatalogProducts '{"destination": "Bariloche", "fields": ["title"]}'
+tool listOpportunities '{"updatedBefore": "'"$(node -p 'new Date(Date.now() - 14 * 86400000).toISOString()')"'", "fields": ["title"]}'
+
+step 'A customer who was archived comes back; a person who asks for it is exported, and erased under both ids'
+KEY=$OFFICE
+v1 -X DELETE "$V1/customers/$CUSTOMER"
+dashboard "$ORG/customers?archived=true" | field 'data.map(({ firstName }) => firstName)'
+dashboard -X POST "$ORG/customers/$CUSTOMER/restore" | field displayName
+dashboard "$ORG/customers/$CUSTOMER/export" | field 'conversations.length'
+dashboard -X POST "$ORG/customers/$CUSTOMER/erase"
+dashboard "$ORG/customers/$SECOND" | field firstName
+
+step "In the evening the website's key is replaced: the old one works until tomorrow"
+dashboard "$ORG/api-keys" | field 'data.map(({ name, access }) => `${name}: ${access}`)'
+OLD=$(dashboard "$ORG/api-keys" | field 'data.find(({ name }) => name === "website").id')
+dashboard "$ORG/api-keys/$OLD/rotate" -d '{}' | field start
+KEY=$WEBSITE
+v1 "$V1/customers" -d '{"contacts": [{"identifierType": "email", "identifierValue": "leo@example.com"}]}' | field 'contacts[0].identifierValue'
