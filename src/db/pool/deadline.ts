@@ -2,17 +2,16 @@ import { REJECTIONS } from '../../contract/errors.ts';
 import { DatabaseTimeout, type Phase, type Spent } from './errors.ts';
 import type { Caller } from './scope.ts';
 
-/** The time limit of a piece of work: waiting, connecting and running together. */
+/** The time limit of a task, from the queue to the result. */
 export type Deadline = {
-  /** The phase of the work, since when, and the milliseconds that each phase took so far. */
+  /** The current phase, when it began, and the milliseconds of each phase before. */
   clock: Record<Phase, number> & { at: Phase; since: number };
-  /** The name of the statement that was sent last. */
   statement: string;
-  /** Why the work was given up; nobody waits for its result any more. */
-  over?: Error;
-  /** Takes the work out of its queue; set while it waits in one. */
+  /** Set when nobody waits for the result any more. */
+  abandoned?: Error;
+  /** Set while the task waits in a queue. */
   leave?: ((error: Error) => void) | undefined;
-  /** Ends the statement that runs; set while the work has a connection. */
+  /** Set while the task has a connection: ends its statement. */
   cancel?: (() => void) | undefined;
 };
 
@@ -21,7 +20,6 @@ const newDeadline = (): Deadline => ({
   statement: '',
 });
 
-/** Begins a phase. */
 export function enter({ clock }: Deadline, phase: Phase): void {
   const now = performance.now();
   clock[clock.at] += now - clock.since;
@@ -39,13 +37,13 @@ function spentOf({ clock, statement }: Deadline): Spent {
 
 type DeadlineOptions = {
   caller: Caller | undefined;
-  /** True for work that takes too little time to end it when its caller has gone. */
+  /** Not cancelled when its caller disconnects: it takes too little time. */
   isShort?: boolean | undefined;
-  /** False for writes: once begun, they are not ended because their caller has gone. */
+  /** False for writes: once they run, they are not cancelled when their caller disconnects. */
   canEnd: boolean;
 };
 
-/** Gives work so many milliseconds in all, and ends it earlier when its caller has gone. */
+/** Runs a task for `milliseconds` at most, or until its caller disconnects. */
 export function withDeadline<Result>(
   milliseconds: number,
   { caller, isShort = false, canEnd }: DeadlineOptions,
@@ -54,13 +52,13 @@ export function withDeadline<Result>(
   return new Promise((done, fail) => {
     const deadline = newDeadline();
     const reportTime = (): void => {
-      if (deadline.over) return;
+      if (deadline.abandoned) return;
       const { at, running, since } = deadline.clock;
       caller?.addDatabaseTime(running + (at === 'running' ? performance.now() - since : 0));
     };
-    const giveUp = (error: Error, rejection: Error): void => {
+    const abandon = (error: Error, rejection: Error): void => {
       reportTime();
-      deadline.over = error;
+      deadline.abandoned = error;
       if (deadline.leave) deadline.leave(rejection);
       else {
         deadline.cancel?.();
@@ -68,19 +66,19 @@ export function withDeadline<Result>(
       }
     };
     const timer = setTimeout(
-      () => giveUp(new DatabaseTimeout(milliseconds, spentOf(deadline)), REJECTIONS.waited),
+      () => abandon(new DatabaseTimeout(milliseconds, spentOf(deadline)), REJECTIONS.waited),
       milliseconds,
     );
     const signal = isShort ? undefined : caller?.signal();
-    const gone = (): void => {
-      if (canEnd || deadline.leave) giveUp(REJECTIONS.gone, REJECTIONS.gone);
+    const onAbort = (): void => {
+      if (canEnd || deadline.leave) abandon(REJECTIONS.gone, REJECTIONS.gone);
     };
-    signal?.addEventListener('abort', gone);
-    const ended = (): void => {
+    signal?.addEventListener('abort', onAbort);
+    const finish = (): void => {
       reportTime();
       clearTimeout(timer);
-      signal?.removeEventListener('abort', gone);
+      signal?.removeEventListener('abort', onAbort);
     };
-    work(deadline).finally(ended).then(done, fail);
+    work(deadline).finally(finish).then(done, fail);
   });
 }

@@ -1,8 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
 import { LostRace } from './scope.ts';
 
-/** What an error of pg means. */
-
 const field = (error: unknown, name: string): unknown =>
   typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined;
 
@@ -11,7 +9,7 @@ const text = (error: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** PostgreSQL's error code of five characters. Undefined for an error of the connection and for all other errors. */
+/** PostgreSQL's five-character error code; undefined if PostgreSQL did not report the error. */
 export function sqlState(error: unknown): string | undefined {
   const code = text(error, 'code');
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && text(error, 'severity') !== undefined
@@ -19,7 +17,7 @@ export function sqlState(error: unknown): string | undefined {
     : undefined;
 }
 
-/** The violated constraint or unique index; for a column that must not be null, `table.column`. */
+/** The violated constraint or unique index; of a not-null constraint, `table.column`. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (!sqlState(error)?.startsWith('23')) return undefined;
   const column = text(error, 'column');
@@ -28,13 +26,12 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === '23505';
 
-/** What work waits for: its turn, a connection, PostgreSQL, or the next attempt after a transient error. */
+/** `pause`: before the next attempt. */
 export type Phase = 'queue' | 'connection' | 'running' | 'pause';
 
-/** The whole milliseconds of each phase, the last phase, and the statement that was sent last. */
+/** The milliseconds of each phase, the last phase, and the latest statement. */
 export type Spent = Record<Phase, number> & { at: Phase; statements: string };
 
-/** Work took too long: the server is silent or overloaded. */
 export class DatabaseTimeout extends Error {
   readonly spent: Spent;
 
@@ -58,25 +55,24 @@ const CONNECTION_MESSAGE = /terminated|not queryable|connection.*(closed|ended|t
 const NOT_ACCEPTING = new Set(['57P03', '53300']);
 const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 
-/** The message of an ApiError can repeat what a client sent. */
+/** Not an ApiError: its message may contain the client's text. */
 const isConnectionError = (error: unknown): boolean =>
   !(error instanceof ApiError) &&
   (CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
 
-/** True when the same statement can soon succeed: the server restarts, or the connection broke. */
+/** True if the same statement can soon succeed: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined ? isConnectionError(error) : GOING_AWAY.test(state);
 }
 
-/** A prepared statement is gone, its result has another form than before, or the server is read-only. */
+/** The prepared statement is unknown or no longer fits its tables, or the server is read-only. */
 const STALE = new Set(['26000', '0A000', '25006']);
 
-/** True when the connection must not be used again: it broke, or its prepared statements did. */
 export const breaksConnection = (error: unknown): boolean =>
   STALE.has(sqlState(error) ?? '') || isTransient(error);
 
-/** True when the error proves that nothing was written: the server accepted no connection, or rejected or undid the work. */
+/** True if the error proves that nothing was written, and a repeated attempt can succeed. */
 export function isSafeToRepeat(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
@@ -85,17 +81,13 @@ export function isSafeToRepeat(error: unknown): boolean {
   return text(error, 'syscall') === 'connect';
 }
 
-/** True when the error proves that the write is undone. After a broken connection nobody knows. */
+/** True if the error proves that nothing was written. A broken connection proves nothing. */
 export const isCertainlyUndone = (error: unknown): boolean =>
   error instanceof ApiError ||
-  // Nothing was sent.
   (error instanceof DatabaseTimeout && error.spent.at !== 'running') ||
   (sqlState(error) !== undefined && !isTransient(error));
 
-/**
- * True for an error of the database, not of the request: it is out of reach, closed to the service, read-only, locked, too
- * slow, or out of connections or disk. The response is 503.
- */
+/** True for an error that the request did not cause. The response is 503. */
 export function isDatabaseError(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
@@ -103,5 +95,4 @@ export function isDatabaseError(error: unknown): boolean {
   return /^(08|26|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
 }
 
-/** True when a lock was not free within `lock_timeout`. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03';

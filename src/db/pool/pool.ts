@@ -10,47 +10,45 @@ import { run } from './send.ts';
 
 export type PoolOptions = {
   url: string;
-  /** Connections at most. */
   poolSize: number;
-  /** The longest that work may take in all, in milliseconds: waiting, connecting, running. */
+  /** Milliseconds of a task, from the queue to the result. */
   statementTimeout: number;
-  /** The longest that one statement waits for a lock, in milliseconds; without it, as long as it may take. */
+  /** Milliseconds that one statement waits for a lock. */
   lockTimeout?: number;
   onConnectionError?: (error: Error) => void;
 };
 
-/** A server that accepts no connection within this time is silent. So is one that does not end a cancelled statement. */
+/** For connecting, and for the end of a cancelled statement. */
 const SILENCE_MS = 2_000;
 
-/** Server-side timeouts are a backstop. Those of the service fire a second earlier, with a better error. */
+/** Server-side timeouts are a backstop: the service's fire a second earlier, with a better error. */
 const BACKSTOP_MS = 1_000;
 
 type Work<Result> = (client: pg.Client) => Promise<Result>;
 
-/** An error of a statement leaves its connection as good as it was, and so does an error of the service. */
+/** A connection stays usable after an error of a statement or of the service. */
 const isBroken = (error: unknown): boolean =>
   !(error instanceof LostRace || error instanceof ApiError) &&
   (sqlState(error) === undefined || breaksConnection(error));
 
-/** Without a connection nothing was sent. Not every error of connecting says so. */
+/** Marks the error for `isSafeToRepeat`: without a connection nothing was sent. */
 const notSent = (error: Error): never => {
   throw Object.assign(error, { syscall: 'connect' });
 };
 
 type Parser = (text: string) => unknown;
 
-/** JSON goes on as bytes: nobody parses a response. */
+/** JSON stays bytes: a response is sent unparsed. */
 const parserOf = (type: number, format: 'text'): Parser =>
   type === pg.types.builtins.JSON ? (text) => Buffer.from(text) : pg.types.getTypeParser(type, format);
 
-/** Connections to PostgreSQL, with the timeouts that keep a slow or silent server from holding them. */
 export function openPool(options: PoolOptions) {
   const serverTimeout = options.statementTimeout + BACKSTOP_MS;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: Math.min(SILENCE_MS, options.statementTimeout),
-    // A new connection costs more than an idle one, and prepares every statement again.
+    // A new connection prepares every statement again.
     idleTimeoutMillis: 300_000,
     keepAlive: true,
     pipeline: true,
@@ -66,16 +64,15 @@ export function openPool(options: PoolOptions) {
   pool.on('remove', (client) => open.delete(client));
   pool.on('connect', (client) => {
     open.add(client);
-    // The pool does not listen to a client in use: its broken connection would end the process.
+    // pg-pool does not listen to a client in use: without a listener, its error ends the process.
     client.on('error', onError);
-    // With parallel workers a search would take several processes of PostgreSQL, and the slots of the scheduler would mean
-    // nothing. Poolers reject a startup parameter that they do not expect.
+    // The scheduler counts one PostgreSQL process for each slot. Poolers reject this as a startup parameter.
     run(client, 'set max_parallel_workers_per_gather = 0').catch(() => undefined);
   });
   const connect = (): Promise<pg.PoolClient> => pool.connect().catch(notSent);
   const sharedConnections = createSharedConnections(connect);
 
-  /** Runs work on one connection. pg-pool's own query() drops the connection after every error, a unique violation included. */
+  /** pg-pool's own query() closes the connection after every error, a unique violation included. */
   async function withClient<Result>(
     work: Work<Result>,
     deadline: Deadline,
@@ -94,21 +91,21 @@ export function openPool(options: PoolOptions) {
     };
     deadline.cancel = cancel;
     try {
-      if (deadline.over) throw deadline.over;
+      if (deadline.abandoned) throw deadline.abandoned;
       return await work(client);
     } catch (error) {
-      isClosed = error !== deadline.over && breaks(error);
+      isClosed = error !== deadline.abandoned && breaks(error);
       throw error;
     } finally {
       deadline.cancel = undefined;
-      // A late cancel would hit the next user of the connection. Until it has arrived, the work keeps the connection.
+      // A late cancel would hit the next user of the connection.
       if (cancelled) isClosed = !(await cancelled) || isClosed;
       clearTimeout(silence);
       client.release(isClosed);
     }
   }
 
-  /** Runs a short read on a shared connection. To end one, the connection is closed; the other reads are repeated. */
+  /** To end one read, the connection is closed; the other reads on it are retried. */
   async function withShared<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
     enter(deadline, 'connection');
     const shared = sharedConnections.take();
@@ -121,7 +118,7 @@ export function openPool(options: PoolOptions) {
         cut(client);
       };
       deadline.cancel = cancel;
-      if (deadline.over) throw deadline.over;
+      if (deadline.abandoned) throw deadline.abandoned;
       return await work(client);
     } catch (error) {
       shared.isBroken ||= isBroken(error);
@@ -132,14 +129,13 @@ export function openPool(options: PoolOptions) {
     }
   }
 
-  /** Runs work between `begin` and `commit`; whatever it throws is rolled back. */
   function withTransaction<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
     let isOpen = false;
     const transaction = async (client: pg.Client): Promise<Result> => {
       try {
         await run(client, 'begin');
         const result = await work(client);
-        if (deadline.over) throw deadline.over;
+        if (deadline.abandoned) throw deadline.abandoned;
         await run(client, 'commit');
         return result;
       } catch (error) {
@@ -152,7 +148,7 @@ export function openPool(options: PoolOptions) {
     return withClient(transaction, deadline, (error) => isOpen || breaksConnection(error));
   }
 
-  /** pg-pool resolves before its connections have ended; a server that stops in between would report them as broken. */
+  /** pool.end() resolves before its connections have ended; a server that stops in between would break them. */
   async function close(): Promise<void> {
     await pool.end();
     const silence = AbortSignal.timeout(SILENCE_MS);

@@ -4,13 +4,10 @@ import { isSafeToRepeat, isTransient } from './errors.ts';
 
 const WRITE_RETRIES = 3;
 
-/** 50 to 400 ms, growing. The random part keeps clients from coming back all at once. */
+/** 25 to 400 ms; random, so that clients do not return at once. */
 const backoff = (attempt: number): number => Math.min(400, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
-/**
- * Repeats a read after any transient error until its timeout, so that it survives a restart of PostgreSQL; and a write a few times,
- * when the error proves that nothing was written.
- */
+/** Retries a read until its deadline, and a write only if the error proves that nothing was written. */
 export async function retry<Result>(
   kind: 'read' | 'write',
   work: () => Promise<Result>,
@@ -24,11 +21,11 @@ export async function retry<Result>(
         kind === 'read'
           ? isTransient(error) || isSafeToRepeat(error)
           : isSafeToRepeat(error) && attempt < WRITE_RETRIES;
-      if (!isRepeated || deadline.over) throw error;
+      if (!isRepeated || deadline.abandoned) throw error;
       enter(deadline, 'pause');
       await pause(backoff(attempt));
       enter(deadline, 'queue');
-      if (deadline.over) throw deadline.over;
+      if (deadline.abandoned) throw deadline.abandoned;
     }
   }
 }

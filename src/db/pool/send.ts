@@ -1,10 +1,6 @@
 import type pg from 'pg';
 import { bind, type Statement } from '../sql/statement.ts';
 
-/**
- * Runs one statement.
- * @returns its rows
- */
 export const send = <Row, Values>(
   client: pg.Client,
   statement: Statement<Row, Values>,
@@ -16,7 +12,6 @@ export const send = <Row, Values>(
     );
   });
 
-/** Runs a command. */
 export const run = (client: pg.Client, command: string): Promise<void> =>
   new Promise((done, fail) => {
     client.query(command, (error) => (error ? fail(error) : done()));

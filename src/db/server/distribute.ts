@@ -1,22 +1,22 @@
 import pg from 'pg';
 import { migrateDatabase, type RunStatement, readMigrations, withMigrationLock } from './migrate.ts';
 
-/** Spreads the tables over the servers of a cluster, by organization: docs/cluster.md. */
+/** Distributes the tables over the workers of a Citus cluster, by organization: docs/cluster.md. */
 
-/** On every node. The other tables lie with `FIRST`: all rows of an organization are on one node. */
-const REFERENCE = 'organizations';
-const FIRST = 'customers';
+/** Copied to every node. */
+const REFERENCE_TABLE = 'organizations';
+/** All other tables are colocated with it: all rows of an organization are on one node. */
+const FIRST_TABLE = 'customers';
 /** On the coordinator: a key is found without its organization, and revoked while a worker is down. */
-const STAYS = 'api_keys';
+const LOCAL_TABLE = 'api_keys';
 
 export type Moved = { table: string; rows: number };
 
 /**
- * Applies the migrations that the database lacks, and distributes the tables that are not distributed yet; the second time
- * there are none.
- * @param url the coordinator, directly, as a superuser or the owner of the tables
- * @returns the tables that moved, with their rows
- * @throws Error, one line that says what the cluster lacks; MigrationError
+ * Applies pending migrations, and distributes the tables that are not distributed yet.
+ * @param url the coordinator, not a pooler, as a superuser or the owner of the tables
+ * @returns the tables that it distributed, with the number of their rows
+ * @throws MigrationError; Error, whose message says what the cluster lacks
  */
 export async function distributeDatabase(url: string, migrations = readMigrations()): Promise<Moved[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
@@ -26,7 +26,7 @@ export async function distributeDatabase(url: string, migrations = readMigration
     await checkCluster(client);
     await setUp(client);
     const { rowCount: isDistributed } = await client.query(
-      `select from pg_dist_partition where logicalrelid = to_regclass('public.${FIRST}') and partmethod = 'h'`,
+      `select from pg_dist_partition where logicalrelid = to_regclass('public.${FIRST_TABLE}') and partmethod = 'h'`,
     );
     await migrateDatabase(url, migrations, isDistributed ? runOnCluster : undefined);
     return await withMigrationLock(client, () => distribute(client));
@@ -45,7 +45,7 @@ async function checkCluster(client: pg.Client): Promise<void> {
     throw new Error('The cluster has no worker: add one with citus_add_node(host, port) first.');
 }
 
-/** What the session needs to change a cluster: keys and triggers of distributed tables are refused otherwise. */
+/** Without these settings, Citus rejects keys and triggers of distributed tables. */
 async function setUp(client: pg.Client): Promise<void> {
   try {
     await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
@@ -58,45 +58,45 @@ async function setUp(client: pg.Client): Promise<void> {
   }
 }
 
-/** A new table is distributed before its keys and triggers come. */
+/** Distributes a new table before its foreign keys and triggers are created. */
 const runOnCluster: RunStatement = async (client, statement) => {
   await setUp(client);
   await client.query(statement);
-  for (const table of await localTables(client)) await place(client, table);
+  for (const table of await localTables(client)) await distributeTable(client, table);
 };
 
 async function localTables(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> '${STAYS}'
-        and (relname = '${REFERENCE}'
+      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> '${LOCAL_TABLE}'
+        and (relname = '${REFERENCE_TABLE}'
           or exists (select from pg_attribute where attrelid = pg_class.oid and attname = 'organization_id'))
         and not exists (select from pg_dist_partition
           where logicalrelid = pg_class.oid and (partmethod = 'h' or repmodel = 't'))
-      order by relname <> '${REFERENCE}', relname <> '${FIRST}', relname`,
+      order by relname <> '${REFERENCE_TABLE}', relname <> '${FIRST_TABLE}', relname`,
   );
   return rows.map(({ name }) => name);
 }
 
-const place = (client: pg.Client, table: string): Promise<unknown> =>
+const distributeTable = (client: pg.Client, table: string): Promise<unknown> =>
   client.query(
-    table === REFERENCE
+    table === REFERENCE_TABLE
       ? `select create_reference_table('${table}')`
       : `select create_distributed_table('${table}', 'organization_id',
-          colocate_with => '${table === FIRST ? 'default' : FIRST}')`,
+          colocate_with => '${table === FIRST_TABLE ? 'default' : FIRST_TABLE}')`,
   );
 
-/** Foreign keys would make the tables local ones of the cluster; triggers would follow each row that is copied. */
-const TAKEN_APART = `
+/** Dropped meanwhile: foreign keys turn tables into local ones of Citus, and triggers would fire for each copied row. */
+const KEYS_AND_TRIGGERS = `
   select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
-    format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as make
+    format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as create
   from pg_constraint where contype = 'f' and (conrelid = any($1::regclass[]) or confrelid = any($1::regclass[]))
   union all
   select format('drop trigger %I on %s', tgname, tgrelid::regclass), pg_get_triggerdef(oid)
   from pg_trigger where not tgisinternal and tgrelid = any($1::regclass[])`;
 
-/** The workers know the functions that were made after the extension. */
-const FUNCTIONS_ELSEWHERE = `
+/** Citus distributes only functions that were created after the extension. */
+const DISTRIBUTE_OTHER_FUNCTIONS = `
   select create_distributed_function(oid::regprocedure) from pg_proc
   where pronamespace = 'public'::regnamespace
     and not exists (select from pg_depend where (classid, objid, deptype) = ('pg_proc'::regclass, pg_proc.oid, 'e'))
@@ -107,18 +107,18 @@ async function distribute(client: pg.Client): Promise<Moved[]> {
   if (tables.length === 0) return [];
   const moved: Moved[] = [];
   await client.query('begin');
-  const { rows: parts } = await client.query<{ drop: string; make: string }>(TAKEN_APART, [tables]);
+  const { rows: parts } = await client.query<{ drop: string; create: string }>(KEYS_AND_TRIGGERS, [tables]);
   for (const { drop } of parts) await client.query(drop);
-  await client.query(FUNCTIONS_ELSEWHERE);
+  await client.query(DISTRIBUTE_OTHER_FUNCTIONS);
   for (const table of tables) {
-    await place(client, table);
+    await distributeTable(client, table);
     const counted = await client.query<Moved>(
       `select '${table}' as table, count(*)::int as rows from ${table}`,
     );
     moved.push(...counted.rows);
   }
-  for (const { make } of parts) await client.query(make);
-  // The copied rows still lie on the coordinator too, where no statement sees them.
+  for (const { create } of parts) await client.query(create);
+  // The coordinator still has a copy of the rows, which no statement sees.
   for (const table of tables)
     await client.query(`select truncate_local_data_after_distributing_table('${table}')`);
   await client.query('commit');

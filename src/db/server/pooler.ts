@@ -1,19 +1,18 @@
 import pg from 'pg';
 
-/** A pooler in front of the database, and whether it can be worked with. */
-
 const TIMEOUT_MS = 2_000;
-/** Other clients of the pooler may be faster. */
+/** Another client of the pooler may take the server connection first. */
 const ATTEMPTS = 5;
 
-const WHERE = { name: 'pooler.where', text: 'select pg_backend_pid() as pid' };
+const PREPARED = { name: 'pooler.process', text: 'select pg_backend_pid() as pid' };
 
-/** @types/pg leaves it out: the process id that the other end told. */
-type Greeted = pg.Client & { processID: number | null };
+/** The process id of the handshake, which is not in @types/pg. */
+type ConnectedClient = pg.Client & { processID: number | null };
 
 /**
- * Fails when a pooler before PostgreSQL forgets the statements that a client prepared: one client
- * prepares, another takes its server connection, and the first runs what it prepared on another.
+ * Prepares a statement, blocks the server connection that has it with a second client, and runs the statement again: the
+ * pooler has to move it to another server connection.
+ * @throws Error if the pooler loses prepared statements
  */
 export async function checkPooler(url: string): Promise<void> {
   const open = () => {
@@ -21,29 +20,28 @@ export async function checkPooler(url: string): Promise<void> {
       connectionString: url,
       connectionTimeoutMillis: TIMEOUT_MS,
       query_timeout: TIMEOUT_MS,
-      // As every connection of the service: a pooler that refuses it says so here.
+      // Set by every connection of the service; a pooler may reject it.
       statement_timeout: TIMEOUT_MS,
       application_name: 'travel-agency-crm-api start',
     });
     client.on('error', () => undefined);
     return client;
   };
-  const [preparing, taking] = [open() as Greeted, open()];
-  const place = async (client: pg.Client): Promise<number> =>
-    (await client.query<{ pid: number }>(WHERE)).rows[0]?.pid ?? 0;
+  const [preparing, blocking] = [open() as ConnectedClient, open()];
+  const processOf = async (client: pg.Client, query: pg.QueryConfig | string): Promise<number> =>
+    (await client.query<{ pid: number }>(query)).rows[0]?.pid ?? 0;
   try {
     await preparing.connect();
-    if ((await place(preparing)) === preparing.processID) return;
-    await taking.connect();
+    if ((await processOf(preparing, PREPARED)) === preparing.processID) return;
+    await blocking.connect();
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const prepared = await place(preparing);
-      await taking.query('begin');
-      const { rows } = await taking.query<{ pid: number }>('select pg_backend_pid() as pid');
-      if (rows[0]?.pid === prepared) {
-        await place(preparing);
+      const prepared = await processOf(preparing, PREPARED);
+      await blocking.query('begin');
+      if ((await processOf(blocking, PREPARED.text)) === prepared) {
+        await processOf(preparing, PREPARED);
         return;
       }
-      await taking.query('rollback');
+      await blocking.query('rollback');
     }
   } catch (error) {
     const { message } = error as Error;
@@ -51,9 +49,9 @@ export async function checkPooler(url: string): Promise<void> {
       throw new Error(
         'the pooler in DATABASE_URL loses prepared statements. Use PgBouncer 1.21 or later with max_prepared_statements = 200, or go without.',
       );
-    // A pooler with one server connection has no other to be tried on.
+    // A pooler with a single server connection cannot be tested.
     if (message !== 'Query read timeout') throw error;
   } finally {
-    for (const client of [preparing, taking]) client.end().catch(() => undefined);
+    for (const client of [preparing, blocking]) client.end().catch(() => undefined);
   }
 }

@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { latestMigration } from './migrate.ts';
 
-/** For connecting, and again for the query: a lost database is told within a second. */
+/** For the connection, and again for each query: a lost database is reported within a second. */
 const TIMEOUT_MS = 400;
 
 /**
- * Fails unless the database answers, can be written, and has the migrations of this version. It has a connection of its
- * own, so that neither a busy pool nor the retries of reads decide the answer.
+ * Opens its own connection: a busy pool must not make the service unready.
  * @param timeout milliseconds
+ * @throws Error unless the database can be written and has the latest migration
  */
 export async function checkDatabase(url: string, timeout = TIMEOUT_MS): Promise<void> {
   const client = new pg.Client({

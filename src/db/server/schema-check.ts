@@ -4,10 +4,7 @@ import pg from 'pg';
 import * as schema from '../tables/index.ts';
 import { MigrationError } from './migrate.ts';
 
-/**
- * The tables of the code have a column that no migration made: every statement that names it would fail.
- * @throws MigrationError
- */
+/** @throws MigrationError if the code has a column that the database lacks */
 export async function checkSchema(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);

@@ -2,12 +2,12 @@ import { connect } from 'node:net';
 import type pg from 'pg';
 import { serialize } from 'pg-protocol';
 
-/** What @types/pg leaves out. */
+/** Not in @types/pg. */
 type Cancellable = pg.Client & { processID: number | null; secretKey: number | null };
 
 /**
- * Asks the server to end the statement of a connection: over another connection, as PostgreSQL's protocol wants.
- * @returns true when the server has sent the signal, which then cannot hit a later statement
+ * Cancels the statement of a connection, over a second connection.
+ * @returns true if the server has signalled: then the cancel cannot hit a later statement
  */
 export function sendCancel(client: pg.Client, timeoutMs: number): Promise<boolean> {
   const { host, port, processID, secretKey } = client as Cancellable;
@@ -22,7 +22,7 @@ export function sendCancel(client: pg.Client, timeoutMs: number): Promise<boolea
   });
 }
 
-/** Closes a connection at once, with whatever runs on it. */
+/** Does not wait for the running statement, as `client.end()` does. */
 export const cut = (client: pg.Client): void => {
   client.connection.stream.destroy();
 };
