@@ -4,17 +4,11 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import type { Fields } from './json.ts';
 
-/**
- * One list of fields. The zod schema says which fields there are, and their order. The table says where they come
- * from. A repository names only the others. A field that is forgotten, invented or of another type does not compile.
- */
+/** Maps the fields of a zod schema to the columns of a table. A field without a column of its type does not compile. */
 
 type ColumnsOf<Table extends PgTable> = Table['_']['columns'];
 
-/**
- * The column and the field agree: their values are of the same kind, and only a field that can be null has a column
- * that can.
- */
+/** Whether the column has values of the field's type, and can be null only if the field can. */
 type Fits<Column, Value> = Column extends PgColumn
   ? null extends JsonOf<Column>
     ? null extends Value
@@ -23,16 +17,16 @@ type Fits<Column, Value> = Column extends PgColumn
     : SameKind<JsonOf<Column>, NonNullable<Value>>
   : false;
 
-/** A closed list of strings is kept in a text column, so either type may be the narrower one. */
+/** Either type may be the narrower one: a text column holds the values of an enum. */
 type SameKind<Data, Value> = [Value] extends [Data] ? true : [Data] extends [Value] ? true : false;
 
-/** The type of a column's value in JSON. A moment is text there. */
+/** The type of a column's value in JSON, where a timestamp is text. */
 type JsonOf<Column extends PgColumn> =
   Exclude<GetColumnData<Column>, null> extends Date
     ? string | Extract<GetColumnData<Column>, null>
     : GetColumnData<Column>;
 
-/** The fields for which the table has no column of that name and type. */
+/** The fields without a column of their name and type. */
 type WithoutColumn<Value, Table extends PgTable> = {
   [Name in keyof Value]-?: Name extends keyof ColumnsOf<Table>
     ? Fits<ColumnsOf<Table>[Name], Value[Name]> extends true
@@ -41,38 +35,38 @@ type WithoutColumn<Value, Table extends PgTable> = {
     : Name;
 }[keyof Value];
 
-/** Where such fields come from. Other fields may be named too: these override their column. */
-type Others<Value, Table extends PgTable> = Record<WithoutColumn<Value, Table>, PgColumn | SQL> &
+/** A source for each field without a column; a source for another field overrides its column. */
+type Sources<Value, Table extends PgTable> = Record<WithoutColumn<Value, Table>, PgColumn | SQL> &
   Partial<Record<keyof Value, PgColumn | SQL>>;
 
-/** `Given`, but a property that `Value` does not have is refused. */
-type Only<Given, Value> = Given & Record<Exclude<keyof Given, keyof Value>, never>;
+/** Rejects properties that `Value` does not have. */
+type Only<Input, Value> = Input & Record<Exclude<keyof Input, keyof Value>, never>;
 
 /**
- * The fields of an answer. Each field of the schema comes from the column of its name, or from `others`.
- * @param others the fields without a column (`displayName`, `contacts`), and those that override theirs
+ * The fields of a response. Each field comes from the column of its name, or from `sources`.
+ * @param sources of fields without a column (`displayName`, `contacts`), or in place of one
  */
-export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Given extends object>(
+export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Input extends object>(
   schema: Schema,
   table: Table,
-  ...[others]: Record<never, never> extends Others<z.infer<Schema>, Table>
-    ? [others?: Only<Given, z.infer<Schema>> & Others<z.infer<Schema>, Table>]
-    : [others: Only<Given, z.infer<Schema>> & Others<z.infer<Schema>, Table>]
+  ...[sources]: Record<never, never> extends Sources<z.infer<Schema>, Table>
+    ? [sources?: Only<Input, z.infer<Schema>> & Sources<z.infer<Schema>, Table>]
+    : [sources: Only<Input, z.infer<Schema>> & Sources<z.infer<Schema>, Table>]
 ): Fields<z.infer<Schema>> {
   const columns = getTableColumns(table) as Record<string, PgColumn>;
-  const given = (others ?? {}) as Record<string, PgColumn | SQL>;
+  const overrides = (sources ?? {}) as Record<string, PgColumn | SQL>;
   const entries = Object.keys(schema.shape).map((name) => {
-    const source = given[name] ?? columns[name];
-    if (!source) throw new Error(`The field ${name} comes from nowhere.`);
+    const source = overrides[name] ?? columns[name];
+    if (!source) throw new Error(`The field ${name} has neither a column nor a source.`);
     return [name, source];
   });
   return Object.fromEntries(entries) as Fields<z.infer<Schema>>;
 }
 
-/** Columns under the names of their fields. */
+/** Columns, by their fields. */
 export type Columns<Name extends string = string> = Readonly<Record<Name, PgColumn>>;
 
-/** Whether null of a request can be stored: in a list column it empties the list. */
+/** Whether a request may send null: a column of arrays that is never null stores an empty one. */
 type TakesNull<Column> = Column extends PgColumn
   ? null extends JsonOf<Column>
     ? true
@@ -81,8 +75,8 @@ type TakesNull<Column> = Column extends PgColumn
       : false
   : true;
 
-/** The fields that a request may set to null, and whose column does not take it. */
-type NullWithoutRoom<Value, Table extends PgTable> = {
+/** The nullable fields whose column does not take null. */
+type FieldsNotNull<Value, Table extends PgTable> = {
   [Name in keyof Value]-?: null extends Value[Name]
     ? Name extends keyof ColumnsOf<Table>
       ? TakesNull<ColumnsOf<Table>[Name]> extends true
@@ -92,23 +86,19 @@ type NullWithoutRoom<Value, Table extends PgTable> = {
     : never;
 }[keyof Value];
 
-/** A schema whose every field has a column that takes its values. The compiler's message names the fields that have none. */
+/** `unknown` if every field has a column for its values; else a type whose name appears in the compiler's error. */
 type Writable<Schema extends z.ZodObject, Table extends PgTable> =
   WithoutColumn<WrittenBy<Schema>, Table> extends never
-    ? NullWithoutRoom<z.infer<Schema>, Table> extends never
+    ? FieldsNotNull<z.infer<Schema>, Table> extends never
       ? unknown
-      : { 'fields whose column is never null': NullWithoutRoom<z.infer<Schema>, Table> }
+      : { 'fields whose column is never null': FieldsNotNull<z.infer<Schema>, Table> }
     : { 'fields without a column': WithoutColumn<WrittenBy<Schema>, Table> };
 
-/** The types of the fields that are written, whether or not they may be absent or null. */
 type WrittenBy<Schema extends z.ZodObject> = {
   [Name in keyof z.infer<Schema>]-?: NonNullable<z.infer<Schema>[Name]> | null;
 };
 
-/**
- * The column of each field that a request writes. Fields that are kept elsewhere are first taken out of the schema
- * with zod's `omit`. Columns that the service fills itself are added to the result.
- */
+/** The column of each field that a request writes. Zod's `omit` first removes the fields that are stored elsewhere. */
 export function columnsOf<Schema extends z.ZodObject, Table extends PgTable>(
   schema: Schema & Writable<Schema, Table>,
   table: Table,

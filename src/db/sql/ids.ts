@@ -1,17 +1,17 @@
 import { v7 } from 'uuid';
 
-/** The form of a UUID, for patterns. It has no flag, so that the documents can show it. */
+/** A pattern of a UUID. The OpenAPI documents contain it, so it needs no flag. */
 export const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}';
 const WHOLE = new RegExp(`^${UUID}$`);
 
-/** A new UUIDv7. Such ids grow with time, and need no sequence. */
+/** A UUIDv7: such ids grow with time. */
 export const newId = (): string => v7();
 
 export const isId = (text: string): boolean => WHOLE.test(text);
 
-/** Names a record among those of all organizations: two of them may have the same ids. */
+/** Organizations may have records with the same id. */
 export const idAmongAll = ({ organizationId, id }: { organizationId: string; id: string }): string =>
   `${organizationId} ${id}`;
 
-/** For filters: text that is no id becomes null, which equals no id. The uuid type would refuse the text. */
+/** For filters: PostgreSQL rejects text that is not a UUID, whereas null equals no id. */
 export const idOrNull = (text: string): string | null => (isId(text) ? text : null);

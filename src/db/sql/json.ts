@@ -3,37 +3,33 @@ import { type PgColumn, PgTimestamp } from 'drizzle-orm/pg-core';
 
 declare const shape: unique symbol;
 
-/** JSON of a `T`, as bytes. PostgreSQL made it, and the client gets it as it is. */
+/** JSON of a `T`, as the bytes of a response. */
 export type Json<T> = Buffer & { readonly [shape]: T };
 
-/** The value itself, where the service must look into it. */
 export const parseJson = <T>(json: Json<T>): T => JSON.parse(json.toString());
 
-/** Text that is JSON of a `T`. */
+/** @param text JSON of a `T` */
 export const jsonOf = <T>(text: string): Json<T> => Buffer.from(text) as Json<T>;
 
-/** JSON of a value that the service made. */
 export const toJson = <T>(value: T): Json<T> => jsonOf(JSON.stringify(value));
 
-/** Where each field of a response comes from, in the order of the response. See `fieldsOf`. */
+/** The source of each field of a response, in the response's order. */
 export type Fields<T> = { readonly [Name in keyof T]-?: PgColumn | SQL };
 
-/** A moment as `2026-11-21T08:25:00.123Z`. */
+/** A timestamp as `2026-11-21T08:25:00.123Z`. */
 export const isoTime = (timestamp: PgColumn | SQL): SQL<string> =>
   sql`to_char(${timestamp} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** The value of a field: a timestamp is ISO 8601 text. */
 const fieldValue = (source: PgColumn | SQL): PgColumn | SQL =>
   is(source, PgTimestamp) ? isoTime(source) : source;
 
-/** For select lists: each column under the name of its field. */
 export const selectList = (fields: Readonly<Record<string, PgColumn | SQL>>): SQL =>
   sql.join(
     Object.entries(fields).map(([name, source]) => sql`${fieldValue(source)} as ${sql.identifier(name)}`),
     sql`, `,
   );
 
-/** The text of one JSON object with the fields, byte for byte as row_to_json() writes it. */
+/** The text of one JSON object, byte for byte as row_to_json() writes it. */
 export function jsonText<T>(fields: Fields<T>): SQL<string> {
   const members = Object.entries<PgColumn | SQL>(fields).map(
     ([name, source], index) =>
@@ -42,5 +38,5 @@ export function jsonText<T>(fields: Fields<T>): SQL<string> {
   return sql`concat(${sql.join(members, sql`, `)}, '}')`;
 }
 
-/** One JSON object of the fields, for `returning`: a cluster takes no subselect in the `returning` of an insert. */
+/** For `returning`: Citus accepts no subselect in the `returning` of an insert. */
 export const jsonRow = <T>(fields: Fields<T>): SQL<Json<T>> => sql`${jsonText(fields)}::json`;

@@ -2,16 +2,14 @@ import { is, SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgArray, type PgColumn, PgJson } from 'drizzle-orm/pg-core';
 import type { Columns } from './field-columns.ts';
 
-/** A row as values of a statement: each field has a placeholder of its name. */
-
-/** The columns' names, for INSERT: `"title", "type", …`. */
+/** For INSERT: `"title", "type", …`. */
 export const columnList = (columns: Columns): SQL =>
   sql.join(
     Object.values(columns).map(({ name }) => sql.identifier(name)),
     sql`, `,
   );
 
-/** The placeholders of the columns, in the same order: `$3, $4, …`. Null becomes the default that is SQL of a column that is never null. */
+/** For INSERT: `$3, $4, …`. Null becomes the column's default, if that is SQL and the column is never null. */
 export const valueList = (columns: Columns): SQL =>
   sql.join(
     Object.entries(columns).map(([field, column]) => {
@@ -32,7 +30,7 @@ export const assignments = (columns: Columns): SQL =>
     sql`, `,
   );
 
-/** Rows sent as a JSON array of fields: a table `sent` of the columns, and of `place`, the order of the array. */
+/** A JSON array of objects as a table `sent`: the columns, and `place`, the position in the array. */
 export function sentRows(columns: Columns, json: SQLWrapper): SQL {
   const fields = Object.entries(columns).map(
     ([field, column]) => sql`${sql.identifier(field)} ${sql.raw(column.getSQLType())}`,
@@ -44,13 +42,13 @@ export function sentRows(columns: Columns, json: SQLWrapper): SQL {
 /** A body whose every field has a column. */
 export type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;
 
-/** A list is never null in the database: null empties it. JSON is sent as text. */
+/** An array column that is never null stores an empty array for null. */
 function stored(column: PgColumn, value: unknown): unknown {
   if (is(column, PgJson)) return JSON.stringify(value);
   return value ?? (is(column, PgArray) && column.notNull ? [] : null);
 }
 
-/** The values of a whole row. An absent field is null, or an empty list. A field without a column does not compile. */
+/** The values of a whole row. An absent field is null, or an empty array. */
 export const rowValues = <Name extends string, Body extends object>(
   columns: Columns<Name>,
   body: Storable<Body, Name>,
