@@ -412,7 +412,7 @@ describe('arguments, walked over all tools', () => {
       const { body } = await call(client, name, { ...given(), ...wrong });
       expect(body.error.details, name).toEqual([
         { path: 'fields[0]', message: `is not a known name (did you mean ${names[1]}?)` },
-        { path: 'fields[1]', message: `is not a known name (known are ${names.join(', ')})` },
+        { path: 'fields[1]', message: `is not a known name (known names: ${names.join(', ')})` },
         { path: 'fields[2]', message: 'must be a string' },
       ]);
       const many = await call(client, name, { ...given(), fields: [...names, ...names] });

@@ -4,32 +4,32 @@ import { useDashboard } from './support/dashboard.ts';
 import { conversation, customer, opportunity, stage } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
-/** What a refusal says beside what is wrong, so that the next try works. */
+/** An error message says how to correct the request. */
 
 const { service, dashboard } = useDashboard();
 
 const DASHBOARD_ONE =
-  '/dashboard/v1/organizations/{organizationId}/opportunities/{opportunityId} takes GET, PUT, PATCH, DELETE.';
+  '/dashboard/v1/organizations/{organizationId}/opportunities/{opportunityId} supports GET, PUT, PATCH, DELETE.';
 const ALL = Object.keys(readDocument('openapi/openapi.json').paths).filter((path) => !path.includes('{'));
 
 test.each<[asked: string, hint: string, allow?: string]>([
   [
     'GET /v1/products',
-    '. Near it: GET, POST /v1/catalog/products; GET, PATCH, DELETE /v1/catalog/products/{productId}. See /docs.',
+    '. Similar: GET, POST /v1/catalog/products; GET, PATCH, DELETE /v1/catalog/products/{productId}. See /docs.',
   ],
   [
     'POST /v1/conversation/x/messages',
-    '. Near it: GET /v1/conversations/{conversationId}/messages. See /docs.',
+    '. Similar: GET /v1/conversations/{conversationId}/messages. See /docs.',
   ],
-  ['GET /v1/opportunities/x/quote?limit=5', '. Near it: GET /v1/quotes?opportunityId=x. See /docs.'],
-  ['GET /v1/deals', `. There are ${ALL.join(', ')}. See /docs.`],
-  [`GET ${'/a'.repeat(5_000)}`, `. There are ${ALL.join(', ')}. See /docs.`],
+  ['GET /v1/opportunities/x/quote?limit=5', '. Similar: GET /v1/quotes?opportunityId=x. See /docs.'],
+  ['GET /v1/deals', `. Available: ${ALL.join(', ')}. See /docs.`],
+  [`GET ${'/a'.repeat(5_000)}`, `. Available: ${ALL.join(', ')}. See /docs.`],
   [
     'PUT /v1/customers/x',
-    ': /v1/customers/{customerId} takes GET, PATCH, DELETE.',
+    ': /v1/customers/{customerId} supports GET, PATCH, DELETE.',
     'DELETE, GET, HEAD, PATCH',
   ],
-  ['POST /v1/team', ': /v1/team takes GET.', 'GET, HEAD'],
+  ['POST /v1/team', ': /v1/team supports GET.', 'GET, HEAD'],
   [
     'POST /dashboard/v1/organizations/x/opportunities/y',
     `: ${DASHBOARD_ONE}`,
@@ -40,7 +40,7 @@ test.each<[asked: string, hint: string, allow?: string]>([
   const { app } = url.startsWith('/dashboard') ? dashboard : service;
   const answer = await app.inject({ method: method as 'GET', url });
   const { code, message } = answer.json().error;
-  expect([code, message]).toEqual(['ROUTE_NOT_FOUND', `There is no such operation${hint}`]);
+  expect([code, message]).toEqual(['ROUTE_NOT_FOUND', `This operation does not exist${hint}`]);
   expect(String(answer.headers.allow).split(', ').sort().join(', ')).toBe(String(allow));
 });
 
@@ -65,16 +65,13 @@ test.each([
 
 describe('a body of another shape', () => {
   const CONTACTS = '{"contacts":[{"identifierType":"whatsapp","identifierValue":"+52 1 55 1234 5678"}]}';
-  const looksLike = (shape: string) => ` What is missing looks like ${shape}.`;
+  const looksLike = (shape: string) => ` Expected, for example: ${shape}.`;
 
   test.each([
-    [
-      { email: 'ana@example.com', name: 'Ana' },
-      ` Without effect: body.email, body.name.${looksLike(CONTACTS)}`,
-    ],
+    [{ email: 'ana@example.com', name: 'Ana' }, ` Ignored: body.email, body.name.${looksLike(CONTACTS)}`],
     [
       { contacts: [{ type: 'email', value: 'ana@example.com' }] },
-      ` Without effect: body.contacts[0].type, body.contacts[0].value.${looksLike(CONTACTS)}`,
+      ` Ignored: body.contacts[0].type, body.contacts[0].value.${looksLike(CONTACTS)}`,
     ],
     [undefined, looksLike(CONTACTS)],
     [{ contacts: [], nickname: 'x' }, ''],
@@ -95,7 +92,7 @@ describe('a body of another shape', () => {
       strictly,
     );
     expect(body.error.message).toBe(
-      'The request is not valid: body.title is required; body.titl is not a known name (did you mean title?). What is missing looks like {"title":"Patagonia Norte en 8 días"}.',
+      'The request is not valid: body.title is required; body.titl is not a known name (did you mean title?). Expected, for example: {"title":"Patagonia Norte en 8 días"}.',
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Every error code that an answer can carry, with its HTTP status. Clients branch on the code; it never changes. */
+/** Clients branch on these codes: a code never changes its name or its status. */
 const STATUS = {
   VALIDATION_FAILED: 400,
   UNAUTHORIZED: 401,
@@ -39,12 +39,11 @@ const STATUS = {
 
 export type ErrorCode = keyof typeof STATUS;
 
-/** One fault of a request, or one contact that another customer has. */
+/** One validation error, or one contact that belongs to another customer. */
 export type ErrorDetail = { path: string; message: string } | { path: string; customerId: string };
 
 export type ErrorBody = { error: { code: ErrorCode; message: string; details?: readonly ErrorDetail[] } };
 
-/** Any answer but success. Code below a route throws it, and the one error handler writes it. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
@@ -55,8 +54,7 @@ export class ApiError extends Error {
     message: string,
     options: { details?: readonly ErrorDetail[]; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
-    // Most of these are plain answers, and a stack costs more than the rest of such an answer. A fault keeps its own
-    // stack in `cause`.
+    // Without a stack, which costs more than the rest of the response. The stack of a failure is in `cause`.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
@@ -83,12 +81,11 @@ export const errorBody = (error: ApiError): ErrorBody => ({
   },
 });
 
-/** More faults than this in `details` help nobody. */
 const MAX_DETAILS = 20;
 
 /**
- * 400 that names every fault. The message repeats `details`, for a person who sees only the message.
- * @param hint follows the faults there
+ * The message repeats `details`, for people who see only the message.
+ * @param hint is appended to the message
  */
 export function validationFailed(errors: readonly { path: string; message: string }[], hint = ''): ApiError {
   const details = errors.slice(0, MAX_DETAILS);
@@ -100,14 +97,13 @@ const UNAVAILABLE =
   'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.';
 const RETRY_SOON = { 'retry-after': '1' };
 
-/** 503 for a fault that passes by itself: database out of reach, pool exhausted, disk full. */
+/** 503 for a temporary failure: database unreachable, pool exhausted, disk full. */
 export const serviceUnavailable = (cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON, cause });
 
-/** Why a request got no answer from the database. */
 export type RejectionReason = 'full' | 'waited' | 'gone' | 'process';
 
-/** 503 for a request that was not begun, or whose client has gone: counted, and never logged one by one. */
+/** 503 for a request that was rejected for overload, or whose client disconnected. Counted, not logged one by one. */
 export class Rejection extends ApiError {
   readonly reason: RejectionReason;
 
@@ -117,7 +113,7 @@ export class Rejection extends ApiError {
   }
 }
 
-/** One object for each: under overload there are thousands a second. */
+/** Shared, because under overload there are thousands per second. */
 export const REJECTIONS: Readonly<Record<RejectionReason, Rejection>> = {
   full: new Rejection('full'),
   waited: new Rejection('waited'),
@@ -125,7 +121,7 @@ export const REJECTIONS: Readonly<Record<RejectionReason, Rejection>> = {
   process: new Rejection('process'),
 };
 
-/** 503 for a write that may have been done. */
+/** 503 for a write that may have been committed. */
 export class OutcomeUnknown extends ApiError {
   constructor(cause: unknown) {
     super(
@@ -136,6 +132,6 @@ export class OutcomeUnknown extends ApiError {
   }
 }
 
-/** 404 for a record that is archived, belongs to another organization, or never existed. */
+/** 404 for a record that is archived, belongs to another organization, or does not exist. */
 export const notFound = (code: ErrorCode, what: string, id: string, hint = ''): ApiError =>
   new ApiError(code, `The ${what} ${JSON.stringify(id.slice(0, 64))} does not exist.${hint}`);

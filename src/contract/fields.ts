@@ -1,33 +1,29 @@
 import { z } from 'zod';
 import { UUID } from '../db/sql/ids.ts';
 
-/** The kinds of field that requests and responses are made of, with the limits that all resources share. */
-
 /** PostgreSQL stores neither U+0000 nor half of a surrogate pair. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
-/** Normalizing marks in a row takes PostgreSQL the square of their number: 18 s for 50,000. No language needs more than this. */
+/** PostgreSQL normalizes combining marks in a row in quadratic time: 18 s for 50,000. No language needs more than 30. */
 const MAX_MARKS = 30;
-/** Combining marks, and the two letters that normalize to one. Each character is tried once, so the check is linear. */
+/** Combining marks, and the two letters that normalize to one. Runs in linear time. */
 const MARKS = new RegExp(`[\\p{M}\\uFF9E\\uFF9F]{1,${MAX_MARKS + 1}}`, 'gu');
 
-/** Whether the text has more combining marks in a row than a response and a search can bear. */
 export function hasTooManyMarks(text: string): boolean {
   MARKS.lastIndex = 0;
-  // matchAll() would copy the pattern for each text.
   for (let found = MARKS.exec(text); found; found = MARKS.exec(text))
     if (found[0].length > MAX_MARKS && codePoints(found[0]) > MAX_MARKS) return true;
   return false;
 }
 
-/** Lengths count code points, as PostgreSQL and people do, not UTF-16 units. */
+/** Lengths count code points, as in PostgreSQL, not UTF-16 units. */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
   return count;
 }
 
-/** Adds a validation error to a value. zod's `superRefine` would keep each value alive until the next full collection. */
+/** zod's `superRefine` would keep each value alive until the next full garbage collection. */
 export function addIssue(
   { issues, value }: z.core.ParsePayload,
   message: string,
@@ -38,7 +34,7 @@ export function addIssue(
 
 type Lengths = { min?: number; max: number };
 
-/** Text that can be stored, of a bounded length. Nothing is trimmed: what was sent is what is read back. */
+/** Stored as it is sent, without trimming. */
 export function text({ min = 0, max }: Lengths) {
   const exactly = min === max && `must have exactly ${min} characters`;
   const tooShort = exactly || `must have at least ${count(min)}`;
@@ -50,7 +46,7 @@ export function text({ min = 0, max }: Lengths) {
       if (!isStorable(value)) addIssue(payload, 'must not contain U+0000 or a lone surrogate');
       else if (hasTooManyMarks(value))
         addIssue(payload, `must not contain more than ${MAX_MARKS} combining marks in a row`);
-      // No text has more code points than UTF-16 units: most values are settled without counting.
+      // A text has at most as many code points as UTF-16 units, so most values need no counting.
       else if (value.length < min || (value.length <= 2 * min && codePoints(value) < min))
         addIssue(payload, tooShort);
       else if (value.length > max && codePoints(value) > max) addIssue(payload, tooLong);
@@ -71,7 +67,6 @@ export const dateText = () =>
 export const currency = () => text({ min: 3, max: 3 }).meta({ examples: ['USD'] });
 export const texts = () => z.array(text({ max: 1_000 })).max(200);
 
-/** An integer of 32 bits, as PostgreSQL stores it. */
 export const integer = () =>
   z.int32({
     error: ({ code }) =>
@@ -86,37 +81,37 @@ export const oneOf = <const Values extends readonly [string, ...string[]]>(value
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** False beyond the years that are shown with four digits. Text that is no moment is for another rule to refuse. */
-const isShowable = (timestamp: string): boolean => {
+/** Whether the year has four digits. Text that is no timestamp passes: another rule rejects it. */
+const hasShortYear = (timestamp: string): boolean => {
   const time = Date.parse(timestamp);
   return Number.isNaN(time) || (time >= EARLIEST && time <= LATEST);
 };
 
 /*
- * Which kind of date a field is:
- * - `dateText`: what people wrote, kept as it is. Nothing compares it.
- * - `calendarDate`: a day that is the same everywhere, such as a birthday. Its column is `date()`.
- * - `moment` in a request and `dateTime` in an answer: when something happened, for everybody. Its column is `moment()`.
+ * The kinds of date:
+ * - `dateText`: free text, stored as it is. Nothing compares it.
+ * - `calendarDate`: a day without a time zone, such as a birthday. Its column is `date()`.
+ * - `timestamp` in a request and `dateTime` in a response: a point in time. Its column is `timestamp()`.
  */
 
-/** A day, in requests and answers. A plain `z.iso.date()` takes a year that PostgreSQL does not have: 0. */
+/** PostgreSQL has no year 0, which `z.iso.date()` accepts. */
 export const calendarDate = () =>
   z.iso
     .date({ error: 'must be a calendar date, such as 2027-03-31' })
-    .refine(isShowable, 'must be between the years 1 and 9999')
+    .refine(hasShortYear, 'must be between the years 1 and 9999')
     .meta({ examples: ['2027-03-31'] });
 
-/** A moment in a response: ISO 8601, UTC, milliseconds. */
+/** In responses: ISO 8601, UTC, milliseconds. */
 export const dateTime = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
 const inUtc = (timestamp: string): string =>
   Number.isNaN(Date.parse(timestamp)) ? timestamp : new Date(timestamp).toISOString();
 
-/** More digits of a second than anybody has. Tools ask for a bound on every text of a query. */
+/** API linters want a maximum for every text in a query. */
 const MAX_TIMESTAMP_LENGTH = 4_000;
 
-/** A moment in a request: ISO 8601 with an offset or Z; kept in UTC, to the millisecond. */
+/** In requests: ISO 8601 with an offset or Z. The output is UTC with milliseconds. */
 export const timestamp = () =>
   z.iso
     .datetime({
@@ -124,20 +119,19 @@ export const timestamp = () =>
       error: 'must be an ISO 8601 date-time with an offset, such as 2026-11-21T08:25:00Z',
     })
     .max(MAX_TIMESTAMP_LENGTH, `must have at most ${count(MAX_TIMESTAMP_LENGTH)}`)
-    .refine(isShowable, 'must be between the years 1 and 9999')
+    .refine(hasShortYear, 'must be between the years 1 and 9999')
     .overwrite(inUtc)
     .meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
 const DAY = 24 * 3_600_000;
 
-/** The timestamp of something that has happened. A clock or a time zone of the sender may be wrong by a day. */
+/** Up to a day ahead, because the clock or the time zone of a client may be wrong. */
 export const pastTimestamp = () =>
   timestamp().refine((sent) => !(Date.parse(sent) > Date.now() + DAY), 'must be at most a day ahead');
 
-/** The id in the examples of the documents. The demo agency has a record of each kind with it. */
+/** The demo agency has a record of each kind with this id. */
 export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
-/** An id that the caller makes or refers to. */
 export const uuid = () =>
   z
     .string()
@@ -146,12 +140,12 @@ export const uuid = () =>
 
 export const id = () => z.string().meta({ examples: [EXAMPLE_ID] });
 
-/** An id in a path. Its length is told and not checked: text that is no id leads to no record (404). */
+/** The length is documented, not validated: text that is no id finds no record (404). */
 export const pathId = (description: string) => id().meta({ maxLength: 64, description });
 
 const DECIMAL_DIGITS = /^\d{1,16}$/;
 
-/** A query parameter sent as decimal digits only; anything else stays text and fails as no integer. */
+/** Anything but decimal digits stays text, and fails as no integer. */
 const fromDigits = (value: unknown): unknown =>
   typeof value === 'string' && DECIMAL_DIGITS.test(value) ? Number(value) : value;
 
@@ -177,46 +171,40 @@ const offset = () => {
     .describe('How many records to skip. Empty or `null` means 0.');
 };
 
-/** A field of an answer, with its meaning and an example of its value. */
 export const field = <Field extends z.ZodType>(
   field: Field,
   meaning: string,
   example?: z.output<Field>,
 ): Field => field.meta({ ...(example !== undefined && { examples: [example] }), description: meaning });
 
-/** The description of a field, or of the one inside optional, nullable and default. */
 const descriptionOf = (field: unknown): string | undefined =>
   (field as z.ZodType).description ??
   (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault
     ? descriptionOf(field.unwrap())
     : undefined);
 
-/** The fields. One without a description gets that of the answer's field of its name. */
+/** Gives each field without a description that of the response's field of the same name. */
 export const describedAs = <Shape extends z.ZodRawShape>(response: z.ZodRawShape, shape: Shape): Shape =>
   Object.fromEntries(
     Object.entries(shape).map(([name, field]) => {
       const meaning = (response[name] as z.ZodType | undefined)?.description;
-      const isSilent = meaning !== undefined && descriptionOf(field) === undefined;
-      return [name, isSilent ? (field as z.ZodType).describe(meaning) : field];
+      const needsMeaning = meaning !== undefined && descriptionOf(field) === undefined;
+      return [name, needsMeaning ? (field as z.ZodType).describe(meaning) : field];
     }),
   ) as Shape;
 
-/** The largest page, in records, and the page of a request without `limit`. */
 export const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 25;
 
-/** The query of every list with pages. */
 export const pageQuery = () => ({ limit: limit(MAX_LIMIT, DEFAULT_LIMIT), offset: offset() });
 
-/** An optional text filter of a list. */
 export const textFilter = (description: string, max = 200) =>
   text({ min: 1, max }).optional().describe(description);
 
-/** The + of an offset is a space where it was not encoded: no moment has a space for itself. */
+/** An unencoded + arrives as a space, which no valid timestamp contains. */
 export const withPlus = (value: unknown): unknown =>
   typeof value === 'string' ? value.replace(' ', '+') : value;
 
-/** An optional filter by a moment. */
 const timestampFilter = (description: string) =>
   z.preprocess(withPlus, timestamp()).optional().describe(description);
 
@@ -228,7 +216,6 @@ const ids = () =>
     .optional()
     .describe(`The records with these ids, up to ${MAX_IDS}, separated by commas.`);
 
-/** The query of every list of /v1. */
 export const recordQuery = () => ({
   ...pageQuery(),
   createdSince: timestampFilter('Records that were created at this timestamp or later.'),
@@ -236,7 +223,7 @@ export const recordQuery = () => ({
   ids: ids(),
 });
 
-/** The same of lists whose records change. */
+/** For lists of records that can change. */
 export const changeQuery = () => ({
   ...recordQuery(),
   updatedSince: timestampFilter('Records that were created or changed at this timestamp or later.'),

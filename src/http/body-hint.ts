@@ -2,27 +2,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { FieldError } from './validation.ts';
 
-/** What a person needs beside the faults of a body: the shape that is missing, and the names that had no effect. */
+/** Errors about the shape of a body, not about a value. */
+const SHAPE_ERROR = /^(?:is required|must be an array|must be a JSON object)$/;
 
-/** Faults of a body that has another shape, not another value. */
-const OF_SHAPE = /^(?:is required|must be an array|must be a JSON object)$/;
+const firstOnly = (value: unknown): unknown => (Array.isArray(value) ? value.slice(0, 1) : value);
 
-/** A list with its first entry alone. */
-const cut = (value: unknown): unknown => (Array.isArray(value) ? value.slice(0, 1) : value);
-
-/** The fields of the document's example that a fault is in; for a fault of the body itself, those that it must have. */
+/** The broken fields as in the documented example; the required fields if the body itself is broken. */
 function expectedShape(schema: z.ZodObject, errors: readonly FieldError[]): Record<string, unknown> {
   const [example = {}] = (z.globalRegistry.get(schema)?.examples ?? []) as Record<string, unknown>[];
-  const paths = errors.filter(({ message }) => OF_SHAPE.test(message)).map(({ path }) => path);
-  const isMeant = ([name, field]: [string, z.core.$ZodType]): boolean =>
+  const paths = errors.filter(({ message }) => SHAPE_ERROR.test(message)).map(({ path }) => path);
+  const isBroken = ([name, field]: [string, z.core.$ZodType]): boolean =>
     paths.some((path) => new RegExp(`^body\\.${name}(?:[.[]|$)`).test(path)) ||
     (paths.includes('body') && !z.safeParse(field, undefined).success);
-  const fields = Object.entries(schema.shape).filter(isMeant);
-  const shown = fields.filter(([name]) => name in example).map(([name]) => [name, cut(example[name])]);
-  return Object.fromEntries(shown);
+  const fields = Object.entries(schema.shape).filter(isBroken);
+  const examples = fields.filter(([name]) => name in example);
+  return Object.fromEntries(examples.map(([name]) => [name, firstOnly(example[name])]));
 }
 
-/** A sentence or two to end the message with, after a space; nothing where no shape is missing. */
+/** Ends the message: the ignored names and the expected shape, after a space. Empty unless the shape is wrong. */
 export function bodyHint(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -32,5 +29,5 @@ export function bodyHint(
   const shape = body instanceof z.ZodObject ? expectedShape(body, errors) : {};
   if (Object.keys(shape).length === 0) return '';
   const ignored = request.strictErrors.length === 0 && reply.getHeader('x-ignored-parameters');
-  return `${ignored ? ` Without effect: ${ignored}.` : ''} What is missing looks like ${JSON.stringify(shape)}.`;
+  return `${ignored ? ` Ignored: ${ignored}.` : ''} Expected, for example: ${JSON.stringify(shape)}.`;
 }

@@ -1,19 +1,19 @@
 import type { FastifyReply } from 'fastify';
 import type { Caller } from '../db/pool/scope.ts';
 
-/** Fastify's own signal takes the end of a body for the end of its client. */
+/** `request.signal` of Fastify also aborts when the body has been read. */
 function onDisconnect({ raw: response }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const onClose = (): void => {
-    if (!response.writableFinished) gone.abort();
+    if (!response.writableFinished) disconnected.abort();
   };
-  // Its close may have been already, while the key was looked up.
+  // The client may have left while the key was looked up.
   if (response.destroyed) onClose();
   else response.once('close', onClose);
-  return gone.signal;
+  return disconnected.signal;
 }
 
-/** The request, as the database sees it. Its signal is created when something asks for it: most requests end before. */
+/** The request, as the database sees it. The signal is created on demand, because few requests need it. */
 export function callerOf(reply: FastifyReply): Caller {
   let created: AbortSignal | undefined;
   function signal(): AbortSignal {

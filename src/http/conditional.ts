@@ -7,45 +7,40 @@ import type { Json } from '../db/sql/json.ts';
 import { isCacheable } from './headers.ts';
 import { sendJson } from './send-json.ts';
 
-/** Entity tags, and requests that depend on them. */
-
-/**
- * Whether If-None-Match names the tag, weak or strong. A quoted tag has no quotes or commas inside, so searching the
- * text is enough.
- */
+/** Weak comparison. A substring search is enough, because a quoted tag contains no quotes. */
 const namesTag = (ifNoneMatch: string, tag: string): boolean =>
   ifNoneMatch === '*' || ifNoneMatch.includes(tag);
 
-/** Whether the client of an answer of 304 has shown that it has the bytes: `*` names no tag. */
+/** Whether the client of a 304 has a copy: `*` proves none. */
 export const provesCopy = ({ headers }: FastifyRequest): boolean => headers['if-none-match'] !== '*';
 
-/** Methods whose answers are a record as it is now, or a page of records. The answer of a POST tells of one act, unless that made a record. */
+/** Their responses are the current record, or a page. That of a POST is tagged only if it created a record. */
 const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
 
 const isRecord = (method: string, status: number): boolean =>
   status === 201 || (status < 300 && TAGGED.includes(method));
 
 /**
- * Gives a cacheable answer its tag, and answers 304 to a read that names it. @fastify/etag does not serve: it knows
- * neither lists nor `*`, answers 304 to writes, tags errors, and says that a 304 has a length of 0.
+ * Adds an ETag to cacheable responses, and turns a read into 304 if If-None-Match has that tag. @fastify/etag supports
+ * neither lists of tags nor `*`, sends 304 to writes, tags errors, and sends `content-length: 0` with a 304.
  */
 export function sendConditionally(app: FastifyInstance): void {
   app.addHook('onSend', ({ method, headers }, reply, payload, done) => {
     const isTagged = isRecord(method, reply.statusCode) && isCacheable(reply.getHeader('cache-control'));
     if (!isTagged || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return done(null, payload);
-    // An answer that never changes has got its tag before.
+    // Static texts have a tag already.
     const tag = String(reply.getHeader('etag') ?? entityTag(payload));
     reply.header('etag', tag);
     const named = headers['if-none-match'];
     const isRead = method === 'GET' || method === 'HEAD';
     if (!isRead || named === undefined || !namesTag(named, tag)) return done(null, payload);
     reply.code(304).removeHeader('content-type');
-    // Fastify drops the body of a HEAD itself, after it has taken the length from it.
+    // Fastify needs the body of a HEAD for content-length, and drops it itself.
     done(null, method === 'HEAD' ? payload : null);
   });
 }
 
-/** Whether If-Match names the tag. A weak tag matches nothing: it does not say that the bytes are the same. */
+/** Strong comparison, as RFC 9110 asks of If-Match: a weak tag never matches. */
 const matches = (ifMatch: string, tag: string): boolean =>
   ifMatch.trim() === '*' || ifMatch.split(',').some((named) => named.trim() === tag);
 
@@ -54,17 +49,15 @@ const preconditionFailed = (message: string): ApiError => new ApiError('PRECONDI
 const noMatch = (ifMatch: string): ApiError =>
   preconditionFailed(
     !ifMatch.includes('"')
-      ? 'If-Match names no tag: send the ETag as the answer has it, with its quotes.'
+      ? 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.'
       : ifMatch.includes('W/"')
-        ? 'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.'
+        ? 'If-Match has a weak tag (W/"…"), which never matches. A proxy that compresses responses weakens tags: read the record without Accept-Encoding and send that ETag.'
         : 'The record has changed since you read it. Read it again and send its new ETag.',
   );
 
 /**
- * Runs the change of a record. With If-Match only when the record, under its lock, still has a tag that it names; without
- * the header the work runs by itself.
- * @param lock reads the record under its lock, as its GET shows it; throws its not-found
- * @param work runs in the scope that it is given
+ * Runs `work`. With If-Match, in a transaction and only if the locked record has one of the tags.
+ * @param lock locks the record and returns it as its GET does; throws if it does not exist
  * @throws PRECONDITION_FAILED
  */
 export function ifMatch<Result>(
@@ -81,7 +74,7 @@ export function ifMatch<Result>(
   });
 }
 
-/** Answers the change of a record, which runs as `ifMatch` says. */
+/** `ifMatch`, with the changed record as the response. */
 export const answerIfMatch = async <T>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -91,10 +84,9 @@ export const answerIfMatch = async <T>(
 ): Promise<Json<T>> => sendJson(reply, await ifMatch(request, lock, id, (scope) => work(scope, id)));
 
 /**
- * Runs a PUT. With If-Match only when the record, under its lock, still has a tag that it names; with `If-None-Match: *`
- * only when the PUT creates the record: a PUT that replaced one is undone.
- * @param lock reads the record under its lock, as the PUT answers with it; undefined where there is none
- * @param work runs in the scope that it is given
+ * Runs a PUT. With If-Match, only if the locked record has one of the tags; with `If-None-Match: *`, only if the PUT
+ * creates the record (otherwise it is rolled back).
+ * @param lock locks the record and returns it as the PUT does; undefined if it does not exist
  * @throws PRECONDITION_FAILED
  */
 export function putIfMatch<T>(
@@ -111,7 +103,10 @@ export function putIfMatch<T>(
       if (stored === undefined || !matches(named, entityTag(stored))) throw noMatch(named);
     }
     const put = await work(within);
-    if (mustCreate && !put.created) throw preconditionFailed('The record is there already, or archived.');
+    if (mustCreate && !put.created)
+      throw preconditionFailed(
+        'The record already exists, or is archived. To replace it, omit If-None-Match.',
+      );
     return put;
   });
 }

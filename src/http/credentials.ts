@@ -1,12 +1,9 @@
-/** The token or key that a request came with. Nothing here asks whether it is good. */
-
-/** No more than the scheme: a pattern with the spaces at the end takes quadratic time on a header full of them. */
+/** Without trailing spaces: a pattern that also trims takes quadratic time on a header full of spaces. */
 const BEARER = /^bearer +/i;
 
-/** Whether a key came with the scheme of the other header. */
 export const hasScheme = (key: string): boolean => BEARER.test(key);
 
-/** The value of a header; null when it was sent twice with different values. Node itself would keep the first. */
+/** Null if the header was sent twice with different values. Node itself takes the first. */
 function onlyValue(rawHeaders: readonly string[], wanted: string): string | undefined | null {
   let found: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -19,14 +16,14 @@ function onlyValue(rawHeaders: readonly string[], wanted: string): string | unde
   return found;
 }
 
-/** The token of the Authorization header; null when two were sent that differ. */
+/** The bearer token; null if two different ones were sent. */
 export function presentedToken(rawHeaders: readonly string[]): string | undefined | null {
   const value = onlyValue(rawHeaders, 'authorization');
   if (!value || !BEARER.test(value)) return value === null ? null : undefined;
   return value.replace(BEARER, '').trim() || undefined;
 }
 
-/** The key of the request, from either header; undefined when there is none, or two that differ. */
+/** The API key from either header; undefined if there is none, or two different ones. */
 export function presentedKey(rawHeaders: readonly string[]): string | undefined {
   const token = presentedToken(rawHeaders);
   const header = onlyValue(rawHeaders, 'x-api-key');

@@ -25,18 +25,16 @@ import { fieldErrorsOf, ValidationError } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why it was refused for overload, where it was. */
+    /** Set if the request was rejected for overload. */
     rejected: RejectionReason | undefined;
-    /** What its work in the database was at when it was given up, where it was. */
+    /** The phase in which the database timed out. */
     timedOut: Phase | undefined;
   }
 }
 
-/** The one place that writes error bodies, whoever raised the error: a route, a hook, Fastify or Node's HTTP parser. */
-
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Returns nothing. Fastify waits for a reply that a handler returns, and that takes longer than to write it. */
+/** Returns nothing, because Fastify would await a returned reply. */
 function sendError(reply: FastifyReply, error: ApiError): void {
   reply
     .code(error.status)
@@ -47,13 +45,12 @@ function sendError(reply: FastifyReply, error: ApiError): void {
 
 const bodyError = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
 
-/** Fastify's own errors, by their codes. */
-const FRAMEWORK: Record<string, () => ApiError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than the limit of this operation.'),
+const FRAMEWORK_ERRORS: Record<string, () => ApiError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than 1 MiB.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => bodyError('must be JSON, sent with content-type: application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyError('must be as long as content-length says'),
-  FST_ERR_BAD_URL: () => new ApiError('ROUTE_NOT_FOUND', 'The path cannot be decoded.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyError('must have the length in content-length'),
+  FST_ERR_BAD_URL: () =>
+    new ApiError('ROUTE_NOT_FOUND', 'The path cannot be decoded. Percent-encode it as UTF-8.'),
 };
 
 function toApiError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): ApiError {
@@ -62,27 +59,29 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest, reply:
     const errors = [...fieldErrorsOf(error, request), ...request.strictErrors];
     return validationFailed(errors, bodyHint(request, reply, errors));
   }
-  // When a client breaks off its request, the error has the same code as a broken database connection.
+  // Has the same code as a broken database connection.
   if (request.raw.errored === error)
-    return new ApiError('VALIDATION_FAILED', 'The request was broken off.', { cause: error });
+    return new ApiError('VALIDATION_FAILED', 'The request ended before its body was complete.', {
+      cause: error,
+    });
   if (isDatabaseError(error)) {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const isKnown = isRead || isCertainlyUndone(error) || isSafeToRepeat(error);
     return isKnown ? serviceUnavailable(error) : new OutcomeUnknown(error);
   }
-  const known = 'code' in error ? FRAMEWORK[error.code] : undefined;
+  const known = 'code' in error ? FRAMEWORK_ERRORS[error.code] : undefined;
   if (known) return known();
   const status = (error as Partial<FastifyError>).statusCode;
   if (status !== undefined && status >= 400 && status < 500)
     return new ApiError('VALIDATION_FAILED', 'The request cannot be read.');
-  return new ApiError('INTERNAL_ERROR', 'An error in the service. Report the X-Request-Id.', {
+  return new ApiError('INTERNAL_ERROR', 'Internal error in the service. Report the X-Request-Id.', {
     cause: error,
   });
 }
 
 /**
- * It must come before the routes.
- * @returns makes the error of a request that leads to no operation
+ * Call it before the routes are registered.
+ * @returns creates the error for a request that matches no operation
  */
 export function handleErrors(app: FastifyInstance): (request: FastifyRequest) => ApiError {
   const routeNotFound = rememberOperations(app);
@@ -115,19 +114,19 @@ export function handleErrors(app: FastifyInstance): (request: FastifyRequest) =>
   return routeNotFound;
 }
 
-/** For `frameworkErrors`: requests that fail before they have a route. No hook has run for them. */
+/** For `frameworkErrors`: requests that fail before routing, so that no hook has run. */
 export function sendFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(commonHeaders(request.id));
   sendError(reply, toApiError(error, request, reply));
 }
 
 const PARSER_MESSAGES: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: 'The headers are too large.',
-  HPE_INVALID_URL: 'The address has characters that must be percent-encoded, such as %C3%B1 for ñ.',
+  HPE_HEADER_OVERFLOW: 'The headers are larger than 8 KiB.',
+  HPE_INVALID_URL: 'The URL has characters that must be percent-encoded, such as %C3%B1 for ñ.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 
-/** For `clientErrorHandler`: bytes that Node's parser refuses. There is only a socket, and no request. */
+/** For `clientErrorHandler`: bytes that Node cannot parse as HTTP. There is a socket, but no request. */
 export function sendClientError(
   error: Error & { code?: string },
   socket: Socket,
@@ -139,7 +138,7 @@ export function sendClientError(
     socket.destroy();
     return;
   }
-  const message = PARSER_MESSAGES[error.code ?? ''] ?? 'The request is no valid HTTP.';
+  const message = PARSER_MESSAGES[error.code ?? ''] ?? 'The request is not valid HTTP.';
   writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
 }
 

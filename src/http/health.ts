@@ -3,29 +3,26 @@ import { errorBody, serviceUnavailable } from '../contract/errors.ts';
 import type { Metrics } from './metrics.ts';
 
 export type HealthOptions = {
-  /** Throws while the service should get no requests. */
+  /** Throws while the service is not ready. */
   ready: () => Promise<void>;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
-  /** Aborted when the service is about to end: it still answers, and wants no new clients. */
+  /** Aborted when the shutdown begins: `/readyz` then fails, while requests are still served. */
   leaving?: AbortSignal | undefined;
 };
 
 const UNAVAILABLE = serviceUnavailable();
 
-/**
- * For those who run the service: is it alive, is it ready, how is it doing. It needs no token, and tells nothing of
- * any organization.
- */
+/** For operators. They need no token, and contain no data of organizations. */
 export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   app,
   { ready, metrics, leaving },
   done,
 ) => {
-  // They are asked every few seconds. Their requests are not logged; their faults are.
+  // Called every few seconds: only errors are logged.
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
   let checking: Promise<void> | undefined;
 
-  /** Requests of the same moment share one check. */
+  /** Simultaneous requests share one check. */
   function check(): Promise<void> {
     checking ??= ready().finally(() => {
       checking = undefined;
@@ -36,7 +33,7 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
 
   app.get('/readyz', options, async (_request, reply) => {
-    // No fault, so nothing is thrown and logged.
+    // Not thrown, because it is no error to log.
     if (leaving?.aborted) {
       const { status, headers } = UNAVAILABLE;
       return reply.code(status).headers(headers).send(errorBody(UNAVAILABLE));

@@ -8,8 +8,6 @@ import {
 } from '../db/repository/index.ts';
 import { idempotencyKeys } from '../db/tables/index.ts';
 
-/** The first answers of requests with an Idempotency-Key, written in the transaction of the request. */
-
 const RETENTION_HOURS = 24;
 
 export type StoredResponse = {
@@ -21,7 +19,7 @@ export type StoredResponse = {
 
 type Key = { organizationId: string; fingerprint: Buffer };
 
-/** By the fingerprint's first eight bytes. Of two requests that share them by chance, the second one is told to retry. */
+/** By the first eight bytes of the fingerprint. If two requests share them by chance, the second one is told to retry. */
 const lockStatement = prepared(
   'idempotency_keys.lock',
   ($: Params<{ lock: string }>) =>
@@ -39,9 +37,9 @@ const findStatement = prepared(
       and ${isStored}`,
 );
 
-/** One that is past its day, and not swept yet, gives way. No other can be there: the key is claimed, and was not found. */
-const keepStatement = prepared(
-  'idempotency_keys.keep',
+/** Replaces an expired key that the sweep has not removed yet. No other can conflict: the key is locked and was not found. */
+const storeStatement = prepared(
+  'idempotency_keys.store',
   ($: Params<Key & Omit<StoredResponse, 'headers'> & { headers: string }>) => sql`
     insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body)
     values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body})
@@ -50,15 +48,14 @@ const keepStatement = prepared(
 );
 
 /**
- * Claims the key until the transaction ends.
- * @returns false while another transaction has it: on any instance
+ * Locks the key until the transaction ends.
+ * @returns false while another transaction, on any instance, has the lock
  */
 export async function claimKey({ db }: OrganizationScope, fingerprint: Buffer): Promise<boolean> {
   const [row] = await db.write(lockStatement, { lock: String(fingerprint.readBigInt64BE()) });
   return row?.isLocked ?? false;
 }
 
-/** The answer that was kept under this key; undefined when there is none. */
 export async function findResponse(
   { db, organizationId }: OrganizationScope,
   fingerprint: Buffer,
@@ -67,13 +64,12 @@ export async function findResponse(
   return row;
 }
 
-/** Keeps the answer, in the transaction that made it. */
 export async function storeResponse(
   { db, organizationId }: OrganizationScope,
   fingerprint: Buffer,
   { headers, ...response }: StoredResponse,
 ): Promise<void> {
-  await db.write(keepStatement, {
+  await db.write(storeStatement, {
     ...response,
     organizationId,
     fingerprint,
@@ -97,9 +93,8 @@ const sweepStatement = prepared(
 );
 
 /**
- * Removes keys that are past their day by the clock of the database, oldest first.
- * @param limit keys at most
- * @returns how many were found, and how many of them were removed: one that was used anew meanwhile stays
+ * Removes at most `limit` expired keys, oldest first.
+ * @returns how many expired keys were found, and how many were removed: a key that was reused meanwhile stays
  */
 export async function sweepKeys(db: Queries, limit: number): Promise<{ found: number; removed: number }> {
   const due = await db.read(dueStatement, { limit });

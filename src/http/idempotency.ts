@@ -7,19 +7,16 @@ import { presentedToken } from './credentials.ts';
 import { claimKey, findResponse, storeResponse } from './idempotency.repository.ts';
 import { sendJson } from './send-json.ts';
 
-/**
- * Idempotency-Key: the same POST sent again is answered with the first answer, and does nothing. As in the IETF draft
- * "The Idempotency-Key HTTP Header Field".
- */
+/** As in the IETF draft "The Idempotency-Key HTTP Header Field". */
 
 const MAX_KEY_LENGTH = 255;
 
-/** The header of an answer that a replay repeats. All others are made anew for each answer. */
+/** The one header of the first response that a replay repeats. */
 const STORED_HEADER = 'x-ignored-parameters';
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** JSON with the names of its objects in order: two bodies that say the same have one text. */
+/** JSON with sorted names, so that equal bodies have equal texts. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? '';
@@ -27,13 +24,12 @@ function canonical(value: unknown): string {
   return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join()}}`;
 }
 
-/** The path of the route with the ids of the request: one path for one request, however its sender spelled it. */
+/** The path with its ids in lower case, so that one record has one path. */
 const pathOf = ({ routeOptions: { url = '' }, params }: FastifyRequest): string =>
-  url.replace(/:(\w+)/g, (_place, name: string) =>
+  url.replace(/:(\w+)/g, (_, name: string) =>
     String((params as Record<string, unknown>)[name]).toLowerCase(),
   );
 
-/** The key that the request came with. */
 function keyOf(request: FastifyRequest): string | undefined {
   const key = request.headers['idempotency-key']?.toString();
   if (key === undefined || (key.length > 0 && key.length <= MAX_KEY_LENGTH)) return key;
@@ -45,17 +41,20 @@ function keyOf(request: FastifyRequest): string | undefined {
 const inProgress = (): ApiError =>
   new ApiError(
     'IDEMPOTENCY_IN_PROGRESS',
-    'The first request with this idempotency key is still running; retry in 1 s.',
+    'The first request with this Idempotency-Key is still running. Retry in 1 s.',
     { headers: { 'retry-after': '1' } },
   );
 
 const reused = (how: string): ApiError =>
-  new ApiError('IDEMPOTENCY_KEY_REUSED', `This idempotency key was already used with a different ${how}.`);
+  new ApiError(
+    'IDEMPOTENCY_KEY_REUSED',
+    `This Idempotency-Key was already used with a different ${how}. Use a new key for a new request.`,
+  );
 
-/** The key of the cipher, made from the token of the request: only a caller with the same token can make it again. */
+/** Derived from the token of the request: only a caller with the same token can decrypt. */
 function cipherKey({ raw }: FastifyRequest, salt: Buffer): Buffer {
   const token = presentedToken(raw.rawHeaders);
-  if (!token) throw new Error('An answer with a credential needs a bearer token to be kept.');
+  if (!token) throw new Error('Only a response to a bearer token can be stored encrypted.');
   return Buffer.from(hkdfSync('sha256', token, salt, 'idempotent answer', 32));
 }
 
@@ -71,17 +70,17 @@ function unseal(request: FastifyRequest, fingerprint: Buffer, sealed: Buffer): B
   try {
     return Buffer.concat([decipher.update(sealed.subarray(12, -16)), decipher.final()]);
   } catch {
-    // The token of the dashboard was changed since: the secret cannot be shown again.
+    // The token of the dashboard has changed since.
     throw reused('token');
   }
 }
 
 /**
- * Answers a POST. With an Idempotency-Key the work, its answer and the key are one transaction; the same request again
- * gets that answer. Without the header the work runs by itself. An answer with a credential in it is kept encrypted.
- * @param work runs in the scope that it is given, and can be repeated from its start
+ * Runs a POST. With an Idempotency-Key, `work` and the storing of its response are one transaction, and the same request
+ * again gets the stored response. A response with a credential is stored encrypted.
+ * @param work may run more than once (a transaction is retried)
  * @param bodyHash SHA-256 of a body that the route has read itself; default: that of the JSON body
- * @throws IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, and the errors of `work`: then the key is not used up
+ * @throws IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, and the errors of `work`, which leave the key unused
  */
 export async function idempotently<T>(
   request: FastifyRequest,
@@ -97,14 +96,14 @@ export async function idempotently<T>(
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
 
   const { first, response } = await inTransaction(request.scope, async (scope) => {
-    const isClaimed = await claimKey(scope, fingerprint);
+    const isLocked = await claimKey(scope, fingerprint);
     const first = await findResponse(scope, fingerprint);
     if (first) {
       if (!first.bodyHash.equals(hashed)) throw reused('body');
       const body = isSecret ? unseal(request, fingerprint, first.body) : first.body;
       return { first, response: body as Json<T> };
     }
-    if (!isClaimed) throw inProgress();
+    if (!isLocked) throw inProgress();
     const response = await work(scope);
     await storeResponse(scope, fingerprint, {
       status,
@@ -116,7 +115,7 @@ export async function idempotently<T>(
     });
     return { first, response };
   });
-  // Not before the transaction has ended: the answer that it failed would carry them too.
+  // After the transaction, so that an error response does not carry them.
   if (first) reply.headers(first.headers).header('idempotency-replayed', 'true');
   return sendJson(reply, response, first?.status ?? status);
 }

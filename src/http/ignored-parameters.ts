@@ -4,28 +4,22 @@ import { z } from 'zod';
 import { validationFailed } from '../contract/errors.ts';
 import type { FieldError } from './validation.ts';
 
-/**
- * Names in a request that mean nothing here. They have no effect, and the answer says so in `X-Ignored-Parameters`;
- * under `Prefer: handling=strict` they are faults.
- */
-
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Faults of the names that the request should not have; filled only when it asked for strict handling. */
+    /** The errors of unknown names; empty without `Prefer: handling=strict`. */
     strictErrors: FieldError[];
   }
 }
 
-/** For names that no response has, or that somebody else sets: what strict handling says instead of `is not a known name`. */
+/** Messages for names that clients often send by mistake, instead of `is not a known name`. */
 export const rejectedFields = z.registry<Readonly<Record<string, string>>>();
 
-/** Of fields that only the dashboard writes. */
 export const SET_IN_DASHBOARD = 'is set in the dashboard';
 
-/** The names that an object of a query or body can have, or the objects of a list. */
+/** The names that an object, or each object of a list, can have. */
 type Known = {
   fields: ReadonlyMap<string, Known | undefined>;
-  /** The names that the same object has in answers. */
+  /** The names that the same object has in responses. */
   responseFields: ReadonlySet<string>;
   rejectedFields: Readonly<Record<string, string>>;
 };
@@ -36,7 +30,6 @@ const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 
 const NOTHING: Known = { fields: new Map(), responseFields: new Set(), rejectedFields: {} };
 
-/** The object or list inside optional, nullable, default and transform. */
 function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
   if (schema instanceof z.ZodObject || schema instanceof z.ZodArray) return schema;
   if (schema instanceof z.ZodPipe) return unwrapped(schema.in) ?? unwrapped(schema.out);
@@ -46,15 +39,14 @@ function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
   return undefined;
 }
 
-/** Every object of a schema, side by side with the one of the same name in the answer. */
-function knownNames(sent: unknown, response: unknown): Known | undefined {
-  const schema = unwrapped(sent);
-  const shown = unwrapped(response);
+function knownNames(requestSchema: unknown, responseSchema: unknown): Known | undefined {
+  const schema = unwrapped(requestSchema);
+  const response = unwrapped(responseSchema);
   if (schema instanceof z.ZodArray) {
-    return knownNames(schema.element, shown instanceof z.ZodArray ? shown.element : undefined);
+    return knownNames(schema.element, response instanceof z.ZodArray ? response.element : undefined);
   }
   if (schema === undefined) return undefined;
-  const responseFields = shown instanceof z.ZodObject ? shown.shape : {};
+  const responseFields = response instanceof z.ZodObject ? response.shape : {};
   const fields = Object.entries(schema.shape).map(
     ([field, inner]) => [field, knownNames(inner, responseFields[field])] as const,
   );
@@ -67,18 +59,17 @@ function knownNames(sent: unknown, response: unknown): Known | undefined {
 
 type Unknown = { path: string; name: string; known: Known };
 
-/** Stops after 20 names. A body has 12,000 at most: json-bodies.ts. */
 function unknownNames(value: unknown, known: Known | undefined, path: string, found: Unknown[]): void {
   if (known === undefined || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
       if (found.length >= MAX_NAMES) return;
-      // No list holds lists: one that does is a fault, and its depth is the sender's to choose.
+      // No schema has lists of lists, and the sender would choose the depth of the recursion.
       if (!Array.isArray(value[index])) unknownNames(value[index], known, `${path}[${index}]`, found);
     }
     return;
   }
-  // Nothing that arrives inherits a name, and no list of all names is made first.
+  // Object.keys() would copy all names first.
   for (const name in value) {
     if (found.length >= MAX_NAMES) return;
     const at = path === '' ? name : `${path}.${name}`;
@@ -88,10 +79,7 @@ function unknownNames(value: unknown, known: Known | undefined, path: string, fo
   }
 }
 
-/**
- * A name from a request, fit for a header: other characters are percent-encoded. Its length counts as encoded:
- * clients and proxies refuse answers with headers of more than a few kilobytes.
- */
+/** Percent-encodes a name for a header. Its length is limited, because clients and proxies reject long headers. */
 function headerSafe(path: string): string {
   let safe = '';
   for (const character of path.slice(0, MAX_NAME_LENGTH).toWellFormed()) {
@@ -102,10 +90,9 @@ function headerSafe(path: string): string {
   return safe;
 }
 
-/** How the message of every unknown name begins. */
 export const UNKNOWN_NAME = 'is not a known name';
 
-/** The fault of a name that nobody knows, with the one of `names` that may be meant, or with all of them. */
+/** The error of an unknown name, with the most similar of `names`, or all of them. */
 export function unknownName(path: string, name: string, names: readonly string[]): FieldError {
   if (path.length > MAX_NAME_LENGTH)
     return { path: `${path.slice(0, MAX_NAME_LENGTH)}…`, message: UNKNOWN_NAME };
@@ -114,7 +101,7 @@ export function unknownName(path: string, name: string, names: readonly string[]
   const isNear = distance(name, near) <= 1 + near.length / 4;
   return {
     path,
-    message: `${UNKNOWN_NAME} (${isNear ? `did you mean ${near}?` : `known are ${names.join(', ')}`})`,
+    message: `${UNKNOWN_NAME} (${isNear ? `did you mean ${near}?` : `known names: ${names.join(', ')}`})`,
   };
 }
 
@@ -125,32 +112,27 @@ function strictError(path: string, { name, known }: Unknown): FieldError {
     : unknownName(path, name, [...known.fields.keys()]);
 }
 
-/**
- * A name that responses have too is reported and not rejected: a record that was read can be sent back to change it.
- * Nobody sends a record back to create it: a name that a create drops is a mistake.
- */
+/** A PATCH or PUT may send back a record as it was read, with its read-only fields. In a POST they are a mistake. */
 const isRejected = ({ name, known }: Unknown, method: string): boolean =>
   method === 'POST' || !known.responseFields.has(name);
 
-/** The schema of the body that the route answers with when all goes well. */
 function responseSchemaOf(responses: unknown): unknown {
   const { 200: ok, 201: created = ok } = (responses ?? {}) as Record<number, unknown>;
   const { content } = (created ?? {}) as { content?: Record<string, { schema?: unknown }> };
   return content?.['application/json']?.schema;
 }
 
-/** Whether the client wants unknown names refused. */
 export const isStrict = (request: FastifyRequest): boolean =>
   STRICT.test(String(request.headers.prefer ?? ''));
 
 /**
- * For a route that reads its body itself: says which names there had no effect.
- * @throws VALIDATION_FAILED when strict handling was asked for
+ * For a route that reads its body itself: adds `paths` to X-Ignored-Parameters.
+ * @throws VALIDATION_FAILED with `Prefer: handling=strict`
  */
 export function reportIgnored(request: FastifyRequest, reply: FastifyReply, paths: readonly string[]): void {
   if (paths.length === 0) return;
-  const named = reply.getHeader('x-ignored-parameters');
-  const names = [...(named === undefined ? [] : [String(named)]), ...paths.map(headerSafe)];
+  const before = reply.getHeader('x-ignored-parameters');
+  const names = [...(before === undefined ? [] : [String(before)]), ...paths.map(headerSafe)];
   reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
   if (isStrict(request)) throw validationFailed(paths.map((path) => ({ path, message: UNKNOWN_NAME })));
 }
@@ -181,7 +163,7 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
     return { query, body };
   }
 
-  app.decorateRequest('strictFaults');
+  app.decorateRequest('strictErrors');
   app.addHook('preValidation', (request, reply, done) => {
     request.strictErrors = [];
     const { query, body } = unknownOf(request);
@@ -200,7 +182,7 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
     }
     done();
   });
-  // After validation, so that an invalid request lists these faults beside its others.
+  // After validation, so that an invalid request lists these errors with the others.
   app.addHook('preHandler', (request, _reply, done) => {
     done(request.strictErrors.length > 0 ? validationFailed(request.strictErrors) : undefined);
   });

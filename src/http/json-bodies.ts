@@ -1,18 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
 
-/** Reading JSON bodies, so that the largest and strangest of one organization are nobody else's trouble. */
-
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The JSON body as it was sent, with the names that have no effect; undefined for none. */
+    /** The JSON body before validation, which drops unknown names. */
     sentBody: unknown;
   }
 }
 
-/** Our schemas nest 4 levels. Names that they do not have may nest deeper, and are ignored. */
+/** Our schemas nest 4 levels; unknown names, which are ignored, may nest deeper. */
 const MAX_DEPTH = 32;
-/** Names, objects and lists. The largest body that a schema takes, 500 messages, has 8,000 of them. */
+/** Names, objects and lists. The largest valid body, 500 messages, has 8,000. */
 const MAX_PARTS = 12_000;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -20,7 +18,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const bodyError = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
 
 const JSON_TYPE = 'application/json';
-/** What a PATCH of this API is by RFC 7396, also when it is sent as JSON. */
+/** RFC 7396. */
 const MERGE_PATCH = 'application/merge-patch+json';
 
 const QUOTE = 0x22;
@@ -29,7 +27,7 @@ const COLON = 0x3a;
 const OPENING = [0x5b, 0x7b] as const;
 const CLOSING = [0x5d, 0x7d] as const;
 
-/** Too much nesting or too many names, found before the body is parsed: 1 ms for a megabyte. The parser finds what is no JSON. */
+/** The error of a body with too much nesting or too many names, which would block the event loop; it need not be JSON. */
 export function excessOf(json: Uint8Array): string | undefined {
   let depth = 0;
   let parts = 0;
@@ -50,7 +48,7 @@ export function excessOf(json: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** Where the text is no JSON, in the words of the parser: it names the place, or shows what is around it. */
+/** The parser's own message names the position, or quotes the text around it. */
 const placeOf = ({ message }: SyntaxError): string =>
   message.replace(/ in JSON at position/, ' at position').replace(/,? is not valid JSON$/, '');
 
@@ -65,7 +63,7 @@ function parse(body: Buffer): { error?: ApiError; value?: unknown } {
   }
 }
 
-/** Takes JSON in UTF-8 alone. Bytes that are no UTF-8 are refused, and not replaced by U+FFFD. */
+/** Accepts only JSON, and rejects invalid UTF-8 instead of replacing it with U+FFFD. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest('sentBody');
@@ -76,7 +74,7 @@ export function readJsonBodies(app: FastifyInstance): void {
     if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
       return done(bodyError('must not be compressed'));
     }
-    // A DELETE with a content type and no body is a DELETE without a body.
+    // Some clients send a content type with a DELETE that has no body.
     if (body.length === 0) return done(null, undefined);
     const { error, value } = parse(body);
     request.sentBody = value;

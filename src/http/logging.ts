@@ -6,15 +6,12 @@ import { UUID } from '../db/sql/ids.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** How long PostgreSQL worked for it. */
+    /** The time that PostgreSQL worked for the request. */
     databaseMilliseconds: number;
   }
 }
 
-/**
- * What a log line may have of an error. The message of a data error quotes the data, so the code and the constraint
- * must do.
- */
+/** Without the message of a data error (SQLSTATE 22, 23), which quotes data of a customer. */
 function serializeError(error: Error): Record<string, unknown> {
   const state = sqlState(error);
   const quotesData = state !== undefined && /^2[23]/.test(state);
@@ -31,10 +28,7 @@ function serializeError(error: Error): Record<string, unknown> {
   };
 }
 
-/**
- * JSON lines to `destination`, or to standard output: there several lines at once, after half a second at the latest and at
- * the end of the process.
- */
+/** JSON lines to `destination`, or to standard output. */
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
   pino(
     {
@@ -43,13 +37,10 @@ export const createLogger = (level: string, destination?: pino.DestinationStream
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: serializeError },
     },
-    destination ?? pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500 }),
+    destination,
   );
 
-/**
- * Counts what can happen thousands of times a second, and reports the counts once a second, those of each owner together:
- * a line for each would cost more than an answer.
- */
+/** Counts events that can happen thousands of times a second, and reports the counts of each owner once a second. */
 export function everySecond<Name extends string>(
   write: (counts: Partial<Record<Name, number>>, owner: string | undefined) => void,
 ) {
@@ -76,15 +67,12 @@ export function everySecond<Name extends string>(
 
 const ID = new RegExp(`^${UUID}$`);
 
-/** The organization of the key; on dashboard routes that of the path, before anybody knows whether it exists. */
+/** The organization of the key; on dashboard routes that of the path, which may not exist. */
 function organizationOf({ scope, params }: FastifyRequest): string | undefined {
-  const asked = (params as { organizationId?: string } | undefined)?.organizationId;
-  return (
-    (scope as OrganizationScope | undefined)?.organizationId ?? (ID.test(asked ?? '') ? asked : undefined)
-  );
+  const id = (params as { organizationId?: string } | undefined)?.organizationId;
+  return (scope as OrganizationScope | undefined)?.organizationId ?? (ID.test(id ?? '') ? id : undefined);
 }
 
-/** Whose request it is, and which. */
 export const about = (request: FastifyRequest) => ({
   organizationId: organizationOf(request),
   apiKeyId: request.apiKey?.id,
@@ -94,7 +82,7 @@ export const about = (request: FastifyRequest) => ({
 
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 10) / 10;
 
-/** One line per request, but for refusals, which are counted. It names the route and never the address, which can hold names, numbers and signatures. */
+/** One line per request, except rejections, which are counted. Never the URL: it can contain personal data and signatures. */
 export function logRequests(app: FastifyInstance): void {
   app.decorateRequest('databaseMilliseconds', 0);
   app.addHook('onResponse', (request: FastifyRequest, reply, done) => {

@@ -4,12 +4,11 @@ import type { RejectionReason } from '../contract/errors.ts';
 import type { Database } from '../db/pool/client.ts';
 import type { Phase } from '../db/pool/errors.ts';
 
-/** The metrics of one process, for Prometheus. No label contains an organization, a key or an address. */
+/** The metrics of this process, for Prometheus. No label contains an organization, a key or a URL. */
 export type Metrics = {
-  /** Everything in Prometheus' text format. */
   text: () => Promise<string>;
   contentType: string;
-  /** Counts a request; without a route it was for a path that does not exist. */
+  /** `route` is undefined for a path that does not exist. */
   countRequest: (response: {
     method: string;
     route: string | undefined;
@@ -23,12 +22,11 @@ export type Metrics = {
   jobDone: (counts: Record<string, number>) => void;
 };
 
-/** Anybody can ask for any path with any method. All such requests are one series. */
+/** One series for all unknown paths, because clients can send any path with any method. */
 const UNKNOWN = { method: 'any', route: 'unknown' };
 
 type Sources = {
   db: Database;
-  /** How often a key was found in memory, and how often not. */
   keys: { stats: () => { hits: number; misses: number } };
 };
 
@@ -53,7 +51,7 @@ export function createMetrics({ db, keys }: Sources): Metrics {
     });
   const durations = histogram(
     'http_request_duration_seconds',
-    'Time from a request to the end of its answer, by route.',
+    'Time from a request to the end of its response, by route.',
   );
   const databaseDurations = histogram(
     'http_request_database_seconds',
@@ -61,12 +59,12 @@ export function createMetrics({ db, keys }: Sources): Metrics {
   );
   const timeouts = new Counter({
     name: 'database_timeouts_total',
-    help: 'Requests that took the database too long, by what they were at then.',
+    help: 'Requests whose database time ran out, by the phase in which it did.',
     labelNames: ['at'],
     registers,
   });
   const rejections = new Counter({
-    name: 'rate_limit_refusals_total',
+    name: 'rate_limit_rejections_total',
     help: 'Requests rejected because a key exceeded its limit.',
     registers,
   });
@@ -78,14 +76,14 @@ export function createMetrics({ db, keys }: Sources): Metrics {
   });
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
   const removed: Record<string, Counter> = {
-    products: counter('purged_products_total', 'Archived products that the purge removed.'),
-    variants: counter('purged_variants_total', 'Their variants.'),
-    organizations: counter('purged_organizations_total', 'Closed organizations that the purge removed.'),
-    records: counter('purged_organization_records_total', 'Their rows, of all tables.'),
-    purgedFiles: counter('purged_organization_files_total', 'Their files.'),
+    products: counter('purged_products_total', 'Archived products that the purge job removed.'),
+    variants: counter('purged_variants_total', 'Variants of purged products.'),
+    organizations: counter('purged_organizations_total', 'Closed organizations that the purge job removed.'),
+    records: counter('purged_organization_records_total', 'Rows of purged organizations, of all tables.'),
+    purgedFiles: counter('purged_organization_files_total', 'Files of purged organizations.'),
     erasedFiles: counter('erased_files_total', 'Files of erased customers that the job removed.'),
     files: counter('swept_files_total', 'Files without an attachment that the sweep removed.'),
-    keys: counter('swept_idempotency_keys_total', 'Idempotency keys that the sweep removed.'),
+    keys: counter('swept_idempotency_keys_total', 'Expired idempotency keys that the sweep removed.'),
   };
 
   const read = (name: string, help: string, value: () => number) =>
@@ -97,13 +95,9 @@ export function createMetrics({ db, keys }: Sources): Metrics {
         this.set(value());
       },
     });
-  read(
-    'database_connections_in_use',
-    'Pool connections that work.',
-    () => db.stats().total - db.stats().idle,
-  );
-  read('database_connections_idle', 'Pool connections that wait for work.', () => db.stats().idle);
-  read('database_requests_waiting', 'Reads and writes that wait for their turn.', () => db.stats().waiting);
+  read('database_connections_in_use', 'Pool connections in use.', () => db.stats().total - db.stats().idle);
+  read('database_connections_idle', 'Idle pool connections.', () => db.stats().idle);
+  read('database_requests_waiting', 'Reads and writes that wait for a connection.', () => db.stats().waiting);
 
   const readTotal = (name: string, help: string, value: () => number) =>
     new Counter({
@@ -118,7 +112,7 @@ export function createMetrics({ db, keys }: Sources): Metrics {
   readTotal('key_cache_hits_total', 'Keys found in memory.', () => keys.stats().hits);
   readTotal(
     'key_cache_misses_total',
-    'Keys that a request waited for while they were looked up in the database.',
+    'Keys that were looked up in the database while a request waited.',
     () => keys.stats().misses,
   );
 
@@ -140,7 +134,6 @@ export function createMetrics({ db, keys }: Sources): Metrics {
   };
 }
 
-/** Counts every request of the application. */
 export function observeRequests(app: FastifyInstance, { countRequest }: Pick<Metrics, 'countRequest'>): void {
   app.addHook('onResponse', (request, reply, done) => {
     countRequest({

@@ -2,19 +2,18 @@ import { distance } from 'fastest-levenshtein';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
 
-/** What a request for no operation may mean: the operations of its path, or of one with words like those. */
+/** Suggests operations for a request that matches none. */
 
-/** A path with the methods that it takes. */
-type Place = { segments: string[]; methods: Set<string>; filters: ReadonlySet<string> };
+type KnownPath = { segments: string[]; methods: Set<string>; filters: ReadonlySet<string> };
 
-/** Longer ones are no mistake of typing, and each costs comparisons. */
+/** Longer ones are no typing errors, and cost comparisons. */
 const MAX_SEGMENTS = 8;
 const MAX_WORD = 40;
-const MAX_SHOWN = 4;
+const MAX_SUGGESTIONS = 4;
 
 const isParameter = (segment: string): boolean => segment.startsWith(':');
 
-/** The version and what it stands below are in every path. */
+/** Every path has `v1` or `dashboard`. */
 const isWord = (segment: string): boolean => !isParameter(segment) && !/^(?:v\d+|dashboard|)$/.test(segment);
 
 const isNear = (word: string, other: string): boolean =>
@@ -23,68 +22,71 @@ const isNear = (word: string, other: string): boolean =>
 const segmentsOf = (path: string): string[] => path.split('/').slice(1);
 
 /** `/v1/customers/{customerId}` */
-const shown = ({ segments }: Place): string =>
+const templateOf = ({ segments }: KnownPath): string =>
   `/${segments.map((segment) => segment.replace(/^:(.*)/, '{$1}')).join('/')}`;
 
-const methodsOf = ({ methods }: Place): string =>
+const methodsOf = ({ methods }: KnownPath): string =>
   [...methods].filter((method) => method !== 'HEAD').join(', ');
 
-const isAt = (segments: readonly string[], place: Place): boolean =>
-  place.segments.length === segments.length &&
-  place.segments.every((segment, index) => isParameter(segment) || segment === segments[index]);
+const isAt = (segments: readonly string[], path: KnownPath): boolean =>
+  path.segments.length === segments.length &&
+  path.segments.every((segment, index) => isParameter(segment) || segment === segments[index]);
 
-/** The places that have the most words like those of the path, those with the fewest others first. */
-function nearPlaces(segments: readonly string[], places: readonly Place[]): Place[] {
+/** The paths with the most similar words, shortest first. */
+function similarPaths(segments: readonly string[], paths: readonly KnownPath[]): KnownPath[] {
   const words = segments.slice(0, MAX_SEGMENTS).filter(isWord);
-  const rated = places.map((place) => {
-    const own = place.segments.filter(isWord);
+  const rated = paths.map((path) => {
+    const own = path.segments.filter(isWord);
     return {
-      place,
+      path,
       like: own.filter((word) => words.some((sent) => isNear(sent.toLowerCase(), word))).length,
     };
   });
   const most = Math.max(1, ...rated.map(({ like }) => like));
-  const near = rated.filter(({ like }) => like === most).map(({ place }) => place);
-  return near.sort((one, other) => one.segments.length - other.segments.length).slice(0, MAX_SHOWN);
+  const near = rated.filter(({ like }) => like === most).map(({ path }) => path);
+  return near.sort((one, other) => one.segments.length - other.segments.length).slice(0, MAX_SUGGESTIONS);
 }
 
-/** `/v1/customers/{customerId}/quotes` means the list of quotes with the filter of that name, where it has one. */
-function filteredList(segments: readonly string[], places: readonly Place[]): string | undefined {
+/** For `/v1/customers/{customerId}/quotes`: the list of quotes with the filter `customerId`. */
+function filteredList(segments: readonly string[], paths: readonly KnownPath[]): string | undefined {
   const [id = '', word = ''] = segments.slice(-2);
-  const parent = places.find((place) => isAt(segments.slice(0, -1), place));
+  const parent = paths.find((path) => isAt(segments.slice(0, -1), path));
   const name = parent?.segments.at(-1)?.replace(/^:/, '') ?? '';
-  const list = places.find(
+  const list = paths.find(
     ({ segments, filters }) => filters.has(name) && isNear(word.toLowerCase(), segments.at(-1) ?? ''),
   );
-  return list && `GET ${shown(list)}?${name}=${id.slice(0, MAX_WORD)}`;
+  return list && `GET ${templateOf(list)}?${name}=${id.slice(0, MAX_WORD)}`;
 }
 
-/** Makes the function that answers such a request. It must come before the routes. */
+/**
+ * Call it before the routes are registered.
+ * @returns creates the 404 for a request that matches no operation
+ */
 export function rememberOperations(app: FastifyInstance): (request: FastifyRequest) => ApiError {
-  const known = new Map<string, Place>();
+  const known = new Map<string, KnownPath>();
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema === undefined || schema.hide) return;
     const { shape = {} } = (schema.querystring ?? {}) as { shape?: object };
     const filters = new Set(Object.keys(shape));
-    const place = known.get(url) ?? { segments: segmentsOf(url), methods: new Set(), filters };
-    known.set(url, place);
-    for (const one of [method].flat()) place.methods.add(one);
+    const path = known.get(url) ?? { segments: segmentsOf(url), methods: new Set(), filters };
+    known.set(url, path);
+    for (const one of [method].flat()) path.methods.add(one);
   });
 
   return ({ url }) => {
-    const places = [...known.values()];
+    const paths = [...known.values()];
     const segments = segmentsOf(url.split('?', 1)[0] ?? '');
-    const here = places.find((place) => isAt(segments, place));
+    const here = paths.find((path) => isAt(segments, path));
     if (here) {
-      const message = `There is no such operation: ${shown(here)} takes ${methodsOf(here)}.`;
+      const message = `This operation does not exist: ${templateOf(here)} supports ${methodsOf(here)}.`;
       return new ApiError('ROUTE_NOT_FOUND', message, { headers: { allow: [...here.methods].join(', ') } });
     }
-    const intended = filteredList(segments, places);
+    const intended = filteredList(segments, paths);
     const near = intended
       ? [intended]
-      : nearPlaces(segments, places).map((place) => `${methodsOf(place)} ${shown(place)}`);
-    const lists = places.filter((place) => !place.segments.some(isParameter)).map(shown);
-    const hint = near.length > 0 ? `Near it: ${near.join('; ')}.` : `There are ${lists.join(', ')}.`;
-    return new ApiError('ROUTE_NOT_FOUND', `There is no such operation. ${hint} See /docs.`);
+      : similarPaths(segments, paths).map((path) => `${methodsOf(path)} ${templateOf(path)}`);
+    const lists = paths.filter((path) => !path.segments.some(isParameter)).map(templateOf);
+    const hint = near.length > 0 ? `Similar: ${near.join('; ')}.` : `Available: ${lists.join(', ')}.`;
+    return new ApiError('ROUTE_NOT_FOUND', `This operation does not exist. ${hint} See /docs.`);
   };
 }

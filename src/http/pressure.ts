@@ -3,37 +3,36 @@ import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
 import { REJECTIONS } from '../contract/errors.ts';
 
-/** The mean over a second: the process does nothing but one long thing after another. */
+/** The mean over one second. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
 const SAMPLE_INTERVAL_MS = 1_000;
-/** Of the memory that there is: past it, V8 does little but collect, and the system may end the process. */
+/** Fraction of the limit. Beyond it, V8 mostly collects garbage, and the kernel may kill the process. */
 const MAX_MEMORY = 0.9;
 
-/** Past one of these the process is not well. 0 is no limit. */
+/** 0 is no limit. */
 export type PressureLimits = {
   /** Milliseconds. */
   maxEventLoopDelay: number;
   maxHeapUsedBytes: number;
   maxRssBytes: number;
-  /** Milliseconds between two looks. */
+  /** Milliseconds. */
   sampleInterval?: number;
 };
 
-/** Of this process, on this machine. */
 export function pressureLimits(): PressureLimits {
   const constrained = process.constrainedMemory();
   return {
     maxEventLoopDelay: MAX_EVENT_LOOP_DELAY_MS,
     maxHeapUsedBytes: MAX_MEMORY * getHeapStatistics().heap_size_limit,
-    // 0, or more than there is, where nothing limits this process.
+    // Without a limit, constrainedMemory() is 0 or a huge number.
     maxRssBytes: constrained > 0 && constrained < Number.MAX_SAFE_INTEGER ? MAX_MEMORY * constrained : 0,
   };
 }
 
-/** Refuses requests while the process is short of time or memory. */
+/** Rejects requests (503) while the process is short of CPU time or memory. */
 export async function rejectUnderPressure(app: FastifyInstance, limits: PressureLimits): Promise<void> {
   const { sampleInterval = SAMPLE_INTERVAL_MS } = limits;
-  // The start holds the event loop itself. The look that has seen it counts until the next one, two intervals later.
+  // The start itself blocks the event loop: the first two samples do not count.
   let started = Number.POSITIVE_INFINITY;
   app.addHook('onReady', async () => {
     started = performance.now() + 2 * sampleInterval;

@@ -8,28 +8,23 @@ import { provesCopy } from './conditional.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** When the request's window ends, in milliseconds since 1970. Undefined when it was not counted. */
+    /** End of the window in which the request was counted, in milliseconds since 1970. */
     countedUntil: number | undefined;
   }
 }
 
-/** Length of a window in seconds. Limits are per minute. */
 export const WINDOW_SECONDS = 60;
 
 const COUNTED = 'x-counted-request';
 
-/**
- * The header of a request that another one makes inside of this process, as a call over /mcp does: it is counted already.
- * Nobody outside of the process can know the value.
- */
+/** Header of a request that is already counted: one that /mcp makes inside this process. Clients cannot know its value. */
 export const COUNTED_ALREADY = { [COUNTED]: randomUUID() };
 
 type Key = NonNullable<FastifyRequest['apiKey']>;
 
-/** The count of the window, and when it ends. */
 type Counted = { consumedPoints: number; msBeforeNext: number };
 
-/** Counts the requests of each key in fixed windows; the limit is each key's own. */
+/** Counts in fixed windows. `penalty` adds points, `reward` removes them. */
 export type Limiter = {
   penalty: (key: string, points?: number) => Promise<Counted>;
   reward: (key: string, points?: number) => Promise<Counted>;
@@ -37,26 +32,25 @@ export type Limiter = {
 
 export type RateLimitOptions = {
   limiter: Limiter;
-  /** Requests per minute of a key without a limit of its own. 0: no limit. */
+  /** The default for a key without its own limit. 0: no limit. */
   requestsPerMinute: number;
 };
 
-/** Counts in this process only. */
 export const memoryLimiter = (): Limiter => new RateLimiterMemory({ points: 0, duration: WINDOW_SECONDS });
 
 export type InsuranceOptions = {
-  /** True while the store has enough to do: it is not asked then. */
+  /** The store is not called while this is true. */
   isBusy: () => boolean;
   onError: (error: Error) => void;
 };
 
-/** So many keys are remembered whose requests the store does not know of. */
+/** Keys whose requests the store does not know yet. */
 const MAX_PENDING = 10_000;
 
 /**
- * Counts in the store, and in memory where the store is busy or fails: together never more lenient than the limit times
- * the instances. Memory counts every request of this instance, and the store is told later what it missed. (The library's
- * insurance limiter starts at zero with each failure, and the store learns nothing.)
+ * Counts in the store, or in memory while the store is busy or fails, and adds what the store missed to its next count. A key
+ * can exceed its limit by at most the factor of the number of instances. (The library's own insurance limiter starts at zero
+ * at each failure, and never updates the store.)
  */
 export function insured(store: Limiter, { isBusy, onError }: InsuranceOptions): Limiter {
   const memory = memoryLimiter();
@@ -64,18 +58,18 @@ export function insured(store: Limiter, { isBusy, onError }: InsuranceOptions): 
 
   async function count(key: string, points: number): Promise<Counted> {
     let here = await memory.penalty(key, points);
-    // Taken back after the window in which it was given.
+    // Removed after the window in which it was added.
     if (here.consumedPoints < 0) here = await memory.penalty(key, -here.consumedPoints);
-    const debt = pending.get(key) ?? 0;
+    const missed = pending.get(key) ?? 0;
     pending.delete(key);
     if (!isBusy()) {
       try {
-        return await store.penalty(key, debt + points);
+        return await store.penalty(key, missed + points);
       } catch (error) {
         onError(error as Error);
       }
     }
-    pending.set(key, (pending.get(key) ?? 0) + debt + points);
+    pending.set(key, (pending.get(key) ?? 0) + missed + points);
     return here;
   }
 
@@ -94,25 +88,21 @@ const limitHeaders = (limit: number, remaining: number, reset: number): Record<s
 });
 
 const exceeded = (limit: number, reset: number): ApiError =>
-  new ApiError('RATE_LIMIT_EXCEEDED', `This key may make ${limit} requests a minute; retry in ${reset} s.`, {
-    headers: { 'retry-after': String(reset) },
-  });
+  new ApiError(
+    'RATE_LIMIT_EXCEEDED',
+    `The API key exceeded its limit of ${limit} requests per minute. Retry in ${reset} s.`,
+    { headers: { 'retry-after': String(reset) } },
+  );
 
-/**
- * So many times its limit, a key gets answers of 304 that do not count, in each window and from each instance. Not more:
- * they save bytes, but each costs the search behind it.
- */
-const FREE_TIMES = 10;
+/** Uncounted 304s per window and instance, as a multiple of the limit. A 304 saves bytes, but costs the query. */
+const FREE_MULTIPLE = 10;
 
-/**
- * Limits the requests of each key. Refused requests do not prolong the window. A 304 to a tag that the client really has
- * does not count, within bounds. Needs an authenticated request.
- */
+/** Limits the requests of each key. A 304 does not count, within bounds. Needs an authenticated request. */
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
   const free = memoryLimiter();
   const limitOf = (key: Key): number => key.requestsPerMinute ?? requestsPerMinute;
 
-  /** Answers the seconds until the allowance is whole again. */
+  /** @returns the seconds until the window ends */
   function setLimitHeaders(
     reply: FastifyReply,
     limit: number,
@@ -137,21 +127,19 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
     limiter.penalty(idAmongAll(key)).then(counted, done);
   });
 
-  /** Does not count an answer that nothing changed, unless this key had its share of them. */
   async function takeBack(key: Key, reply: FastifyReply): Promise<void> {
     const { consumedPoints } = await free.penalty(idAmongAll(key));
-    if (consumedPoints > FREE_TIMES * limitOf(key)) return;
+    if (consumedPoints > FREE_MULTIPLE * limitOf(key)) return;
     setLimitHeaders(reply, limitOf(key), await limiter.reward(idAmongAll(key)));
   }
 
   app.addHook('onSend', (request, reply, payload, done) => {
     const { apiKey: key, countedUntil = 0 } = request;
     const isFree = reply.statusCode === 304 && provesCopy(request);
-    // The window may have ended and forgotten this request. Taking it back would then give the next window one
-    // request too many.
+    // In the next window, this request is not counted, and must not be taken back.
     if (!isFree || !key || countedUntil <= Date.now()) return done(null, payload);
     const failed = (error: Error): void =>
-      request.log.warn({ err: error }, 'the rate limit store failed; an unchanged answer stays counted');
+      request.log.warn({ err: error }, 'the rate limit store failed; a 304 stays counted');
     takeBack(key, reply)
       .catch(failed)
       .then(() => done(null, payload))

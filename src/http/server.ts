@@ -21,13 +21,11 @@ import { validatorCompiler } from './validation.ts';
 
 export type HttpServerOptions = {
   logger: FastifyBaseLogger;
-  /** Fastify's trustProxy: which proxies may say who the client is. */
   trustProxy?: boolean | string;
-  /** Counts the requests. */
   metrics?: Pick<Metrics, 'countRequest'> | undefined;
   /** Milliseconds that a client may take to send its request. */
   requestTimeout?: number;
-  /** Milliseconds that open connections are still served for when the server closes. */
+  /** Milliseconds for which open connections are still served when the server closes. */
   lingering?: number | undefined;
 };
 
@@ -39,7 +37,7 @@ function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
   return typeof sent === 'string' && CLIENT_REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
-/** The application that both APIs start from: request ids, logs, JSON bodies, validation, one error shape. */
+/** The base of both APIs. */
 export function createHttpServer(options: HttpServerOptions) {
   const { logger, trustProxy = false, metrics, requestTimeout, lingering } = options;
   const app = fastify({
@@ -49,16 +47,16 @@ export function createHttpServer(options: HttpServerOptions) {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: BODY_LIMIT,
     ...connectionLimits(requestTimeout),
-    // Requests that arrive on open connections during a shutdown are answered, not refused.
+    // Requests on open connections are served during a shutdown.
     return503OnClosing: false,
-    // An id is at most as long as a request line: too long a one is unknown (404), not another kind of error.
+    // An id of any length is just not found (404).
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     frameworkErrors: sendFrameworkError,
     clientErrorHandler: (error, socket) => sendClientError(error, socket, randomUUID(), logger),
   }).withTypeProvider<ZodTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler);
-  // Success bodies are JSON text when they get here; nothing is serialised twice.
+  // Successful responses are JSON text already: sendJson.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   limitConnections(app);
 
@@ -68,7 +66,6 @@ export function createHttpServer(options: HttpServerOptions) {
     const { httpVersion, headers, rawHeaders } = request.raw;
     if (rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
     if (httpVersion === '1.1' && headers.host === undefined) return done(hasNoHost());
-    // An unknown path is 404 before anything else is looked at; the body is not read.
     done(request.is404 ? routeNotFound(request) : undefined);
   });
   sendConditionally(app);

@@ -1,8 +1,6 @@
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 
-/** Validation by zod. Each message completes a sentence that begins with the path of the field. */
-
 const KINDS: Record<string, string> = {
   string: 'a string',
   number: 'a number',
@@ -16,12 +14,13 @@ const KINDS: Record<string, string> = {
 const entries = (amount: number | bigint): string =>
   `${amount} ${Number(amount) === 1 ? 'entry' : 'entries'}`;
 
+/** Each message completes a sentence that begins with the path of the field. */
 const inWords: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined && issue.code !== 'custom') return 'is required';
   if (issue.input === null && issue.code !== 'custom') return 'must not be null';
   switch (issue.code) {
     case 'invalid_type':
-      // JSON has numbers that nothing holds: 1e400.
+      // 1e400 is valid JSON, and parsed as Infinity.
       if (typeof issue.input === 'number' && issue.expected === 'number') return 'must be a finite number';
       return `must be ${KINDS[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
@@ -39,16 +38,14 @@ const inWords: z.core.$ZodErrorMap = (issue) => {
   }
 };
 
-/** The result of zod's safeParse, with our messages. */
 export const validate = <Schema extends z.ZodType>(schema: Schema, data: unknown) =>
   schema.safeParse(data, { error: inWords });
 
 export type FieldError = { path: string; message: string };
 
-/** The validator throws it, and the error handler reads its faults. */
 export class ValidationError extends Error {
   readonly issues: readonly z.core.$ZodIssue[];
-  /** The part of the request that was validated. Fastify sets it. */
+  /** Set by Fastify: `body`, `querystring`, `params`. */
   validationContext?: string;
 
   constructor(issues: readonly z.core.$ZodIssue[]) {
@@ -57,15 +54,15 @@ export class ValidationError extends Error {
   }
 }
 
-/** Of one field at most three rules are broken, and twenty faults are told. */
+/** Twenty errors are reported, and one field can break three rules. */
 const MAX_ISSUES = 60;
 
 const synchronous = <T>(result: T | Promise<T>): T => {
-  if (result instanceof Promise) throw new Error('Schemas of requests do not wait for anything.');
+  if (result instanceof Promise) throw new Error('A request schema must be synchronous.');
   return result;
 };
 
-/** As `safeParse` does, but puts only the first faults into words: for 40,000 of them that takes 80 ms longer. */
+/** As `safeParse`, but formats only the first issues: a body can have 40,000, and formatting blocks the event loop. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (data) => {
@@ -80,7 +77,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
     };
   };
 
-/** `body.contacts[0].identifierValue`, `query.limit`. */
+/** `body.contacts[0].identifierValue` */
 export const pathOf = (root: string, path: readonly PropertyKey[]): string =>
   path.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${String(step)}`),
@@ -89,13 +86,13 @@ export const pathOf = (root: string, path: readonly PropertyKey[]): string =>
 
 export function fieldErrorsOf(error: ValidationError, request: FastifyRequest): FieldError[] {
   const root = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
-  // Fastify gives the validator null when there is no body.
+  // Without a body, Fastify validates null.
   if (root === 'body' && request.body === undefined) return [{ path: root, message: 'is required' }];
   const errors = error.issues.map(({ path, message }) => ({
     path: pathOf(root, path),
     message: root === 'query' && isRepeated(request.query, path[0]) ? 'must be given only once' : message,
   }));
-  // One value can give one fault twice: a number beyond any integer's range is also beyond the field's.
+  // A number beyond the range of integers gives the same error twice.
   return [...new Map(errors.map((error) => [`${error.path} ${error.message}`, error])).values()];
 }
 

@@ -1,6 +1,6 @@
 import type { ApiDescription } from './document.ts';
 
-/** The parts of /v1, each named as its paths begin. They are the tags of the document, and what a key can be issued for. */
+/** The first segments of the paths of /v1: the tags of the document, and the resources of a key. */
 export const PARTS = {
   catalog: 'Travel products and their variants.',
   customers: 'People and anonymous leads, with their contacts.',
@@ -10,7 +10,6 @@ export const PARTS = {
   team: 'Members of the organization. Read only.',
 };
 
-/** What the document of /v1 says beside its operations. */
 export const PUBLIC_API: ApiDescription = {
   title: 'Travel agency CRM API',
   description: `The catalog, customers, sales and conversations of one travel agency. The [guide](/docs/guide/start) says how to

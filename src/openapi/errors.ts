@@ -1,13 +1,11 @@
 import { ApiError, type ErrorCode, type ErrorDetail, errorBody, statusOf } from '../contract/errors.ts';
 import { EXAMPLE_ID as ID, limitRule, MAX_LIMIT } from '../contract/fields.ts';
 
-/** The errors in the documents: which codes each operation can answer, what they mean, and how they look. */
-
 type Operation = { method: string; url: string };
 
 const isPublic = ({ url }: Operation): boolean => url.startsWith('/v1/');
 
-/** Codes that no route names, because all operations or a whole class of them can answer them. */
+/** Codes that apply to whole classes of operations. */
 const OF_CLASSES: [among: (operation: Operation) => boolean, ...codes: ErrorCode[]][] = [
   [() => true, 'VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
   [isPublic, 'RATE_LIMIT_EXCEEDED', 'KEY_RESOURCE_NOT_ALLOWED'],
@@ -15,18 +13,17 @@ const OF_CLASSES: [among: (operation: Operation) => boolean, ...codes: ErrorCode
   [(operation) => isPublic(operation) && operation.method !== 'POST', 'KEY_CREATE_ONLY'],
   [({ method }) => method === 'POST', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
   [({ method }) => ['PUT', 'PATCH', 'DELETE'].includes(method), 'PRECONDITION_FAILED'],
-  // A DELETE may have a body, and that is read too.
+  // Even a DELETE can have a body.
   [({ method }) => method !== 'GET', 'PAYLOAD_TOO_LARGE'],
   [({ url }) => url.includes('/:organizationId'), 'ORGANIZATION_NOT_FOUND'],
   [({ method, url }) => method !== 'GET' && /:organizationId\/(?!reopen)/.test(url), 'ORGANIZATION_CLOSED'],
 ];
 
-/** The contract declares these on every operation of /v1. */
 const OF_THE_CONTRACT = [400, 401, 404, 409, 429] as const;
 
 /**
- * The codes of an operation by status; none for a status that it only declares because the contract does.
- * @param own those that its route names
+ * The codes of an operation by status, without codes for a status that only the contract requires.
+ * @param own the codes that its route declares
  */
 export function codesByStatus(operation: Operation, own: readonly ErrorCode[]): Map<number, ErrorCode[]> {
   const ofClasses = OF_CLASSES.flatMap(([among, ...codes]) => (among(operation) ? codes : []));
@@ -37,10 +34,10 @@ export function codesByStatus(operation: Operation, own: readonly ErrorCode[]): 
 
 const LIMIT_RULE = limitRule(MAX_LIMIT);
 
-/** What a code means, and the message and details of an example. Without a message, the meaning is it. */
+/** The message defaults to the meaning. */
 type Documented = [meaning: string, message?: string, details?: ErrorDetail[]];
 
-/** All but those of records that an organization does not have: their names say all. */
+/** All codes but `…_NOT_FOUND`. */
 const CODES: Partial<Record<ErrorCode, Documented>> = {
   VALIDATION_FAILED: [
     'The request is not valid, and nothing was changed. `details` names every validation error.',
@@ -70,8 +67,10 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
     'The customer was merged into another customer.',
     `The customer was merged into customer ${ID}.`,
   ],
-  IDEMPOTENCY_KEY_REUSED: ['This idempotency key was already used with a different body.'],
-  IDEMPOTENCY_IN_PROGRESS: ['The first request with this idempotency key is still running; retry in 1 s.'],
+  IDEMPOTENCY_KEY_REUSED: [
+    'This Idempotency-Key was already used with a different body. Use a new key for a new request.',
+  ],
+  IDEMPOTENCY_IN_PROGRESS: ['The first request with this Idempotency-Key is still running. Retry in 1 s.'],
   API_KEY_INACTIVE: [
     'The key is revoked, expired or already rotated.',
     `The key was already rotated. Key ${ID} replaces it.`,
@@ -80,25 +79,27 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
   PIPELINE_STAGE_KEY_TAKEN: ['Another stage has the key.', 'Another stage has the key "negotiation".'],
   QUOTE_NOT_PUBLISHED: ['The quote is not published: its customer cannot open it.'],
   PRECONDITION_FAILED: ['The record has changed since you read it. Read it again and send its new ETag.'],
-  PAYLOAD_TOO_LARGE: ['The body is larger than the limit of this operation.'],
-  RATE_LIMIT_EXCEEDED: [
-    'The API key exceeded its request limit; retry after Retry-After seconds.',
-    'This key may make 6000 requests a minute; retry in 12 s.',
+  PAYLOAD_TOO_LARGE: [
+    'The body is larger than 1 MiB, or an uploaded file than 25 MiB.',
+    'The body is larger than 1 MiB.',
   ],
-  INTERNAL_ERROR: ['An error in the service. Report the X-Request-Id.'],
+  RATE_LIMIT_EXCEEDED: [
+    'The API key exceeded its limit of requests per minute. Retry after the seconds in Retry-After.',
+    'The API key exceeded its limit of 6000 requests per minute. Retry in 12 s.',
+  ],
+  INTERNAL_ERROR: ['Internal error in the service. Report the X-Request-Id.'],
   SERVICE_UNAVAILABLE: [
     'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
   ],
 };
 
-/** `API_KEY_NOT_FOUND` speaks of an API key. */
-function ofRecord(code: ErrorCode): Documented {
+function recordNotFound(code: ErrorCode): Documented {
   const words = code.replace(/_NOT_FOUND$/, '').toLowerCase();
   const noun = words.replaceAll('_', ' ').replace(/^api /, 'API ');
   return [`The ${noun} does not exist in this organization.`, `The ${noun} "${ID}" does not exist.`];
 }
 
-const documented = (code: ErrorCode): Documented => CODES[code] ?? ofRecord(code);
+const documented = (code: ErrorCode): Documented => CODES[code] ?? recordNotFound(code);
 
 const inPascalCase = (code: ErrorCode): string =>
   code.toLowerCase().replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -128,7 +129,7 @@ const object = (description: string, properties: object, ...required: string[]) 
   return { type: 'object', description, properties, required };
 };
 
-/** The schemas of every error body. In a generated client, a closed list of codes would break at the next one. */
+/** `code` is no enum, because a new code would break generated clients. */
 export function errorSchemas(codes: readonly ErrorCode[]) {
   const code = text(`Stable: branch on it. One of these, or a later addition: ${codes.join(', ')}.`);
   const items = { $ref: '#/components/schemas/ErrorResponseDetail' };

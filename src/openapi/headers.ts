@@ -1,9 +1,7 @@
 import { MAX_HEADER_BYTES } from '../http/connections.ts';
 import { referTo } from './tidy.ts';
 
-/** The headers in the documents: which ones requests to an operation may have, and which ones its answers carry. */
-
-const OF_ANSWERS: Record<string, string> = {
+const RESPONSE_DESCRIPTIONS: Record<string, string> = {
   'X-Request-Id':
     'The id of this request in the log. A client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
   ETag: 'The tag of these bytes: it changes only if they do. Send it as `If-None-Match` to get 304 while nothing has changed.',
@@ -25,8 +23,8 @@ const OF_ANSWERS: Record<string, string> = {
     'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
 };
 
-/** Without examples: the reference page would send them. */
-const OF_REQUESTS: Record<string, [name: string, description: string, limits?: object]> = {
+/** Without examples, which the reference page would send. */
+const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, limits?: object]> = {
   Prefer: ['Prefer', '`handling=strict`: unknown fields and parameters are errors instead of being ignored.'],
   IfNoneMatch: [
     'If-None-Match',
@@ -47,7 +45,6 @@ const OF_REQUESTS: Record<string, [name: string, description: string, limits?: o
   ],
 };
 
-/** References to the headers that requests to an operation may have. */
 export function requestHeadersOf(method: string, isTagged: boolean): object[] {
   const names = [
     'Prefer',
@@ -59,9 +56,8 @@ export function requestHeadersOf(method: string, isTagged: boolean): object[] {
   return names.map((name) => referTo('parameters', name));
 }
 
-const OF_LIMIT = Object.keys(OF_ANSWERS).filter((name) => name.includes('RateLimit'));
+const OF_LIMIT = Object.keys(RESPONSE_DESCRIPTIONS).filter((name) => name.includes('RateLimit'));
 
-/** References to the headers that answers of a status carry. Only the keys of /v1 have a limit. */
 export function responseHeadersOf(
   status: number,
   { method, path, isTagged, isPaged }: { method: string; path: string; isTagged: boolean; isPaged: boolean },
@@ -73,7 +69,7 @@ export function responseHeadersOf(
     ...(isOnce && status < 300 ? ['Idempotency-Replayed'] : []),
     ...(status === 401 ? ['WWW-Authenticate'] : []),
     ...(isLimited && status !== 401 ? OF_LIMIT : []),
-    // Those are refused before the names of the request are looked at.
+    // Rejected before the names in the request are checked.
     ...([401, 403, 413, 429].includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
     ...(isPaged && status === 200 ? ['Link'] : []),
     ...(isLimited && isPaged && status === 200 ? ['X-Known-Values'] : []),
@@ -83,15 +79,15 @@ export function responseHeadersOf(
 }
 
 export const RESPONSE_HEADERS = Object.fromEntries(
-  Object.entries(OF_ANSWERS).map(([name, description]) => {
+  Object.entries(RESPONSE_DESCRIPTIONS).map(([name, description]) => {
     const type = /^(?:Retry-After|X-RateLimit-.*)$/.test(name) ? 'integer' : 'string';
     return [name, { description, schema: { type } }];
   }),
 );
 
 export const REQUEST_HEADERS = Object.fromEntries(
-  Object.entries(OF_REQUESTS).map(([key, [name, description, limits]]) => {
-    // What fits beside the others and the longest request line.
+  Object.entries(REQUEST_DESCRIPTIONS).map(([key, [name, description, limits]]) => {
+    // Fits beside the other headers and the longest request line.
     const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 8, ...limits };
     return [key, { name, in: 'header', required: false, schema, description }];
   }),

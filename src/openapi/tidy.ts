@@ -1,4 +1,4 @@
-/** What generators of clients need of the schemas, and zod's own output does not have. */
+/** Changes zod's JSON Schemas into what client generators need. */
 
 export type Schema = Record<string, unknown>;
 type Document = { paths: object; components: { schemas: Record<string, Schema> } };
@@ -8,11 +8,11 @@ export const referTo = (kind: string, name: string) => ({ $ref: `#/components/${
 const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Every value below, with objects rewritten from the inside out. */
+/** Applies `change` to every object, innermost first. */
 const rewritten = <Value>(value: Value, change: (object: Schema) => Schema): Value =>
   JSON.parse(JSON.stringify(value), (_key, part) => (isObject(part) ? change(part) : part));
 
-/** `anyOf: [X, null]` becomes X with null among its types and its enum: one way to write "or null", which a copy in 3.0 keeps. */
+/** `anyOf: [X, null]` becomes X with null among its types and its enum values. */
 function nullable(schema: Schema): Schema {
   const { anyOf, ...rest } = schema;
   const [inner, other] = Array.isArray(anyOf) ? anyOf : [];
@@ -25,8 +25,8 @@ const INT32 = 2 ** 31 - 1;
 const WIDEST: readonly unknown[] = [Number.MIN_SAFE_INTEGER, -INT32 - 1, Number.MAX_SAFE_INTEGER];
 
 /**
- * Without closed objects, which would make clients reject new fields, and without the pattern of every date and the widest
- * range; an integer of 32 bits has its format.
+ * Removes `additionalProperties: false`, which would make clients reject new fields, patterns of dates and ranges of all
+ * integers; adds `int32`.
  */
 function open(schema: Schema): Schema {
   const entries = Object.entries(schema).filter(
@@ -38,32 +38,32 @@ function open(schema: Schema): Schema {
   return { ...Object.fromEntries(entries), ...(schema.maximum === INT32 && { format: 'int32' }) };
 }
 
-/** The default of a body's field in words. As `default`, generators take it for a field that requests must have. */
+/** Moves the default of a body's field to its description: generators make a field with `default` required. */
 function defaultInWords({ default: preset, ...schema }: Schema): Schema {
   if (preset === undefined) return schema;
-  const said = `Default: \`${JSON.stringify(preset).replaceAll('"', '')}\`.`;
-  return { ...schema, description: [schema.description, said].filter(Boolean).join(' ') };
+  const text = `Default: \`${JSON.stringify(preset).replaceAll('"', '')}\`.`;
+  return { ...schema, description: [schema.description, text].filter(Boolean).join(' ') };
 }
 
-export function tidied<Made extends Document>(made: Made): Made {
-  const document = rewritten(made, (object) => open(nullable(object)));
+export function tidied<Input extends Document>(input: Input): Input {
+  const document = rewritten(input, (object) => open(nullable(object)));
   document.components.schemas = rewritten(document.components.schemas, defaultInWords);
   return document;
 }
 
 const REFERENCE = /"#\/components\/schemas\/(\w+)"/g;
 
-/** The names of the schemas that a value leads to. */
-function reached(value: unknown, schemas: Record<string, Schema>, found = new Set<string>()): Set<string> {
+/** The names of the schemas that a value refers to, directly or not. */
+function reachable(value: unknown, schemas: Record<string, Schema>, found = new Set<string>()): Set<string> {
   for (const [, name = ''] of JSON.stringify(value).matchAll(REFERENCE))
-    if (!found.has(name)) reached(schemas[name], schemas, found.add(name));
+    if (!found.has(name)) reachable(schemas[name], schemas, found.add(name));
   return found;
 }
 
-/** Each schema that is referred to once, under its own name. The generator makes a second one, `…Input`, of each. */
-export function deduplicated<Made extends Document>({ paths, components, ...rest }: Made): Made {
+/** Keeps one copy of each used schema: the generator adds a second one, `…Input`. */
+export function deduplicated<Input extends Document>({ paths, components, ...rest }: Input): Input {
   const { schemas, ...others } = components;
-  const used = reached([paths, others], schemas);
+  const used = reachable([paths, others], schemas);
   const nameOf = (name: string): string => {
     const plain = name.replace(/Input$/, '');
     return used.has(plain) ? name : plain;

@@ -28,7 +28,7 @@ type Failure = { error: { code: string; message: unknown; details?: unknown } };
 const failed = (code: ErrorCode, message: string): Failure => ({ error: { code, message } });
 const badBody = (message: string): Failure => invalid(['body', message]);
 const NO_ROUTE = {
-  error: { code: 'ROUTE_NOT_FOUND', message: expect.stringMatching(/^There is no such operation[.:;] /) },
+  error: { code: 'ROUTE_NOT_FOUND', message: expect.stringMatching(/^This operation does not exist[.:;] /) },
 };
 const NOT_JSON = {
   error: {
@@ -39,10 +39,10 @@ const NOT_JSON = {
     details: [{ path: 'body', message: expect.any(String) }],
   },
 };
-const NO_PATH = failed('ROUTE_NOT_FOUND', 'The path cannot be decoded.');
-const NO_HTTP = failed('VALIDATION_FAILED', 'The request is no valid HTTP.');
-const TOO_LARGE_HEADERS = failed('VALIDATION_FAILED', 'The headers are too large.');
-const NO_ASCII = 'The address has characters that must be percent-encoded, such as %C3%B1 for ñ.';
+const NO_PATH = failed('ROUTE_NOT_FOUND', 'The path cannot be decoded. Percent-encode it as UTF-8.');
+const NO_HTTP = failed('VALIDATION_FAILED', 'The request is not valid HTTP.');
+const TOO_LARGE_HEADERS = failed('VALIDATION_FAILED', 'The headers are larger than 8 KiB.');
+const NO_ASCII = 'The URL has characters that must be percent-encoded, such as %C3%B1 for ñ.';
 
 /** The error shape over a socket: JSON that says its length, and on every answer a request id and nosniff. */
 function expectError(answer: RawAnswer | undefined, body: Failure): void {
@@ -164,7 +164,7 @@ describe('a body that cannot be read is answered in the error shape, and changes
   const ABSENT = badBody('is required');
   const TOO_DEEP = invalid(['body', 'must not be nested deeper than 32 levels']);
   const NO_OBJECT = badBody('must be a JSON object');
-  const TOO_LARGE = failed('PAYLOAD_TOO_LARGE', 'The body is larger than the limit of this operation.');
+  const TOO_LARGE = failed('PAYLOAD_TOO_LARGE', 'The body is larger than 1 MiB.');
   const MIB = 1024 * 1024;
 
   const NO_GZIP = badBody('must not be compressed');

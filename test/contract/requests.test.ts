@@ -35,7 +35,7 @@ const fault = (path: string, message: string) => [path, message] as const;
 const contact = () => ({ identifierType: 'web', identifierValue: randomUUID() });
 
 const known = (schema: string): string =>
-  `(known are ${Object.keys(SCHEMAS[schema]?.properties ?? {}).join(', ')})`;
+  `(known names: ${Object.keys(SCHEMAS[schema]?.properties ?? {}).join(', ')})`;
 
 /** Every parameter of every query, with the values that it refuses and the words for them. */
 const PARAMETERS = DOCUMENTED.flatMap(({ name, operation }) =>

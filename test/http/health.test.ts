@@ -136,7 +136,7 @@ describe('GET /metrics', () => {
       'http_request_duration_seconds_count{method="GET",route="/v1/team"} 3',
       // The third was refused.
       'http_request_database_seconds_count{method="GET",route="/v1/team"} 2',
-      'rate_limit_refusals_total 1',
+      'rate_limit_rejections_total 1',
     ])
       expect(shown).toContain(line);
     for (const secret of [agency.id, agency.key, agency.key.slice(0, 12), 'planted'])

@@ -57,7 +57,7 @@ test('a key is told on every answer what remains, and beyond its limit when to c
   ]) {
     expectRemaining(refused, LIMIT, 0);
     const { status, body, headers } = refused;
-    const message = `This key may make 5 requests a minute; retry in ${headers['retry-after']} s.`;
+    const message = `The API key exceeded its limit of 5 requests per minute. Retry in ${headers['retry-after']} s.`;
     expect([status, body]).toEqual([429, { error: { code: 'RATE_LIMIT_EXCEEDED', message } }]);
     expect(headers['retry-after']).toBe(headers['x-ratelimit-reset']);
   }
@@ -223,7 +223,7 @@ test('when the store fails at an unchanged answer, it is sent, stays counted, an
   const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
   expect(warnings).toMatchObject([
     {
-      msg: 'the rate limit store failed; an unchanged answer stays counted',
+      msg: 'the rate limit store failed; a 304 stays counted',
       requestId: expect.any(String),
       err: { message: 'out of reach' },
     },

@@ -31,7 +31,7 @@ function expectReplay(answer: Reply, first: Reply): void {
 
 /** @param how what of the request is not as it was */
 function expectReused(answer: Reply, how = 'body'): void {
-  const message = `This idempotency key was already used with a different ${how}.`;
+  const message = `This Idempotency-Key was already used with a different ${how}. Use a new key for a new request.`;
   expect([answer.status, answer.body.error]).toEqual([409, { code: 'IDEMPOTENCY_KEY_REUSED', message }]);
   expect(isReplay(answer)).toBe(false);
 }

@@ -60,9 +60,9 @@ test.each<[string, path: string, make: typeof customer, change: object, field: s
 );
 
 const WEAK =
-  'If-Match names a weak tag (W/"…"), and that never matches; a proxy that compresses answers makes tags weak, so read without Accept-Encoding and send that tag.';
+  'If-Match has a weak tag (W/"…"), which never matches. A proxy that compresses responses weakens tags: read the record without Accept-Encoding and send that ETag.';
 const CHANGED = 'The record has changed since you read it. Read it again and send its new ETag.';
-const NO_TAG = 'If-Match names no tag: send the ETag as the answer has it, with its quotes.';
+const NO_TAG = 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.';
 
 test.each<[string, (tag: string) => string, refusal?: string]>([
   ['the tag', (tag) => tag],
