@@ -1,5 +1,4 @@
 import { keyOnChannel } from '../rules/contact-key.ts';
-import { randomBase62 } from '../src/api-keys/api-key.ts';
 import { productView } from '../src/catalog/repository.ts';
 import {
   type CatalogProductCreate,
@@ -7,6 +6,7 @@ import {
   CatalogProductUpdate,
 } from '../src/catalog/schema.ts';
 import { variantOf } from '../src/catalog/variants.ts';
+import { randomBase62 } from '../src/contract/base62.ts';
 import { putConversation, threadView } from '../src/conversations/chains.repository.ts';
 import { putMessages } from '../src/conversations/messages.repository.ts';
 import { contactColumns } from '../src/customers/contacts.repository.ts';

@@ -1,5 +1,6 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { BASE62, randomBase62 } from '../contract/base62.ts';
 
 /**
  * The form of an API key: `tcrm_`, 32 random bytes as 43 base62 characters, `_`, and a CRC-32 of all that as 6 base62
@@ -9,32 +10,20 @@ import { crc32 } from 'node:zlib';
 /** Secret scanners look for this prefix. It never changes. */
 const PREFIX = 'tcrm_';
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORM = /^tcrm_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
-const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
-
-function base62(value: bigint, length: number): string {
-  let text = '';
-  for (let rest = value; text.length < length; rest /= 62n) text = ALPHABET.charAt(Number(rest % 62n)) + text;
-  return text;
-}
 
 /** A CRC-32 in base62. Every request needs one, and numbers of this size do without BigInt. */
 function checksum(body: string): string {
   let text = '';
   for (let rest = crc32(body); text.length < CHECKSUM_LENGTH; rest = Math.floor(rest / 62))
-    text = ALPHABET.charAt(rest % 62) + text;
+    text = BASE62.charAt(rest % 62) + text;
   return text;
 }
 
-/** Random base62 characters, with the strength of `bytes` random bytes. */
-export const randomBase62 = (bytes: number): string =>
-  base62(BigInt(`0x${randomBytes(bytes).toString('hex')}`), Math.ceil((bytes * 8) / Math.log2(62)));
-
 /** A new key. Its owner sees it once; we keep only its hash. */
 export function makeKey(): string {
-  const body = PREFIX + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_LENGTH);
+  const body = PREFIX + randomBase62(32);
   return `${body}_${checksum(body)}`;
 }
 

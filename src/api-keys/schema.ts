@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { dateTime, id, integer, page, pageQuery, text, timestamp } from '../contract/fields.ts';
-import { knownParams, optionalBody } from '../dashboard/params.ts';
+import { dateTime, id, integer, optionalBody, page, pageQuery, text, timestamp } from '../contract/fields.ts';
+import { knownParams } from '../dashboard/params.ts';
 import { PARTS } from '../openapi/description.ts';
 
 const access = () => z.enum(['write', 'read', 'create']);

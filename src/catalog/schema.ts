@@ -13,6 +13,7 @@ import {
   name,
   oneOf,
   page,
+  patchOf,
   pathId,
   positiveInteger,
   positiveNumber,
@@ -24,7 +25,6 @@ import {
   title,
   uuid,
 } from '../contract/fields.ts';
-import { patchOf } from '../dashboard/params.ts';
 import { rejectedFields, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
 const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { UUID } from '../db/sql/ids.ts';
 
 /** PostgreSQL stores neither U+0000 nor half of a surrogate pair. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
@@ -132,6 +131,9 @@ export const pastTimestamp = () =>
 /** The demo agency has a record of each kind with this id. */
 export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
+/** A pattern of a UUID. The OpenAPI documents contain it, so it needs no flag. */
+export const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}';
+
 export const uuid = () =>
   z
     .string()
@@ -193,6 +195,30 @@ export const describedAs = <Shape extends z.ZodRawShape>(response: z.ZodRawShape
     }),
   ) as Shape;
 
+/** `createdAt` in a PUT: records from another system keep their dates. */
+export const createdOnce = () =>
+  pastTimestamp()
+    .optional()
+    .describe('At most a day ahead; default: now. Written once: another value later is rejected.');
+
+type Patched<Shape extends z.ZodRawShape> = {
+  [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : Shape[Name]>;
+};
+
+/** The fields of a PUT, all optional and without defaults. */
+export const patchOf = <Shape extends z.ZodRawShape>(put: z.ZodObject<Shape>): z.ZodObject<Patched<Shape>> =>
+  z.object(
+    Object.fromEntries(
+      (Object.entries(put.shape) as unknown as [string, z.ZodType][]).map(([name, field]) => {
+        const inner = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field;
+        return [name, inner.optional().meta({ ...field.meta() })];
+      }),
+    ) as unknown as Patched<Shape>,
+  );
+
+export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess((sent) => sent ?? {}, body);
+
+/** The largest page, in records, and the page of a request without `limit`. */
 export const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 25;
 

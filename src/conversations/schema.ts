@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   addIssue,
   changeQuery,
+  createdOnce,
   dateTime,
   field,
   id,
@@ -10,6 +11,7 @@ import {
   name,
   page,
   pastTimestamp,
+  patchOf,
   pathId,
   text,
   textFilter,
@@ -18,7 +20,6 @@ import {
   withPlus,
 } from '../contract/fields.ts';
 import { contactFilter, withContactType } from '../customers/schema.ts';
-import { createdOnce, patchOf } from '../dashboard/params.ts';
 
 export const Conversation = z
   .object({

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { randomBase62 } from '../api-keys/api-key.ts';
 import type { Config } from '../config.ts';
+import { randomBase62 } from '../contract/base62.ts';
 import { type FileLinks, type LinkSecrets, ownLinks } from './links.ts';
 import { persistedSecret } from './secret.ts';
 import { diskStorage, type FileStorage } from './storage.ts';

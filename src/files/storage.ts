@@ -3,7 +3,7 @@ import { mkdir, open, opendir, rename, rm, stat, writeFile } from 'node:fs/promi
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { serviceUnavailable } from '../contract/errors.ts';
-import { UUID } from '../db/sql/ids.ts';
+import { UUID } from '../contract/fields.ts';
 import type { LinkedFile } from './links.ts';
 
 /** Where the bytes of attachments are kept. Keys are `organizationId/attachmentId`. */

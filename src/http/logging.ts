@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
+import { UUID } from '../contract/fields.ts';
 import { DatabaseTimeout, sqlState, violatedConstraint } from '../db/pool/errors.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
-import { UUID } from '../db/sql/ids.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

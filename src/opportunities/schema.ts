@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   changeQuery,
+  createdOnce,
   currency,
   dateText,
   dateTime,
@@ -10,6 +11,7 @@ import {
   name,
   oneOf,
   page,
+  patchOf,
   pathId,
   price,
   text,
@@ -17,7 +19,6 @@ import {
   timestamp,
   uuid,
 } from '../contract/fields.ts';
-import { createdOnce, patchOf } from '../dashboard/params.ts';
 import { rejectedFields } from '../http/ignored-parameters.ts';
 
 const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { dateTime, field, id, integer, pageQuery, text } from '../contract/fields.ts';
-import { createdOnce, patchOf } from '../dashboard/params.ts';
+import { createdOnce, dateTime, field, id, integer, pageQuery, patchOf, text } from '../contract/fields.ts';
 
 export const PipelineStage = z
   .object({

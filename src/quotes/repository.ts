@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { randomBase62 } from '../api-keys/api-key.ts';
+import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
 import {

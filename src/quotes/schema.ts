@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   changeQuery,
+  createdOnce,
   currency,
   dateTime,
   EXAMPLE_ID,
@@ -9,8 +10,10 @@ import {
   integer,
   name,
   oneOf,
+  optionalBody,
   page,
   pastTimestamp,
+  patchOf,
   pathId,
   price,
   text,
@@ -19,7 +22,6 @@ import {
   title,
   uuid,
 } from '../contract/fields.ts';
-import { createdOnce, optionalBody, patchOf } from '../dashboard/params.ts';
 import { AttachmentUpload } from '../files/multipart.ts';
 
 const quoteStatus = () => oneOf(['draft', 'published', 'disabled']);

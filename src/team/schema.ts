@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
-import { dateTime, field, id, page, recordQuery, text, texts } from '../contract/fields.ts';
-import { createdOnce, patchOf } from '../dashboard/params.ts';
+import {
+  createdOnce,
+  dateTime,
+  field,
+  id,
+  page,
+  patchOf,
+  recordQuery,
+  text,
+  texts,
+} from '../contract/fields.ts';
 
 export const TeamMember = z
   .object({

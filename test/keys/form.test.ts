@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { hashKey, isWellFormedKey, makeKey, randomBase62, recognisable } from '../../src/api-keys/api-key.ts';
+import { hashKey, isWellFormedKey, makeKey, recognisable } from '../../src/api-keys/api-key.ts';
+import { randomBase62 } from '../../src/contract/base62.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

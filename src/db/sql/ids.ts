@@ -1,7 +1,6 @@
 import { v7 } from 'uuid';
+import { UUID } from '../../contract/fields.ts';
 
-/** A pattern of a UUID. The OpenAPI documents contain it, so it needs no flag. */
-export const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}';
 const WHOLE = new RegExp(`^${UUID}$`);
 
 /** A UUIDv7: such ids grow with time. */
