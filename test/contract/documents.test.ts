@@ -199,7 +199,7 @@ describe('docs/operating.md', () => {
       .filter((file) => file.endsWith('.ts'))
       .map((file) => read(`src/${file}`))
       .join('\n');
-    const faults = text.slice(text.indexOf('\n## Faults'), text.indexOf('\n### Overload'));
+    const faults = text.slice(text.indexOf('\n## Failures'), text.indexOf('\n### Overload'));
     const lines = all(faults, /^\| `(?:… )?([^`]+)` \|/gm);
     expect(lines.length).toBeGreaterThan(4);
     expect(lines.filter((line) => !source.includes(line))).toEqual([]);
