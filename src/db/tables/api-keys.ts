@@ -4,7 +4,7 @@ import { bytea, createdAt, id, organizationId, timestamp } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** A key is stored only as its SHA-256, with the first and last characters to recognise it by. */
+/** API keys: the SHA-256 of each, and its first and last characters. */
 export const apiKeys = pgTable(
   'api_keys',
   {
@@ -16,9 +16,9 @@ export const apiKeys = pgTable(
     last4: text('last4').notNull(),
     /** `write`, `read` or `create`. */
     access: text('access').notNull(),
-    /** The parts of /v1 that it reaches; null: all. */
+    /** The resources of /v1 that it may access; null: all. */
     resources: text('resources').array(),
-    /** null: the default of the environment. 0: no limit. */
+    /** null: the configured default. 0: no limit. */
     requestsPerMinute: integer('requests_per_minute'),
     createdAt: createdAt(),
     lastUsedAt: timestamp('last_used_at'),
@@ -29,12 +29,12 @@ export const apiKeys = pgTable(
   (table) => [
     primary('api_keys_pkey', table),
     toOrganization('api_keys_organization_fkey', table),
-    // For authentication: the only lookup that does not know the organization yet, but finds it.
+    // For authentication, which does not know the organization yet.
     uniqueIndex('api_keys_hash_key').on(table.hash),
   ],
 );
 
-/** All keys, those revoked and expired too. */
+/** Includes revoked and expired keys. */
 export const issuedKeys = {
   table: apiKeys,
   visible: sql`true`,

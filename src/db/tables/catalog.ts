@@ -1,10 +1,10 @@
 import { isNull, sql } from 'drizzle-orm';
 import { doublePrecision, index, integer, json, numeric, pgTable, text } from 'drizzle-orm/pg-core';
-import { isLive, listIndex, listOrder, PENDING_LIST, record, searchDocument, texts } from './columns.ts';
-import { primary, recordKeys } from './organizations.ts';
+import { isLive, listIndex, listOrder, record, searchDocument, texts } from './columns.ts';
+import { recordKeys, searchKeys } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** Products with their variants. Long texts are the last columns: the trigger that compares rows stops at the first difference. */
+/** Products with their variants. Long texts come last: the trigger that compares rows stops at the first difference. */
 export const products = pgTable(
   'products',
   {
@@ -31,7 +31,7 @@ export const products = pgTable(
     includes: texts('includes'),
     excludes: texts('excludes'),
     gallery: texts('gallery'),
-    /** An array of CatalogProductVariant, as answers show it: read and written only with the product. */
+    /** An array of CatalogProductVariant. */
     variants: json('variants').notNull().default(sql`'[]'::json`),
     shortDescription: text('short_description'),
     specialConditions: text('special_conditions'),
@@ -39,8 +39,7 @@ export const products = pgTable(
   },
   (table) => [
     ...recordKeys('products', table),
-    // The list filtered by status, type or budgetTier. The columns after the id serve two filters at once. Without
-    // them the total would be counted in the table.
+    // The columns after the id serve two filters at once: the total is an index-only scan.
     index('products_status_idx')
       .on(...listOrder(table, table.status), table.type, table.budgetTier)
       .where(isLive),
@@ -48,22 +47,21 @@ export const products = pgTable(
       .on(...listOrder(table, table.type), table.budgetTier)
       .where(isLive),
     listIndex('products_budget_tier_idx', table, table.budgetTier),
-    // The list filtered by externalReferenceCode.
     index('products_external_reference_code_idx')
       .on(...listOrder(table, table.externalReferenceCode))
       .where(sql`archived_at is null and external_reference_code is not null`),
-    // The dashboard's archive, latest first.
+    // For the dashboard's list of archived products.
     index('products_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
       .where(sql`archived_at is not null`),
-    // For the purge of all organizations together, oldest first. It reads no other columns of a product.
+    // For the purge of all organizations: an index-only scan.
     index('products_due_idx')
       .on(table.archivedAt, table.organizationId, table.id)
       .where(sql`archived_at is not null`),
   ],
 );
 
-/** Products as a search sees them: title, short description and description. */
+/** Search documents of products: title, short description and description. */
 export const searchableProducts = pgTable(
   'searchable_products',
   {
@@ -74,16 +72,9 @@ export const searchableProducts = pgTable(
     externalReferenceCode: text('external_reference_code'),
     destinations: texts('destinations'),
   },
-  (table) => [
-    primary('searchable_products_pkey', table),
-    // The list filtered by query, by destination, or by both.
-    index('searchable_products_search_idx')
-      .using('gin', table.organizationId, table.destinations, table.search.op('gin_trgm_ops'))
-      .with(PENDING_LIST),
-  ],
+  (table) => searchKeys('searchable_products', table, table.destinations),
 );
 
-/** The active catalog. */
 export const liveProducts = {
   table: products,
   visible: isNull(products.archivedAt),

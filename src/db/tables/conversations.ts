@@ -10,30 +10,21 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import {
-  createdAt,
-  id,
-  organizationId,
-  PENDING_LIST,
-  searchDocument,
-  timestamp,
-  updatedAt,
-} from './columns.ts';
+import { createdAt, id, organizationId, searchDocument, timestamp, updatedAt } from './columns.ts';
 import { customers } from './customers.ts';
-import { primary, toOrganization, toRecord } from './organizations.ts';
+import { primary, searchKeys, toOrganization, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 const isNewest = sql`continued_by is null`;
 
 type Listed = Record<'organizationId' | 'lastMessageAt' | 'id', ExtraConfigColumn>;
 
-/** The columns of the list's indexes. */
 const threadOrder = (table: Listed, ...filters: ExtraConfigColumn[]) =>
   [table.organizationId, ...filters, table.lastMessageAt.desc().nullsLast(), table.id.desc()] as const;
 
 /**
- * Threads: a rotated one is continued by a newer one, and together they are a chain. `chainId` is the id of its oldest
- * thread. `continuedBy` is null only for its newest thread, the one that lists show.
+ * Threads of conversations: a thread can continue another one, and all of them are a chain. `chainId` is the id of the
+ * oldest thread. `continuedBy` is null for the newest thread, which lists show.
  */
 export const conversations = pgTable(
   'conversations',
@@ -43,7 +34,7 @@ export const conversations = pgTable(
     channel: text('channel').notNull(),
     contact: text('contact').notNull(),
     contactName: text('contact_name'),
-    /** By which the contact is known as a customer's; null on channels that customers have no contacts of. */
+    /** The contact in the form of `customer_contact_keys`; null on channels without contacts of customers. */
     contactKey: text('contact_key'),
     customerId: uuid('customer_id'),
     activityState: text('activity_state'),
@@ -52,9 +43,9 @@ export const conversations = pgTable(
     rotatedFrom: uuid('rotated_from'),
     continuedBy: uuid('continued_by'),
     chainId: uuid('chain_id').notNull(),
-    /** Messages of this thread, in both stores. A transcript's total is the sum over its chain. */
+    /** The messages of this thread alone. */
     messageCount: integer('message_count').notNull().default(0),
-    /** The latest timestamp of its messages; of the newest thread, that of its whole chain. */
+    /** The timestamp of the latest message; for the newest thread, of the whole chain. */
     lastMessageAt: timestamp('last_message_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -64,25 +55,21 @@ export const conversations = pgTable(
     toOrganization('conversations_organization_fkey', table),
     toRecord('conversations_customer_fkey', table, table.customerId, customers),
     toRecord('conversations_rotated_from_fkey', table, table.rotatedFrom, table),
-    // A chain does not fork: a thread is continued by one other at most.
+    // A chain does not fork.
     uniqueIndex('conversations_rotated_from_key')
       .on(table.organizationId, table.rotatedFrom)
       .where(sql`rotated_from is not null`),
-    // The threads of a contact, for the list filtered by it; and the latest that names it.
+    // For the list by contact, and for the latest name of a contact.
     index('conversations_contact_idx')
       .on(table.organizationId, table.contactKey, table.channel, table.createdAt.desc(), table.id.desc())
       .where(sql`contact_key is not null`),
-    // The threads of a transcript.
     index('conversations_chain_idx').on(table.organizationId, table.chainId),
-    // The threads of a customer, for the chains that the list filtered by customerId has.
     index('conversations_customer_idx')
       .on(table.organizationId, table.customerId, table.chainId)
       .where(sql`customer_id is not null`),
-    // The list, in its order; then filtered by channel or activityState (and channel).
     index('conversations_newest_idx')
       .on(...threadOrder(table))
       .where(isNewest),
-    // The list filtered by createdSince or updatedSince, with what it is ordered by.
     index('conversations_created_idx')
       .on(table.organizationId, table.createdAt, table.lastMessageAt, table.id)
       .where(isNewest),
@@ -98,19 +85,13 @@ export const conversations = pgTable(
   ],
 );
 
-/** Threads as a search sees them: contact name and contact. All of a chain, because any of them finds it. */
+/** Search documents of threads: contact name and contact. Any thread of a chain finds the chain. */
 export const searchableConversations = pgTable(
   'searchable_conversations',
   { ...searchDocument(), chain: uuid('chain_id').notNull() },
-  (table) => [
-    primary('searchable_conversations_pkey', table),
-    index('searchable_conversations_search_idx')
-      .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-      .with(PENDING_LIST),
-  ],
+  (table) => searchKeys('searchable_conversations', table),
 );
 
-/** Lists show the newest thread of each chain. */
 export const newestThreads = {
   table: conversations,
   visible: isNull(conversations.continuedBy),
@@ -118,7 +99,7 @@ export const newestThreads = {
   isCounted: true,
 } satisfies Resource;
 
-/** Every thread: an id in a path may be that of any thread of a chain. */
+/** An id in a path may be that of any thread of a chain. */
 export const threads = {
   ...newestThreads,
   visible: sql`true`,
@@ -146,7 +127,6 @@ type Message = Record<
 const messageKeys = (name: string, table: Message) => [
   primaryKey({ name: `${name}_pkey`, columns: [table.organizationId, table.conversationId, table.id] }),
   toRecord(`${name}_conversation_fkey`, table, table.conversationId, conversations),
-  // The newest messages of a thread.
   index(`${name}_transcript_idx`).on(
     table.organizationId,
     table.conversationId,
@@ -155,12 +135,12 @@ const messageKeys = (name: string, table: Message) => [
   ),
 ];
 
-/** Messages of whatsapp conversations, with what that provider reports of their delivery. */
+/** Messages of whatsapp conversations, with their delivery status. */
 export const whatsappMessages = pgTable(
   'whatsapp_messages',
   {
     ...messageColumns(),
-    /** Orders messages with one timestamp. It never changes. */
+    /** Orders messages with the same timestamp. */
     arrival: arrival().generatedAlwaysAsIdentity(),
     providerMessageId: text('provider_message_id'),
     deliveryStatus: text('delivery_status'),
@@ -170,12 +150,12 @@ export const whatsappMessages = pgTable(
   (table) => messageKeys('whatsapp_messages', table),
 );
 
-/** Messages of conversations on every channel but whatsapp. */
+/** Messages of conversations on all other channels. */
 export const channelMessages = pgTable(
   'channel_messages',
   {
     ...messageColumns(),
-    /** No arrival is one of a whatsapp message: a chain can have both. */
+    /** Different from those of whatsapp messages: a chain can have both. */
     arrival: arrival().generatedAlwaysAsIdentity({ startWith: '1000000000000000' }),
     providerName: text('provider_name'),
     externalId: text('external_id'),

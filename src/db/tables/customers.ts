@@ -1,15 +1,15 @@
 import { isNull, sql } from 'drizzle-orm';
 import { index, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { id, organizationId, PENDING_LIST, record, searchDocument, texts, timestamp } from './columns.ts';
-import { primary, recordKeys, toRecord } from './organizations.ts';
+import { id, organizationId, record, searchDocument, texts, timestamp } from './columns.ts';
+import { primary, recordKeys, searchKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** Customers with their contacts. Long texts are the last columns: the trigger that compares rows stops at the first difference. */
+/** Customers with their contacts. Long texts come last: the trigger that compares rows stops at the first difference. */
 export const customers = pgTable(
   'customers',
   {
     ...record(),
-    /** The customer that an archived one was merged into: at the end of a chain of merges, the live one. */
+    /** The customer that this one was merged into; after several merges, the last one. */
     mergedInto: uuid('merged_into'),
     preferredLanguage: text('preferred_language'),
     firstName: text('first_name'),
@@ -17,11 +17,11 @@ export const customers = pgTable(
     city: text('city'),
     country: text('country'),
     tags: texts('tags'),
-    /** An array of CustomerContact, as answers show it: read and written only with the customer. The first is the primary contact. */
+    /** An array of CustomerContact. The first is the primary contact. */
     contacts: json('contacts').notNull().default(sql`'[]'::json`),
-    /** The key of each contact, in their order: `email ana@example.com`. A trigger claims them while the customer is live. */
+    /** The contact keys, in the order of `contacts`: `email ana@example.com`. */
     contactKeys: texts('contact_keys'),
-    /** What `query` finds of the contacts; written with them, because the contact key is a rule of the service. */
+    /** The text of the contacts in the search document. */
     contactSearch: text('contact_search').notNull().default(''),
     summary: text('summary'),
   },
@@ -31,18 +31,13 @@ export const customers = pgTable(
     index('customers_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
       .where(sql`archived_at is not null`),
-    // The records of one person.
     index('customers_merged_into_idx')
       .on(table.organizationId, table.mergedInto)
       .where(sql`merged_into is not null`),
   ],
 );
 
-/**
- * The contacts of live customers. The primary key is the promise that one person is one record: within an organization a contact
- * belongs to one customer. Two spellings of one account have the same key; see rules/contact-key.ts. A trigger of customers keeps
- * them.
- */
+/** The contacts of live customers. The primary key guarantees that one person is one record. A trigger of customers maintains them. */
 export const customerContactKeys = pgTable(
   'customer_contact_keys',
   {
@@ -59,7 +54,7 @@ export const customerContactKeys = pgTable(
   ],
 );
 
-/** Customers whose content was erased. It is what an operator erases again after a restore; it has no text of a person. */
+/** Tombstones of erased customers. They are re-applied after a backup is restored, and have no personal data. */
 export const erasures = pgTable(
   'erasures',
   {
@@ -75,7 +70,7 @@ export const erasures = pgTable(
   ],
 );
 
-/** Files of erased customers that the storage has not let go of yet, by the ids of their attachments. */
+/** Files of erased customers that are still in the storage. The id is that of the attachment. */
 export const erasedFiles = pgTable(
   'erased_files',
   { organizationId: organizationId(), id: id(), customerId: uuid('customer_id').notNull() },
@@ -85,20 +80,13 @@ export const erasedFiles = pgTable(
   ],
 );
 
-/** Customers as a search sees them: name, summary and contacts. */
+/** Search documents of customers: name, summary and contacts. */
 export const searchableCustomers = pgTable(
   'searchable_customers',
   { ...searchDocument(), tags: texts('tags') },
-  (table) => [
-    primary('searchable_customers_pkey', table),
-    // The list filtered by query, by tag, or by both.
-    index('searchable_customers_search_idx')
-      .using('gin', table.organizationId, table.tags, table.search.op('gin_trgm_ops'))
-      .with(PENDING_LIST),
-  ],
+  (table) => searchKeys('searchable_customers', table, table.tags),
 );
 
-/** The active book. */
 export const liveCustomers = {
   table: customers,
   visible: isNull(customers.archivedAt),

@@ -1,17 +1,14 @@
 import { index, jsonb, pgTable, primaryKey, smallint } from 'drizzle-orm/pg-core';
 import { bytea, createdAt, organizationId } from './columns.ts';
 
-/**
- * The first answers of requests with an Idempotency-Key, kept for a day. No foreign key: what creates organizations is
- * kept under an id that no organization has.
- */
+/** The first responses to requests with an Idempotency-Key, for a day. No foreign key: a request may create its organization. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
     organizationId: organizationId(),
-    /** SHA-256 of method, path and key: the key itself is nobody's business here. */
+    /** SHA-256 of method, path and key. */
     fingerprint: bytea('fingerprint').notNull(),
-    /** SHA-256 of the body: another body under the same key is refused. */
+    /** SHA-256: another body with the same key is rejected. */
     bodyHash: bytea('body_hash').notNull(),
     status: smallint('status').notNull(),
     headers: jsonb('headers').$type<Record<string, string>>().notNull(),
@@ -20,7 +17,7 @@ export const idempotencyKeys = pgTable(
   },
   (table) => [
     primaryKey({ name: 'idempotency_keys_pkey', columns: [table.organizationId, table.fingerprint] }),
-    // The sweep, oldest first: of all organizations at once.
+    // For the sweep of all organizations.
     index('idempotency_keys_created_at_idx').on(table.createdAt),
   ],
 );

@@ -3,9 +3,8 @@ import { organizationId } from './columns.ts';
 import { toOrganization } from './organizations.ts';
 
 /**
- * How many records the lists of an organization show: the sum of the slots. So a list counts no rows that is unfiltered, or filtered
- * by the field that its resource is `countedBy`. Each connection writes its own slot, so that simultaneous creates do not wait for
- * one row. `value` is '' where the resource is counted by no field.
+ * Totals of lists: sums of `live`. `value` is '', or a value of the resource's `countedBy` field. Each connection has a
+ * slot, so that concurrent creates do not wait for one row.
  */
 export const liveCounts = pgTable(
   'live_counts',

@@ -1,13 +1,13 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { isLive, listIndex, listOrder, PENDING_LIST, record, searchDocument, timestamp } from './columns.ts';
+import { isLive, listIndex, listOrder, record, searchDocument, timestamp } from './columns.ts';
 import { customers } from './customers.ts';
-import { primary, recordKeys, toRecord } from './organizations.ts';
+import { recordKeys, searchKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
 import type { Resource } from './resource.ts';
 import { teamMembers } from './team.ts';
 
-/** The temperature that answers show. */
+/** The temperature of responses: a team member's override takes precedence. */
 export const reportedTemperature = (table: { temperatureOverride: PgColumn; temperature: PgColumn }): SQL =>
   sql`coalesce(${table.temperatureOverride}, ${table.temperature})`;
 
@@ -29,9 +29,9 @@ export const opportunities = pgTable(
     passengerCount: integer('passenger_count'),
     salesStage: text('sales_stage').notNull(),
     stageId: uuid('stage_id'),
-    /** The value of the agent. */
+    /** Set by the agent. */
     temperature: text('temperature'),
-    /** Set by a team member. Where it is not null, answers show it in place of the agent's. */
+    /** Set by a team member. */
     temperatureOverride: text('temperature_override'),
     qualifiedAt: timestamp('qualified_at'),
     lastActivityAt: timestamp('last_activity_at'),
@@ -41,18 +41,15 @@ export const opportunities = pgTable(
     toRecord('opportunities_customer_fkey', table, table.customerId, customers),
     toRecord('opportunities_seller_member_fkey', table, table.sellerMemberId, teamMembers),
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
-    // The list filtered by salesStage; with stageId, for both at once.
     index('opportunities_sales_stage_idx')
       .on(...listOrder(table, table.salesStage), table.stageId)
       .where(isLive),
-    // The list filtered by stageId.
     listIndex('opportunities_stage_idx', table, table.stageId),
-    // The list filtered by customerId; and all of a customer that goes, archived ones too.
+    // With archived rows, for the erasure of a customer.
     index('opportunities_customer_idx')
       .on(...listOrder(table, table.customerId))
       .where(sql`customer_id is not null`),
-    // The list filtered by temperature or by sellerMemberId; each with the columns of the other filters, for several at once.
-    // PostgreSQL reads an index alone only where it has the columns of the expression too.
+    // The last columns serve several filters at once. An index-only scan needs the columns of the expression too.
     index('opportunities_temperature_idx')
       .on(
         ...listOrder(table, reportedTemperature(table)),
@@ -75,15 +72,11 @@ export const opportunities = pgTable(
   ],
 );
 
-/** Opportunities as a search sees them: title, short reference and destination. */
-export const searchableOpportunities = pgTable('searchable_opportunities', searchDocument(), (table) => [
-  primary('searchable_opportunities_pkey', table),
-  index('searchable_opportunities_search_idx')
-    .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-    .with(PENDING_LIST),
-]);
+/** Search documents of opportunities: title, short reference and destination. */
+export const searchableOpportunities = pgTable('searchable_opportunities', searchDocument(), (table) =>
+  searchKeys('searchable_opportunities', table),
+);
 
-/** The sales pipeline. */
 export const liveOpportunities = {
   table: opportunities,
   visible: isNull(opportunities.archivedAt),

@@ -1,45 +1,63 @@
 import { sql } from 'drizzle-orm';
-import { type AnyPgColumn, foreignKey, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import {
+  type AnyPgColumn,
+  type ExtraConfigColumn,
+  foreignKey,
+  index,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { createdAt, listIndexes, timestamp } from './columns.ts';
 
-/** Travel agencies; every other record belongs to one. */
+/** Travel agencies. Every other record belongs to one. */
 export const organizations = pgTable('organizations', {
   id: uuid('id').primaryKey(),
   name: text('name').notNull(),
   createdAt: createdAt(),
-  /** While it is closed, nobody writes. */
+  /** While it is set, writes are rejected. */
   closedAt: timestamp('closed_at'),
-  /** From then on it is gone, and its rows go one after another. */
+  /** From then on the organization is not found, and its rows are deleted. */
   purgeBeganAt: timestamp('purge_began_at'),
 });
 
-/** Organizations that are gone: what is purged again after a restore. */
+/** Tombstones of purged organizations. They are re-applied after a backup is restored. */
 export const purgedOrganizations = pgTable('purged_organizations', {
   id: uuid('id').primaryKey(),
   closedAt: timestamp('closed_at').notNull(),
   purgedAt: timestamp('purged_at').notNull().default(sql`now()`),
 });
 
-/** The keys of tables whose rows belong to organizations. Each carries the organization, so that no row leads into another one. */
-
 type Owned = { organizationId: AnyPgColumn };
 type Rows = Owned & { id: AnyPgColumn };
 
-/** The primary key: an id is one within its organization. */
+/** The primary key: an id is unique within its organization. */
 export const primary = (name: string, { organizationId, id }: Rows) =>
   primaryKey({ name, columns: [organizationId, id] });
 
-/** The key to the organization itself. */
 export const toOrganization = (name: string, { organizationId }: Owned) =>
   foreignKey({ name, columns: [organizationId], foreignColumns: [organizations.id] });
 
-/** The keys of a record with a list of its own, and what its list is read by. */
+/** The keys and list indexes of a record that has a list. */
 export const recordKeys = (name: string, table: Rows & Parameters<typeof listIndexes>[1]) => [
   primary(`${name}_pkey`, table),
   toOrganization(`${name}_organization_fkey`, table),
   ...listIndexes(name, table),
 ];
 
-/** The key to a record of the same organization. */
+/** The limit is the kB of new entries that every search reads until jobs/pending-lists.ts moves them. */
+export const searchKeys = (
+  name: string,
+  table: Rows & Record<'organizationId' | 'search', ExtraConfigColumn>,
+  ...arrays: ExtraConfigColumn[]
+) => [
+  primary(`${name}_pkey`, table),
+  index(`${name}_search_idx`)
+    .using('gin', table.organizationId, ...arrays, table.search.op('gin_trgm_ops'))
+    .with({ fastupdate: true, gin_pending_list_limit: 512 }),
+];
+
+/** A foreign key to a record of the same organization. */
 export const toRecord = (name: string, { organizationId }: Owned, column: AnyPgColumn, to: Rows) =>
   foreignKey({ name, columns: [organizationId, column], foreignColumns: [to.organizationId, to.id] });

@@ -4,7 +4,7 @@ import { isLive, record } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** Columns of the sales pipeline. Agencies rename them; integrations rely on `key`, which stays. */
+/** Stages of the sales pipeline. Agencies rename a stage; its `key` stays. */
 export const pipelineStages = pgTable(
   'pipeline_stages',
   {
@@ -16,12 +16,10 @@ export const pipelineStages = pgTable(
   (table) => [
     primary('pipeline_stages_pkey', table),
     toOrganization('pipeline_stages_organization_fkey', table),
-    // The key is what integrations branch on: no two columns have the same.
     uniqueIndex('pipeline_stages_live_key').on(table.organizationId, table.key).where(isLive),
   ],
 );
 
-/** The columns that the pipeline has now. */
 export const activeStages = {
   table: pipelineStages,
   visible: isNull(pipelineStages.archivedAt),

@@ -6,17 +6,16 @@ import {
   listIndex,
   listOrder,
   organizationId,
-  PENDING_LIST,
   record,
   searchDocument,
   timestamp,
 } from './columns.ts';
 import { customers } from './customers.ts';
 import { opportunities } from './opportunities.ts';
-import { primary, recordKeys, toRecord } from './organizations.ts';
+import { primary, recordKeys, searchKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** Quotes, each of an opportunity. */
+/** Quotes of opportunities. */
 export const quotes = pgTable(
   'quotes',
   {
@@ -28,12 +27,12 @@ export const quotes = pgTable(
     customerId: uuid('customer_id'),
     price: numeric('price', { mode: 'number' }),
     currency: text('currency'),
-    /** Part of the public quote link. It is random, made once, and never changes. */
+    /** The random, immutable part of the public quote link. */
     token: text('token').notNull(),
     openCount: integer('open_count').notNull().default(0),
     firstOpenedAt: timestamp('first_opened_at'),
     lastOpenedAt: timestamp('last_opened_at'),
-    /** A trigger sets it the first time that the quote is published, where nothing else did. */
+    /** Set by a trigger when the quote is first published without it. */
     publishedAt: timestamp('published_at'),
   },
   (table) => [
@@ -41,9 +40,8 @@ export const quotes = pgTable(
     toRecord('quotes_opportunity_fkey', table, table.opportunityId, opportunities),
     toRecord('quotes_customer_fkey', table, table.customerId, customers),
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
-    // The list filtered by status.
     listIndex('quotes_status_idx', table, table.status),
-    // The lists filtered by opportunityId and by customerId; and all of an opportunity or a customer that goes, archived ones too.
+    // With archived rows, for the erasure of a customer.
     index('quotes_opportunity_idx').on(...listOrder(table, table.opportunityId)),
     index('quotes_customer_idx')
       .on(...listOrder(table, table.customerId))
@@ -51,15 +49,11 @@ export const quotes = pgTable(
   ],
 );
 
-/** Quotes as a search sees them: title and destination. */
-export const searchableQuotes = pgTable('searchable_quotes', searchDocument(), (table) => [
-  primary('searchable_quotes_pkey', table),
-  index('searchable_quotes_search_idx')
-    .using('gin', table.organizationId, table.search.op('gin_trgm_ops'))
-    .with(PENDING_LIST),
-]);
+/** Search documents of quotes: title and destination. */
+export const searchableQuotes = pgTable('searchable_quotes', searchDocument(), (table) =>
+  searchKeys('searchable_quotes', table),
+);
 
-/** Quotes that were not archived. */
 export const liveQuotes = {
   table: quotes,
   visible: isNull(quotes.archivedAt),
@@ -69,7 +63,7 @@ export const liveQuotes = {
   searchDocument: searchableQuotes,
 } satisfies Resource;
 
-/** Files of quotes: what they are; their bytes are on a disk or in S3. */
+/** Descriptions of the files of quotes. The files are on disk or in S3. */
 export const quoteAttachments = pgTable(
   'quote_attachments',
   {
@@ -85,7 +79,6 @@ export const quoteAttachments = pgTable(
   (table) => [
     primary('quote_attachments_pkey', table),
     toRecord('quote_attachments_quote_fkey', table, table.quoteId, quotes),
-    // The attachments of a quote, oldest first.
     index('quote_attachments_quote_idx').on(table.organizationId, table.quoteId, table.createdAt, table.id),
   ],
 );

@@ -2,28 +2,26 @@ import type { SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { ErrorCode } from '../../contract/errors.ts';
 
-/** A table whose rows belong to organizations. */
 export type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
 
-/** A table with the folded text of each visible record. Its other columns are copies of the record's, for filters. */
+/** The table of search documents. Its other columns are copies of the record's, for filters. */
 type SearchTable = TenantTable & { search: PgColumn };
 
-/** Records of one kind, as the API knows them. Each stands beside its table. */
+/** Records of one kind. */
 export type Resource<Table extends TenantTable = TenantTable> = {
   readonly table: Table;
-  /** The condition on visible rows: lists, lookups and writes see no other. */
+  /** The condition on rows that lists, lookups and writes can see. */
   readonly visible: SQL;
-  /** How a missing record is answered. */
+  /** The error for a record that is not found. */
   readonly notFound: {
     readonly code: ErrorCode;
     readonly noun: string;
-    /** How one is found whose id nobody knows. */
+    /** The request that finds a record without its id. */
     readonly search?: string;
   };
-  /** True when `live_counts` has the number of visible rows. Triggers keep it. */
+  /** True if triggers maintain the total of the list in `live_counts`. */
   readonly isCounted: boolean;
-  /** The field whose values `live_counts` counts one by one too, and the name that it counts them under. */
+  /** A field whose values have a total each, and their `resource` in `live_counts`. */
   readonly countedBy?: { readonly field: string; readonly name: string };
-  /** Where `query` looks. */
   readonly searchDocument?: SearchTable | undefined;
 };

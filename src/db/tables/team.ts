@@ -4,7 +4,7 @@ import { isLive, record, texts } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
-/** Members of the team, and those who were. */
+/** Members of the team, including former ones. */
 export const teamMembers = pgTable(
   'team_members',
   {
@@ -18,12 +18,10 @@ export const teamMembers = pgTable(
   (table) => [
     primary('team_members_pkey', table),
     toOrganization('team_members_organization_fkey', table),
-    // The list, in its order.
     index('team_members_live_idx').on(table.organizationId, table.createdAt, table.id).where(isLive),
   ],
 );
 
-/** The team. It is small: its list is counted. */
 export const activeMembers = {
   table: teamMembers,
   visible: isNull(teamMembers.archivedAt),
