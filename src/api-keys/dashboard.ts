@@ -63,7 +63,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
   app.post(
     '/api-keys/:apiKeyId/rotate',
     {
-      config: { credential: true },
+      config: { credential: true, errorCodes: ['API_KEY_NOT_FOUND', 'API_KEY_INACTIVE'] },
       schema: {
         operationId: 'rotateApiKey',
         summary: 'Rotate a key',
@@ -71,11 +71,11 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
           'Issues a key with the settings of the old one, which stays active for the overlap. A revoked, expired or already rotated key: 409 API_KEY_INACTIVE.',
         params: ApiKeyParams,
         body: ApiKeyRotate,
-        response: responses(
-          { status: 201, schema: IssuedApiKey, description: 'The new key, shown only in this response.' },
-          'API_KEY_NOT_FOUND',
-          'API_KEY_INACTIVE',
-        ),
+        response: responses({
+          status: 201,
+          schema: IssuedApiKey,
+          description: 'The new key, shown only in this response.',
+        }),
       },
     },
     async (request, reply) => {
@@ -87,6 +87,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
   app.patch(
     '/api-keys/:apiKeyId',
     {
+      config: { errorCodes: ['API_KEY_NOT_FOUND', 'API_KEY_INACTIVE'] },
       schema: {
         operationId: 'updateApiKey',
         summary: 'Change the settings of a key',
@@ -94,11 +95,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
           'Changes only the settings in the body; the key itself stays. They hold on every instance within a second. `expiresAt` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.',
         params: ApiKeyParams,
         body: ApiKeyUpdate,
-        response: responses(
-          { status: 200, schema: ApiKey, description: 'The key as it is now.' },
-          'API_KEY_NOT_FOUND',
-          'API_KEY_INACTIVE',
-        ),
+        response: responses({ status: 200, schema: ApiKey, description: 'The key as it is now.' }),
       },
     },
     async (request, reply) =>
@@ -110,16 +107,14 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
   app.delete(
     '/api-keys/:apiKeyId',
     {
+      config: { errorCodes: ['API_KEY_NOT_FOUND'] },
       schema: {
         operationId: 'revokeApiKey',
         summary: 'Revoke a key',
         description:
           'Revokes the key on every instance within a second. For a revoked key the response is the same again.',
         params: ApiKeyParams,
-        response: responses(
-          { status: 200, schema: ApiKey, description: 'The revoked key.' },
-          'API_KEY_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: ApiKey, description: 'The revoked key.' }),
       },
     },
     async (request, reply) =>

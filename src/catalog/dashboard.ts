@@ -55,15 +55,13 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
   app.get(
     '/catalog/products/:productId',
     {
+      config: { errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
       schema: {
         operationId: 'getCatalogProduct',
         summary: 'Get a product',
         description: 'The product as /v1 returns it.',
         params: productParams,
-        response: responses(
-          { status: 200, schema: CatalogProduct, description: 'The product.' },
-          'CATALOG_PRODUCT_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
       },
     },
     async (request, reply) =>
@@ -73,6 +71,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
   app.patch(
     '/catalog/products/:productId',
     {
+      config: { errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
       schema: {
         operationId: 'updateCatalogProduct',
         summary: 'Update images, destinations and variants of a product',
@@ -80,10 +79,11 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
           'Changes only the fields in the body; null clears one. `variants` replaces the whole list. All other fields of a product are changed through /v1.',
         params: productParams,
         body: CatalogProductDashboardUpdate,
-        response: responses(
-          { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
-          'CATALOG_PRODUCT_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: CatalogProduct,
+          description: 'The product as it is now.',
+        }),
       },
     },
     async (request, reply) =>
@@ -95,17 +95,14 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
   app.post(
     '/catalog/products/:productId/restore',
     {
+      config: { errorCodes: ['CATALOG_PRODUCT_NOT_FOUND', 'CATALOG_PRODUCT_NOT_ARCHIVED'] },
       schema: {
         operationId: 'restoreCatalogProduct',
         summary: 'Restore an archived product',
         description:
           'Restores the product with all its data, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
         params: productParams,
-        response: responses(
-          { status: 200, schema: CatalogProduct, description: 'The product.' },
-          'CATALOG_PRODUCT_NOT_FOUND',
-          'CATALOG_PRODUCT_NOT_ARCHIVED',
-        ),
+        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
       },
     },
     async (request, reply) =>

@@ -72,15 +72,13 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
   app.get(
     '/catalog/products/:productId',
     {
+      config: { errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
       schema: {
         operationId: 'getCatalogProduct',
         summary: 'Get a product',
         description: 'One product with its variants. Use it to read a product whose id you know.',
         params: CatalogProductParams,
-        response: responses(
-          { status: 200, schema: CatalogProduct, description: 'The product.' },
-          'CATALOG_PRODUCT_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
       },
     },
     async (request, reply) =>
@@ -90,6 +88,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
   app.patch(
     '/catalog/products/:productId',
     {
+      config: { errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
       schema: {
         operationId: 'updateCatalogProduct',
         summary: 'Update a product',
@@ -97,10 +96,11 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
           'Changes only the fields in the body; null clears one. If nothing differs, nothing changes, and `updatedAt` stays as it is. Only the dashboard changes `variants`. Use it to change prices, texts or the status of a product.',
         params: CatalogProductParams,
         body: CatalogProductUpdate,
-        response: responses(
-          { status: 200, schema: CatalogProduct, description: 'The product as it is now.' },
-          'CATALOG_PRODUCT_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: CatalogProduct,
+          description: 'The product as it is now.',
+        }),
       },
     },
     async (request, reply) => {
@@ -115,20 +115,18 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
   app.delete(
     '/catalog/products/:productId',
     {
+      config: { errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
       schema: {
         operationId: 'archiveCatalogProduct',
         summary: 'Archive a product',
         description:
           'The product is archived. The dashboard can restore it within 30 days; then it is purged. Use it to remove a product for good. To stop selling a product for a time, set its `status` to `paused`.',
         params: CatalogProductParams,
-        response: responses(
-          {
-            status: 200,
-            schema: ArchivedCatalogProduct,
-            description: 'The product was archived.',
-          },
-          'CATALOG_PRODUCT_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: ArchivedCatalogProduct,
+          description: 'The product was archived.',
+        }),
       },
     },
     async (request, reply) =>

@@ -53,16 +53,18 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
   app.get(
     '/conversations/:conversationId/messages',
     {
+      config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
       schema: {
         operationId: 'getConversationTranscript',
         summary: 'Get the transcript of a conversation',
         description: 'As in /v1, and each message with its `delivery`.',
         params: uuidParams('conversationId'),
         querystring: ConversationTranscriptQuery,
-        response: responses(
-          { status: 200, schema: ConversationTranscriptRecord, description: 'The transcript.' },
-          'CONVERSATION_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: ConversationTranscriptRecord,
+          description: 'The transcript.',
+        }),
       },
     },
     async (request, reply) =>
@@ -72,6 +74,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
   app.put(
     '/conversations/:conversationId/messages/:messageId',
     {
+      config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
       schema: {
         operationId: 'putConversationMessage',
         summary: 'Create or replace a message',
@@ -79,13 +82,10 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
           "`lastMessageAt` of the conversation becomes the latest `createdAt` of its messages. `delivery` takes the fields of the conversation's channel only.",
         params: uuidParams('conversationId', 'messageId'),
         body: ConversationMessagePut,
-        response: responses(
-          [
-            { status: 201, schema: ConversationMessageRecord, description: 'The message, created.' },
-            { status: 200, schema: ConversationMessageRecord, description: 'The message as it is now.' },
-          ],
-          'CONVERSATION_NOT_FOUND',
-        ),
+        response: responses([
+          { status: 201, schema: ConversationMessageRecord, description: 'The message, created.' },
+          { status: 200, schema: ConversationMessageRecord, description: 'The message as it is now.' },
+        ]),
       },
     },
     async (request, reply) => {
@@ -102,6 +102,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
   app.post(
     '/conversations/:conversationId/messages',
     {
+      config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
       schema: {
         operationId: 'importConversationMessages',
         summary: 'Import messages',
@@ -109,10 +110,11 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
           'Creates or replaces up to 500 messages, all or none. Messages with one `createdAt` stand in the order in which they arrived, those of one request in the order of the list. The same again changes nothing.',
         params: uuidParams('conversationId'),
         body: ConversationMessagesImport,
-        response: responses(
-          { status: 200, schema: ImportedMessages, description: 'How many messages were new.' },
-          'CONVERSATION_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: ImportedMessages,
+          description: 'How many messages were new.',
+        }),
       },
     },
     async (request, reply) => {

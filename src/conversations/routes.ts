@@ -34,6 +34,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
   app.get(
     '/conversations/:conversationId/messages',
     {
+      config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
       schema: {
         operationId: 'getConversationTranscript',
         summary: 'Get the transcript of a conversation',
@@ -41,10 +42,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
           'The newest `limit` messages of all joined threads, oldest first. There is no `offset`: to page back, send the id of the first message as `before`. Use it to read a conversation.',
         params: ConversationParams,
         querystring: ConversationTranscriptQuery,
-        response: responses(
-          { status: 200, schema: ConversationTranscript, description: 'The transcript.' },
-          'CONVERSATION_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: ConversationTranscript, description: 'The transcript.' }),
       },
     },
     async (request, reply) =>

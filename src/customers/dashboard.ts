@@ -45,15 +45,13 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
   app.get(
     '/customers/:customerId',
     {
+      config: { errorCodes: ['CUSTOMER_NOT_FOUND'] },
       schema: {
         operationId: 'getCustomer',
         summary: 'Get a customer',
         description: 'The customer as /v1 returns it, archived or not, and how it was archived.',
         params,
-        response: responses(
-          { status: 200, schema: CustomerRecord, description: 'The customer.' },
-          'CUSTOMER_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: CustomerRecord, description: 'The customer.' }),
       },
     },
     async (request, reply) =>
@@ -63,20 +61,22 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
   app.post(
     '/customers/:customerId/restore',
     {
+      config: {
+        errorCodes: [
+          'CUSTOMER_NOT_FOUND',
+          'CUSTOMER_CONTACT_CONFLICT',
+          'CUSTOMER_NOT_ARCHIVED',
+          'CUSTOMER_ERASED',
+          'CUSTOMER_MERGED',
+        ],
+      },
       schema: {
         operationId: 'restoreCustomer',
         summary: 'Restore an archived customer',
         description:
           'The customer is active again, with all of its contacts. 409: `CUSTOMER_CONTACT_CONFLICT` names the customers that have its contacts now; `CUSTOMER_NOT_ARCHIVED`, `CUSTOMER_ERASED` and `CUSTOMER_MERGED` say why there is nothing to restore.',
         params,
-        response: responses(
-          { status: 200, schema: Customer, description: 'The customer.' },
-          'CUSTOMER_NOT_FOUND',
-          'CUSTOMER_CONTACT_CONFLICT',
-          'CUSTOMER_NOT_ARCHIVED',
-          'CUSTOMER_ERASED',
-          'CUSTOMER_MERGED',
-        ),
+        response: responses({ status: 200, schema: Customer, description: 'The customer.' }),
       },
     },
     async (request, reply) =>
@@ -86,6 +86,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
   app.patch(
     '/customers/:customerId/contacts/:contactId',
     {
+      config: { errorCodes: ['CUSTOMER_NOT_FOUND', 'CUSTOMER_CONTACT_NOT_FOUND'] },
       schema: {
         operationId: 'updateCustomerContact',
         summary: 'Name a contact of a customer',
@@ -93,11 +94,11 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
           'The name stays until a later conversation with the contact has one. Every other field of a contact is changed through /v1.',
         params: params.extend({ contactId: pathId('Id of the contact.') }),
         body: CustomerContactUpdate,
-        response: responses(
-          { status: 200, schema: CustomerRecord, description: 'The customer as it is now.' },
-          'CUSTOMER_NOT_FOUND',
-          'CUSTOMER_CONTACT_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: CustomerRecord,
+          description: 'The customer as it is now.',
+        }),
       },
     },
     async (request, reply) => {

@@ -40,16 +40,14 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
   app.post(
     '/customers',
     {
+      config: { errorCodes: ['CUSTOMER_CONTACT_CONFLICT'] },
       schema: {
         operationId: 'createCustomer',
         summary: 'Create a customer',
         description:
           'Creates a person or an anonymous lead with one or more contacts. No search is needed first: if another customer has a contact, nothing is created, and 409 `CUSTOMER_CONTACT_CONFLICT` names that customer. Opportunities are created in the dashboard. Use it to add a lead.',
         body: CustomerCreate,
-        response: responses(
-          { status: 201, schema: Customer, description: 'The customer.' },
-          'CUSTOMER_CONTACT_CONFLICT',
-        ),
+        response: responses({ status: 201, schema: Customer, description: 'The customer.' }),
       },
     },
     async (request, reply) =>
@@ -59,15 +57,13 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
   app.get(
     '/customers/:customerId',
     {
+      config: { errorCodes: ['CUSTOMER_NOT_FOUND'] },
       schema: {
         operationId: 'getCustomer',
         summary: 'Get a customer',
         description: 'One customer with its contacts. Use it to read a customer whose id you know.',
         params: CustomerParams,
-        response: responses(
-          { status: 200, schema: Customer, description: 'The customer.' },
-          'CUSTOMER_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: Customer, description: 'The customer.' }),
       },
     },
     async (request, reply) => sendJson(reply, await getCustomer(request.scope, request.params.customerId)),
@@ -76,6 +72,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
   app.patch(
     '/customers/:customerId',
     {
+      config: { errorCodes: ['CUSTOMER_NOT_FOUND', 'CUSTOMER_CONTACT_CONFLICT'] },
       schema: {
         operationId: 'updateCustomer',
         summary: 'Update a customer',
@@ -83,11 +80,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
           'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. If nothing differs, nothing changes, and `updatedAt` stays as it is. Use it to add a contact, a tag or a note about the person.',
         params: CustomerParams,
         body: CustomerUpdate,
-        response: responses(
-          { status: 200, schema: Customer, description: 'The customer as it is now.' },
-          'CUSTOMER_NOT_FOUND',
-          'CUSTOMER_CONTACT_CONFLICT',
-        ),
+        response: responses({ status: 200, schema: Customer, description: 'The customer as it is now.' }),
       },
     },
     async (request, reply) =>
@@ -99,20 +92,18 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
   app.delete(
     '/customers/:customerId',
     {
+      config: { errorCodes: ['CUSTOMER_NOT_FOUND'] },
       schema: {
         operationId: 'archiveCustomer',
         summary: 'Archive a customer',
         description:
           'The customer is archived, and other customers can have its contacts; its history is kept. Use it to remove a customer.',
         params: CustomerParams,
-        response: responses(
-          {
-            status: 200,
-            schema: ArchivedCustomer,
-            description: 'The customer was archived.',
-          },
-          'CUSTOMER_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: ArchivedCustomer,
+          description: 'The customer was archived.',
+        }),
       },
     },
     async (request, reply) =>

@@ -123,12 +123,13 @@ export function recordRoutes<
   app.get(
     one,
     {
+      config: { errorCodes: [notFound] },
       schema: {
         operationId: `get${name}`,
         summary: `Get ${title}`,
         description: `The ${noun} as /v1 returns it, with the fields that only this API writes.`,
         params,
-        response: responses({ status: 200, schema: record, description: `The ${noun}.` }, notFound),
+        response: responses({ status: 200, schema: record, description: `The ${noun}.` }),
       },
     },
     async (request, reply) => sendJson(reply, await get(request.scope, idIn(request.params, idName))),
@@ -137,6 +138,7 @@ export function recordRoutes<
   app.put(
     one,
     {
+      config: { errorCodes: [...conflicts] },
       schema: {
         operationId: `put${name}`,
         summary: `Create or replace ${title}`,
@@ -147,13 +149,10 @@ export function recordRoutes<
         ),
         params,
         body,
-        response: responses(
-          [
-            { status: 201, schema: record, description: `The ${noun}, created.` },
-            { status: 200, schema: record, description: `The ${noun} as it is now.` },
-          ],
-          ...conflicts,
-        ),
+        response: responses([
+          { status: 201, schema: record, description: `The ${noun}, created.` },
+          { status: 200, schema: record, description: `The ${noun} as it is now.` },
+        ]),
       },
     },
     async (request, reply) => {
@@ -170,6 +169,7 @@ export function recordRoutes<
   app.patch(
     one,
     {
+      config: { errorCodes: [notFound] },
       schema: {
         operationId: `update${name}`,
         summary: `Update ${title}`,
@@ -179,10 +179,7 @@ export function recordRoutes<
         ),
         params,
         body: patch,
-        response: responses(
-          { status: 200, schema: record, description: `The ${noun} as it is now.` },
-          notFound,
-        ),
+        response: responses({ status: 200, schema: record, description: `The ${noun} as it is now.` }),
       },
     },
     async (request, reply) =>
@@ -195,15 +192,17 @@ export function recordRoutes<
   app.delete(
     one,
     {
+      config: { errorCodes: [notFound] },
       schema: {
         operationId: `archive${name}`,
         summary: `Archive ${title}`,
         description: archived,
         params,
-        response: responses(
-          { status: 200, schema: ArchivedRecord, description: `The ${noun} was archived.` },
-          notFound,
-        ),
+        response: responses({
+          status: 200,
+          schema: ArchivedRecord,
+          description: `The ${noun} was archived.`,
+        }),
       },
     },
     async (request, reply) => answerIfMatch(request, reply, lock, idIn(request.params, idName), archive),

@@ -6,10 +6,7 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fast
 import type { ErrorCode } from '../contract/errors.ts';
 import { codesByStatus, errorResponse, errorSchemas, type NamedResponse } from './errors.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS, requestHeadersOf, responseHeadersOf } from './headers.ts';
-import { declared } from './responses.ts';
 import { deduplicated, referTo, type Schema, tidied } from './tidy.ts';
-
-/** The OpenAPI document of an application, made from the schemas of its routes. */
 
 type OpenApi = NonNullable<FastifyDynamicSwaggerOptions['openapi']>;
 
@@ -18,16 +15,18 @@ export type ApiDescription = {
   description: string;
   tags: { name: string; description: string }[];
   securitySchemes: NonNullable<NonNullable<OpenApi['components']>['securitySchemes']>;
-  /** Codes that no operation declares: of requests that lead to none. */
+  /** Codes of requests that match no documented operation. */
   otherCodes: ErrorCode[];
 };
 
 type Operation = {
+  operationId: string;
   parameters?: { name: string; required?: boolean; example?: unknown }[];
   responses: Record<string, object>;
-  /** What the schemas do not say, from the first step of the plugin to the second. */
-  'x-declared'?: { codes: [number, ErrorCode[]][]; isTagged: boolean };
 };
+
+/** What the schemas of a route do not contain. */
+type Declared = { codes: Map<number, ErrorCode[]>; isTagged: boolean };
 
 type Document = {
   paths: Record<string, Record<string, Operation>>;
@@ -41,24 +40,28 @@ const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
 const NOT_MODIFIED = { description: 'Not modified: the response has a tag of If-None-Match.' };
 
-/** The part of the API that a path belongs to, which is the name of its tag: `API keys` as `/api-keys`. */
-const PART = /\/v1(?:\/organizations\/:organizationId)?\/([^/]+)/;
+/** The segment that names the tag: `api-keys` for `API keys`. */
+const TAG_SEGMENT = /\/v1(?:\/organizations\/:organizationId)?\/([^/]+)/;
 
-/** Adds the errors and headers of each operation, and refers to what many operations share. */
-function complete({ paths, components }: Document, otherCodes: readonly ErrorCode[]): void {
+/** Adds the errors and headers of each operation, and moves shared parameters to the components. */
+function complete(
+  { paths, components }: Document,
+  declared: Map<string, Declared>,
+  otherCodes: readonly ErrorCode[],
+): void {
   const responses: Record<string, object> = {};
   const parameters: Record<string, object> = { ...REQUEST_HEADERS };
-  const answered = new Set<ErrorCode>(otherCodes);
+  const allCodes = new Set<ErrorCode>(otherCodes);
   const everywhere = JSON.stringify(paths);
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(operations)) {
-      const { 'x-declared': { codes = [], isTagged = false } = {}, parameters: asked = [] } = operation;
-      delete operation['x-declared'];
-      const kind = { method, path, isTagged, isPaged: asked.some(({ name }) => name === 'offset') };
-      const own = asked.map((parameter) => {
+      const { operationId, parameters: inRoute = [] } = operation;
+      const { codes, isTagged } = declared.get(operationId) as Declared;
+      const kind = { method, path, isTagged, isPaged: inRoute.some(({ name }) => name === 'offset') };
+      const own = inRoute.map((parameter) => {
         const { name, required, example: value } = parameter;
         const isShared = everywhere.split(JSON.stringify(parameter)).length > 2;
-        // The reference page would send it, and find the records of that example alone.
+        // Otherwise the reference page would send the example.
         const examples = { default: { value, 'x-disabled': true } };
         if (!required && value !== undefined) Object.assign(parameter, { example: undefined, examples });
         if (isShared) parameters[name] ??= parameter;
@@ -74,29 +77,32 @@ function complete({ paths, components }: Document, otherCodes: readonly ErrorCod
       if (method === 'get' && isTagged) response(304, { name: 'NotModified', response: NOT_MODIFIED });
       for (const [status, ofStatus] of codes) {
         response(status, errorResponse(status, ofStatus));
-        for (const code of ofStatus) answered.add(code);
+        for (const code of ofStatus) allCodes.add(code);
       }
     }
   }
   const whole = JSON.stringify([paths, responses]);
-  for (const [kind, made] of Object.entries({ headers: RESPONSE_HEADERS, parameters })) {
-    const referred = Object.entries(made).filter(([name]) => whole.includes(`"${referTo(kind, name).$ref}"`));
+  for (const [kind, shared] of Object.entries({ headers: RESPONSE_HEADERS, parameters })) {
+    const referred = Object.entries(shared).filter(([name]) =>
+      whole.includes(`"${referTo(kind, name).$ref}"`),
+    );
     Object.assign(components, { responses, [kind]: Object.fromEntries(referred) });
   }
-  Object.assign(components.schemas, errorSchemas([...answered].sort()));
+  Object.assign(components.schemas, errorSchemas([...allCodes].sort()));
 }
 
 /**
- * Lets an application describe itself. It must come before the routes.
- * @returns makes the document, when all routes are there
+ * Call it before the routes are registered.
+ * @returns builds the document; call it when the application is ready
  */
 export function describeApi(app: FastifyInstance, api: ApiDescription): () => object {
   const { title, description, tags, securitySchemes } = api;
   const contact = { name: 'The operator of this service' };
   const names = new Map(tags.map(({ name }) => [name.toLowerCase().replaceAll(' ', '-'), name]));
-  const tagOf = (url: string): string => names.get(PART.exec(url)?.[1] ?? '') ?? url;
-  // `identifier` is of 3.1, in the place of a URL; the types of the plugin know 3.0 only.
+  const tagOf = (url: string): string => names.get(TAG_SEGMENT.exec(url)?.[1] ?? '') ?? url;
+  // The plugin's types are of OpenAPI 3.0, which has no `identifier`.
   const named = { name: license, identifier: license } as object;
+  const declared = new Map<string, Declared>();
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -111,17 +117,17 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
     } as OpenApi,
     transform: ({ schema, url, route, ...rest }) => {
       const method = String(route.method);
-      const { successes, codes } = declared(schema?.response);
-      const own = {
-        codes: [...codesByStatus({ method, url }, codes)],
-        isTagged: (['GET', 'PUT', 'PATCH'].includes(method) || 201 in successes) && !route.config?.credential,
-      };
-      const described = { tags: [tagOf(url)], ...schema, response: successes, 'x-declared': own };
-      return toJsonSchema({ ...rest, url, route, schema: schema && described });
+      const { errorCodes = [], credential } = route.config ?? {};
+      const isRecord = ['GET', 'PUT', 'PATCH'].includes(method) || 201 in Object(schema?.response);
+      declared.set(String(schema?.operationId), {
+        codes: codesByStatus({ method, url }, errorCodes),
+        isTagged: isRecord && !credential,
+      });
+      return toJsonSchema({ ...rest, url, route, schema: schema && { tags: [tagOf(url)], ...schema } });
     },
-    transformObject: (made) => {
-      const document = tidied(createJsonSchemaTransformObject({})(made) as unknown as Document);
-      complete(document, api.otherCodes);
+    transformObject: (input) => {
+      const document = tidied(createJsonSchemaTransformObject({})(input) as unknown as Document);
+      complete(document, declared, api.otherCodes);
       return deduplicated(document) as never;
     },
   });

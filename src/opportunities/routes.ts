@@ -27,16 +27,14 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
   app.get(
     '/opportunities/:opportunityId',
     {
+      config: { errorCodes: ['OPPORTUNITY_NOT_FOUND'] },
       schema: {
         operationId: 'getOpportunity',
         summary: 'Get an opportunity',
         description:
           'One opportunity, with the names of its customer and seller. Use it to read an opportunity whose id you know.',
         params: OpportunityParams,
-        response: responses(
-          { status: 200, schema: Opportunity, description: 'The opportunity.' },
-          'OPPORTUNITY_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: Opportunity, description: 'The opportunity.' }),
       },
     },
     async (request, reply) =>

@@ -94,16 +94,18 @@ function ownRoutes(untyped: FastifyInstance): void {
   app.patch(
     '/organizations/:organizationId',
     {
+      config: { errorCodes: ['ORGANIZATION_CLOSED'] },
       schema: {
         operationId: 'updateOrganization',
         summary: 'Rename an organization',
         description: 'Changes only the fields in the body.',
         params: OrganizationParams,
         body: OrganizationUpdate,
-        response: responses(
-          { status: 200, schema: Organization, description: 'The organization as it is now.' },
-          'ORGANIZATION_CLOSED',
-        ),
+        response: responses({
+          status: 200,
+          schema: Organization,
+          description: 'The organization as it is now.',
+        }),
       },
     },
     async (request, reply) =>

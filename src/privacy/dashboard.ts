@@ -24,17 +24,18 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
   app.get(
     '/customers/:customerId/export',
     {
-      config: { credential: true },
+      config: { credential: true, errorCodes: ['CUSTOMER_NOT_FOUND'] },
       schema: {
         operationId: 'exportCustomer',
         summary: 'Export the data of a customer',
         description:
           'Everything that this API and /v1 return about the person, archived or not: the record, opportunities, quotes with signed links to their files, and conversations with all messages. The response is streamed: if it is not complete JSON, repeat the request.',
         params,
-        response: responses(
-          { status: 200, schema: CustomerExport, description: 'All data of the person, as one JSON object.' },
-          'CUSTOMER_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: CustomerExport,
+          description: 'All data of the person, as one JSON object.',
+        }),
       },
     },
     async (request, reply) => {
@@ -48,16 +49,18 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
   app.post(
     '/customers/:customerId/erase',
     {
+      config: { errorCodes: ['CUSTOMER_NOT_FOUND'] },
       schema: {
         operationId: 'eraseCustomer',
         summary: 'Erase a customer',
         description:
           'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what arrived later; the response stays that of the first erasure. `erasurePending` of the customer is true until the storage has removed every file.',
         params,
-        response: responses(
-          { status: 200, schema: ErasedCustomer, description: 'The number of erased records, by kind.' },
-          'CUSTOMER_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: ErasedCustomer,
+          description: 'The number of erased records, by kind.',
+        }),
       },
     },
     async (request, reply) => {
@@ -76,6 +79,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
   app.post(
     '/customers/:customerId/merge',
     {
+      config: { errorCodes: ['CUSTOMER_NOT_FOUND'] },
       schema: {
         operationId: 'mergeCustomer',
         summary: 'Merge another customer into a customer',
@@ -83,10 +87,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
           'Two customers of one person become one. The customer keeps its fields and gets those of `from` where its own are null, the contacts, tags and summary of both, and the opportunities, conversations and quotes of `from`. `from` is archived: its 404 in /v1 names this customer. All or nothing: a customer that would have more than 50 contacts, 100 tags or 50,000 characters of summary is 400. The same call again changes nothing.',
         params,
         body: CustomerMerge,
-        response: responses(
-          { status: 200, schema: Customer, description: 'The customer as it is now.' },
-          'CUSTOMER_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: Customer, description: 'The customer as it is now.' }),
       },
     },
     async (request, reply) =>

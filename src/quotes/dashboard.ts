@@ -63,16 +63,13 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   app.get(
     '/quotes/:quoteId/attachments',
     {
-      config: { credential: true },
+      config: { credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
       schema: {
         operationId: 'listQuoteAttachments',
         summary: 'List the attachments of a quote',
         description: 'As in /v1: every attachment with a signed, short-lived download URL.',
         params,
-        response: responses(
-          { status: 200, schema: QuoteAttachmentList, description: 'The attachments.' },
-          'QUOTE_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: QuoteAttachmentList, description: 'The attachments.' }),
       },
     },
     async (request, reply) =>
@@ -82,6 +79,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   app.post(
     '/quotes/:quoteId/opens',
     {
+      config: { errorCodes: ['QUOTE_NOT_FOUND', 'QUOTE_NOT_PUBLISHED'] },
       schema: {
         operationId: 'openQuote',
         summary: 'Count an opening of a quote',
@@ -89,11 +87,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
           'Adds one to `openCount`; `firstOpenedAt` becomes the earliest opening, `lastOpenedAt` the latest. A quote that is not published: 409 QUOTE_NOT_PUBLISHED.',
         params,
         body: QuoteOpen,
-        response: responses(
-          { status: 200, schema: Quote, description: 'The quote as it is now.' },
-          'QUOTE_NOT_FOUND',
-          'QUOTE_NOT_PUBLISHED',
-        ),
+        response: responses({ status: 200, schema: Quote, description: 'The quote as it is now.' }),
       },
     },
     async (request, reply) => {
@@ -105,20 +99,17 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   app.delete(
     '/quotes/:quoteId/attachments/:attachmentId',
     {
+      config: { errorCodes: ['QUOTE_NOT_FOUND', 'QUOTE_ATTACHMENT_NOT_FOUND'] },
       schema: {
         operationId: 'deleteQuoteAttachment',
         summary: 'Delete an attachment',
         description: 'The attachment and its file are deleted for good.',
         params: uuidParams('quoteId', 'attachmentId'),
-        response: responses(
-          {
-            status: 200,
-            schema: DeletedQuoteAttachment,
-            description: 'The attachment was deleted.',
-          },
-          'QUOTE_NOT_FOUND',
-          'QUOTE_ATTACHMENT_NOT_FOUND',
-        ),
+        response: responses({
+          status: 200,
+          schema: DeletedQuoteAttachment,
+          description: 'The attachment was deleted.',
+        }),
       },
     },
     async (request, reply) => {
@@ -160,7 +151,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
   app.post(
     '/quotes/:quoteId/attachments',
     {
-      config: { credential: true },
+      config: { credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
       schema: {
         operationId: 'createQuoteAttachment',
         summary: 'Attach a file to a quote',
@@ -169,10 +160,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         consumes: ['multipart/form-data'],
         params,
         body: QuoteAttachmentUpload,
-        response: responses(
-          { status: 201, schema: QuoteAttachment, description: 'The attachment.' },
-          'QUOTE_NOT_FOUND',
-        ),
+        response: responses({ status: 201, schema: QuoteAttachment, description: 'The attachment.' }),
       },
     },
     async (request, reply) => {

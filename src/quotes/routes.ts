@@ -25,17 +25,14 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
   app.get(
     '/quotes/:quoteId/attachments',
     {
-      config: { credential: true },
+      config: { credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
       schema: {
         operationId: 'listQuoteAttachments',
         summary: 'List the attachments of a quote',
         description:
           'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential. Use it to fetch the files of a quote.',
         params: QuoteParams,
-        response: responses(
-          { status: 200, schema: QuoteAttachmentList, description: 'The attachments.' },
-          'QUOTE_NOT_FOUND',
-        ),
+        response: responses({ status: 200, schema: QuoteAttachmentList, description: 'The attachments.' }),
       },
     },
     async (request, reply) =>
