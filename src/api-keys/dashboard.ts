@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { OrganizationParams } from '../dashboard/params.ts';
-import { answerIfMatch } from '../http/conditional.ts';
+import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
@@ -99,7 +99,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       },
     },
     async (request, reply) =>
-      answerIfMatch(request, reply, lockApiKey, request.params.apiKeyId, (scope, id) =>
+      sendIfMatch(request, reply, lockApiKey, request.params.apiKeyId, (scope, id) =>
         updateApiKey(scope, id, request.body, now()),
       ),
   );
@@ -117,8 +117,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: responses({ status: 200, schema: ApiKey, description: 'The revoked key.' }),
       },
     },
-    async (request, reply) =>
-      answerIfMatch(request, reply, lockApiKey, request.params.apiKeyId, revokeApiKey),
+    async (request, reply) => sendIfMatch(request, reply, lockApiKey, request.params.apiKeyId, revokeApiKey),
   );
   done();
 };

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
-import { answerIfMatch } from '../http/conditional.ts';
+import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
@@ -87,7 +87,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
       },
     },
     async (request, reply) =>
-      answerIfMatch(request, reply, lockCatalogProduct, request.params.productId, (scope, id) =>
+      sendIfMatch(request, reply, lockCatalogProduct, request.params.productId, (scope, id) =>
         patchDashboardFields(scope, id, request.body),
       ),
   );

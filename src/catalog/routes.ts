@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { validationFailed } from '../contract/errors.ts';
 import { parseJson } from '../db/sql/json.ts';
-import { answerIfMatch } from '../http/conditional.ts';
+import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
 import { sendJson } from '../http/send-json.ts';
@@ -106,7 +106,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
     async (request, reply) => {
       const { productId } = request.params;
       await rejectOtherVariants(request, productId);
-      return answerIfMatch(request, reply, lockCatalogProduct, productId, (scope, id) =>
+      return sendIfMatch(request, reply, lockCatalogProduct, productId, (scope, id) =>
         patchCatalogProduct(scope, id, request.body),
       );
     },
@@ -130,7 +130,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
       },
     },
     async (request, reply) =>
-      answerIfMatch(request, reply, lockCatalogProduct, request.params.productId, archiveCatalogProduct),
+      sendIfMatch(request, reply, lockCatalogProduct, request.params.productId, archiveCatalogProduct),
   );
   done();
 };

@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { pathId } from '../contract/fields.ts';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
-import { answerIfMatch } from '../http/conditional.ts';
+import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
@@ -103,7 +103,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     },
     async (request, reply) => {
       const { customerId, contactId } = request.params;
-      return answerIfMatch(request, reply, lockCustomerRecord, customerId, (scope) =>
+      return sendIfMatch(request, reply, lockCustomerRecord, customerId, (scope) =>
         updateCustomerContact(scope, customerId, contactId, request.body),
       );
     },

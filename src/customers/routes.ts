@@ -1,5 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { answerIfMatch } from '../http/conditional.ts';
+import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
@@ -84,7 +84,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
       },
     },
     async (request, reply) =>
-      answerIfMatch(request, reply, lockCustomer, request.params.customerId, (scope, id) =>
+      sendIfMatch(request, reply, lockCustomer, request.params.customerId, (scope, id) =>
         updateCustomer(scope, id, request.body),
       ),
   );
@@ -107,7 +107,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
       },
     },
     async (request, reply) =>
-      answerIfMatch(request, reply, lockCustomer, request.params.customerId, archiveCustomer),
+      sendIfMatch(request, reply, lockCustomer, request.params.customerId, archiveCustomer),
   );
   done();
 };

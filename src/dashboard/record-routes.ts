@@ -8,7 +8,7 @@ import type { Archived } from '../db/repository/archive.ts';
 import type { Page } from '../db/repository/list.ts';
 import type { Put } from '../db/repository/put.ts';
 import type { Json } from '../db/sql/json.ts';
-import { answerIfMatch, putIfMatch } from '../http/conditional.ts';
+import { putIfMatch, sendIfMatch } from '../http/conditional.ts';
 import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
 import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
@@ -183,7 +183,7 @@ export function recordRoutes<
       },
     },
     async (request, reply) =>
-      answerIfMatch(request, reply, lock, idIn(request.params, idName), (scope, id) =>
+      sendIfMatch(request, reply, lock, idIn(request.params, idName), (scope, id) =>
         update(scope, id, request.body as z.output<Patch>),
       ),
   );
@@ -205,6 +205,6 @@ export function recordRoutes<
         }),
       },
     },
-    async (request, reply) => answerIfMatch(request, reply, lock, idIn(request.params, idName), archive),
+    async (request, reply) => sendIfMatch(request, reply, lock, idIn(request.params, idName), archive),
   );
 }

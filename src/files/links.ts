@@ -1,11 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { OrganizationScope } from '../db/pool/scope.ts';
 
-/** The attachment that a download link opens. */
 export type LinkedFile = { organizationId: string; attachmentId: string };
 
 export type FileLinks = {
-  /** An absolute URL that downloads the attachment until it expires. */
+  /** Returns an absolute URL. */
   sign: (
     scope: OrganizationScope,
     attachment: { id: string; fileName: string; mimeType: string },
@@ -14,7 +13,7 @@ export type FileLinks = {
 
 export type LinkSecrets = {
   current: string;
-  /** The previous secret. It is still accepted, so that a new secret does not break the links that are out. */
+  /** Still accepted, so that a new secret does not break links in use. */
   previous?: string | undefined;
 };
 
@@ -30,10 +29,10 @@ const signature = (secret: string, payload: Buffer): Buffer =>
   createHmac('sha256', secret).update(payload).digest();
 
 /**
- * Makes the token of a link: organization, attachment and expiry, with an HMAC-SHA256 over them, in base64url.
+ * Organization, attachment and expiry, with an HMAC-SHA256 over them, in base64url.
  * @param expiresAt milliseconds since 1970
  */
-export function makeToken(secrets: LinkSecrets, file: LinkedFile, expiresAt: number): string {
+export function createToken(secrets: LinkSecrets, file: LinkedFile, expiresAt: number): string {
   const payload = Buffer.alloc(PAYLOAD_BYTES);
   idToBytes(file.organizationId).copy(payload, 0);
   idToBytes(file.attachmentId).copy(payload, ID_BYTES);
@@ -41,10 +40,10 @@ export function makeToken(secrets: LinkSecrets, file: LinkedFile, expiresAt: num
   return Buffer.concat([payload, signature(secrets.current, payload)]).toString('base64url');
 }
 
-/** The attachment that the token opens. Undefined when it has expired, or is not exactly a token that we made. */
+/** Undefined if the token has expired or is not valid. */
 export function readToken(secrets: LinkSecrets, token: string, now: number): LinkedFile | undefined {
   const bytes = Buffer.from(token, 'base64url');
-  // Decoding accepts several spellings of one token; only the one that we made is good.
+  // Several base64url texts decode to the same bytes; only one is accepted.
   if (bytes.length !== PAYLOAD_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token)
     return undefined;
   const payload = bytes.subarray(0, PAYLOAD_BYTES);
@@ -58,7 +57,6 @@ export function readToken(secrets: LinkSecrets, token: string, now: number): Lin
   };
 }
 
-/** Links to this service's own download route. */
 export const ownLinks = (options: {
   secrets: LinkSecrets;
   publicUrl: string;
@@ -67,6 +65,6 @@ export const ownLinks = (options: {
 }): FileLinks => ({
   sign: ({ organizationId }, { id }) => {
     const expiresAt = (options.now ?? Date.now)() + options.ttlSeconds * 1_000;
-    return `${options.publicUrl}/files/${makeToken(options.secrets, { organizationId, attachmentId: id }, expiresAt)}`;
+    return `${options.publicUrl}/files/${createToken(options.secrets, { organizationId, attachmentId: id }, expiresAt)}`;
   },
 });

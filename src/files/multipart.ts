@@ -7,9 +7,6 @@ import { text } from '../contract/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
 import { type FieldError, pathOf, validate } from '../http/validation.ts';
 
-/** Reads an attachment that is uploaded as multipart/form-data, while it arrives. */
-
-/** The parts of an upload, as they were read. */
 export const AttachmentUpload = z.object({
   kind: text({ min: 1, max: 255 }).meta({ examples: ['itinerary'] }),
   file: z.object(
@@ -18,28 +15,24 @@ export const AttachmentUpload = z.object({
   ),
 });
 
-/** The description of an uploaded file. Its size is counted while it arrives. */
 export type AttachmentDescription = { kind: string; fileName: string; mimeType: string };
 
 export type Upload<Stored> = { stored: Stored; description: AttachmentDescription };
 
 export type FileStore<Stored> = {
   store: (content: Readable) => Promise<Stored>;
-  /** Removes the stored file. */
   discard: (stored: Stored) => Promise<void>;
 };
 
-/** `kind` has at most 255 characters of four bytes each. One byte more is too long. */
+/** `kind` has at most 255 characters of four bytes each; a longer one is cut, but still too long. */
 const MAX_FIELD_BYTES = 4 * 256;
 
-/** A content type of this form is sent again with the download. Any other becomes application/octet-stream. */
+/** Any other content type becomes application/octet-stream. */
 const MIME_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
-/**
- * Lets the routes of this scope take multipart bodies. A body of another kind gets an error that says what is wrong.
- */
+/** Lets the routes of this scope accept multipart bodies. `readUpload` rejects other content types. */
 export async function acceptUploads(app: FastifyInstance): Promise<void> {
-  // The storage limits the size of a file.
+  // storeFile limits the size of the file.
   await app.register(multipart, { limits: { fieldSize: MAX_FIELD_BYTES, fileSize: Infinity, parts: 20 } });
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
@@ -47,7 +40,6 @@ export async function acceptUploads(app: FastifyInstance): Promise<void> {
 const malformed = (): ApiError =>
   validationFailed([{ path: 'body', message: 'must be well-formed multipart/form-data' }]);
 
-/** The parts of the body. A body that the parser cannot read is a fault of the request. */
 async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
   try {
     yield* request.parts();
@@ -56,7 +48,7 @@ async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
   }
 }
 
-/** The bytes of the file. When they break off, that is a fault of the request, not of the storage. */
+/** Turns an aborted upload into a validation error, which would otherwise look like an error of the storage. */
 async function* bytesOf(file: Readable): AsyncGenerator<Buffer> {
   const chunks = file[Symbol.asyncIterator]();
   try {
@@ -80,7 +72,6 @@ type Received<Stored> = {
   ignored: string[];
 };
 
-/** Takes the parts in any order, each name once. */
 async function receive<Stored>(
   request: FastifyRequest,
   received: Received<Stored>,
@@ -103,7 +94,7 @@ async function receive<Stored>(
 }
 
 /**
- * Reads an upload, and stores its file while it arrives. Of a refused upload nothing stays.
+ * Streams the file of an upload to `store`. If the upload is rejected, the stored file is discarded.
  * @throws VALIDATION_FAILED, and the errors of `store`
  */
 export async function readUpload<Stored>(
@@ -129,7 +120,7 @@ export async function readUpload<Stored>(
       ...repeated,
     ]);
   } catch (error) {
-    // The rest of the body is read and dropped. Only then does the client read the answer.
+    // Many clients read the response only after they have sent the whole body.
     request.raw.unpipe();
     request.raw.resume();
     if (received.stored !== undefined) await discard(received.stored);

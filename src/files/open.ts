@@ -8,7 +8,7 @@ import { diskStorage, type FileStorage } from './storage.ts';
 export type OpenFiles = {
   storage: FileStorage;
   links: FileLinks;
-  /** The folder and the secrets of the disk storage. This service serves its files itself. */
+  /** Set for the disk storage, whose files this service serves itself. */
   serve: { root: string; secrets: LinkSecrets } | undefined;
   close: () => Promise<void>;
 };
@@ -24,14 +24,11 @@ type FilesConfig = Pick<
   | 'SIGNED_URL_TTL_SECONDS'
 >;
 
-/**
- * Opens the storage of attachments that the configuration names.
- * @param publicUrl where clients reach this service, for links to files on its disk
- */
+/** @param publicUrl where clients reach this service, for links to files on its disk */
 export async function openFiles(config: FilesConfig, publicUrl: string): Promise<OpenFiles> {
   const ttlSeconds = config.SIGNED_URL_TTL_SECONDS;
   if (config.FILE_STORAGE !== 'disk') {
-    // The AWS SDK loads only where it is used, because that takes long.
+    // The AWS SDK is slow to load.
     const { openS3 } = await import('./s3.ts');
     const endpoint = config.AWS_ENDPOINT_URL_S3 ?? config.AWS_ENDPOINT_URL;
     return { ...(await openS3({ ...config.FILE_STORAGE, ttlSeconds, endpoint })), serve: undefined };

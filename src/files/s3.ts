@@ -7,22 +7,18 @@ import { type FileStorage, storageKey, storedEntry, storing } from './storage.ts
 
 export type S3Options = {
   bucket: string;
-  /** The beginning of every key: empty, or with a slash at the end. */
+  /** Of every key: empty, or with a slash at the end. */
   prefix: string;
-  /** Lifetime of a download link. */
   ttlSeconds: number;
-  /** The address of a store that is not AWS. */
+  /** Default: AWS. */
   endpoint?: string | undefined;
-  /**
-   * Without it, the AWS SDK looks in the environment, its files and the machine's role. The same holds for the
-   * region.
-   */
+  /** Default, also of the region: the environment, the files of the AWS SDK, the role of the machine. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
   region?: string;
   now?: () => number;
 };
 
-/** Attachments in an S3-compatible store. Clients download from the store itself, by its signed URLs. */
+/** Clients download from the store itself, with signed URLs. */
 export async function openS3(
   options: S3Options,
 ): Promise<{ storage: FileStorage; links: FileLinks; close: () => Promise<void> }> {
@@ -30,20 +26,20 @@ export async function openS3(
   const client = new S3Client({
     ...(credentials && { credentials }),
     ...(region !== undefined && { region }),
-    // Few self-hosted stores have a host name for each bucket.
+    // Most self-hosted stores have no host name for each bucket.
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
-    // The SDK adds checksums by default, which many stores do not know.
+    // Many stores do not support the checksums that the SDK sends by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 },
   });
-  // A mistake in the configuration shows at the start, not at the first upload.
+  // A wrong configuration fails at the start, not at the first upload.
   await client.config.region();
   await client.config.credentials();
 
   const storage: FileStorage = {
     put: (key, content) =>
-      // One part of 5 MiB at a time. An upload needs no more memory than that, however large it is.
+      // One part of 5 MiB at a time, to limit the memory of an upload.
       storing(content, () =>
         new Upload({
           client,

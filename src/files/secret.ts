@@ -2,25 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A secret of this installation: the text of the file. The first start makes it and writes it (mode 600). */
-export async function persistedSecret(path: string, make: () => string): Promise<string> {
+/** The secret in the file, which the first start writes (mode 600). */
+export async function persistedSecret(path: string, generate: () => string): Promise<string> {
   const stored = await readSecret(path);
   if (stored !== undefined) return stored;
-  const made = make();
+  const generated = generate();
   await mkdir(dirname(path), { recursive: true });
-  // Under its name the file is there with its text or not at all, and the second link fails: of simultaneous starts all
-  // use what the first one wrote.
+  // The link makes the complete file appear at once, and fails if it exists: of simultaneous starts, the first one wins.
   const written = `${path}.${randomUUID()}`;
-  await writeFile(written, `${made}\n`, { mode: 0o600 });
+  await writeFile(written, `${generated}\n`, { mode: 0o600 });
   await link(written, path)
     .catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     })
     .finally(() => rm(written));
-  return (await readSecret(path)) ?? made;
+  return (await readSecret(path)) ?? generated;
 }
 
-/** The text in the file; undefined when there is none. */
 export async function readSecret(path: string): Promise<string | undefined> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';

@@ -6,26 +6,23 @@ import { serviceUnavailable } from '../contract/errors.ts';
 import { UUID } from '../contract/fields.ts';
 import type { LinkedFile } from './links.ts';
 
-/** Where the bytes of attachments are kept. Keys are `organizationId/attachmentId`. */
+/** Stores the bytes of attachments. Keys are `organizationId/attachmentId`. */
 export type FileStorage = {
   /**
    * Stores the whole stream under the key, or nothing.
-   * @throws the error of the stream; SERVICE_UNAVAILABLE when the storage failed
+   * @throws the error of the stream; SERVICE_UNAVAILABLE if the storage failed
    */
   put: (key: string, content: Readable) => Promise<void>;
-  /** Removes the file. A missing file is no error. */
+  /** Succeeds also if the file does not exist. */
   remove: (key: string) => Promise<void>;
-  /**
-   * All stored files, of one organization or of this service, in no order. A file with another kind of name is not ours, and is
-   * left out.
-   */
+  /** All files, or those of one organization, in no order. Files with other names are omitted: they are not ours. */
   list: (organizationId?: string) => AsyncIterable<StoredEntry>;
 };
 
 export type StoredEntry = {
   key: string;
   modifiedAt: Date;
-  /** Undefined for a part of an upload that did not end. */
+  /** Undefined for an unfinished upload. */
   file: LinkedFile | undefined;
 };
 
@@ -35,15 +32,14 @@ export const storageKey = (organizationId: string, attachmentId: string): string
 const FOLDER = new RegExp(`^${UUID}$`);
 const KEY = new RegExp(`^(${UUID})/(${UUID})(\\.${UUID}\\.partial)?$`);
 
-/** The entry of a stored key. Undefined for a key that is not ours. */
 export function storedEntry(key: string, modifiedAt: Date): StoredEntry | undefined {
-  // Ids are in lower case. On most disks and in S3, upper case names another file.
+  // Ids are in lower case; on most file systems and in S3, upper case is another file.
   const [, organizationId, attachmentId, partial] = (key === key.toLowerCase() && KEY.exec(key)) || [];
   if (organizationId === undefined || attachmentId === undefined) return undefined;
   return { key, modifiedAt, file: partial === undefined ? { organizationId, attachmentId } : undefined };
 }
 
-/** Stores a stream. A fault of the stream is thrown as it is; a fault of the storage becomes a 503. */
+/** Runs `work`, which reads the stream. Throws an error of the stream unchanged; any other error becomes a 503. */
 export async function storing(content: Readable, work: () => Promise<unknown>): Promise<void> {
   let broken: Error | undefined;
   content.once('error', (error) => {
@@ -54,7 +50,7 @@ export async function storing(content: Readable, work: () => Promise<unknown>): 
   });
 }
 
-/** Files in a folder. A file gets its name only when all of it is on the disk. */
+/** A file gets its name only when it is complete and on the disk. */
 export const diskStorage = (root: string): FileStorage => ({
   put: (key, content) =>
     storing(content, async () => {
@@ -62,10 +58,10 @@ export const diskStorage = (root: string): FileStorage => ({
       const partial = `${path}.${randomUUID()}.partial`;
       try {
         await mkdir(dirname(path), { recursive: true });
-        // Not a pipeline: when the disk fails, that ends the stream with the disk's error, as if it were the client's fault.
+        // Not a pipeline, which would destroy the stream with the disk's error, as if the client had failed.
         await writeFile(partial, content, { flush: true, mode: 0o600 });
         await rename(partial, path);
-        // The names too are on the disk before anybody is told of the file.
+        // The names must be on the disk too.
         for (const folder of [dirname(path), root]) await syncFolder(folder);
       } catch (error) {
         content.destroy();
@@ -80,7 +76,7 @@ export const diskStorage = (root: string): FileStorage => ({
     for await (const folder of organizationId === undefined ? namesIn(root) : [organizationId]) {
       if (!FOLDER.test(folder)) continue;
       for await (const name of namesIn(join(root, folder))) {
-        const found = await stat(join(root, folder, name)).catch(unlessMissing);
+        const found = await stat(join(root, folder, name)).catch(unlessNotFound);
         const entry = found && storedEntry(`${folder}/${name}`, found.mtime);
         if (entry) yield entry;
       }
@@ -93,11 +89,11 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync().finally(() => folder.close());
 }
 
-/** For reading: files and folders may be removed in the meantime. */
-function unlessMissing(error: NodeJS.ErrnoException): undefined {
+/** Files and folders can be removed while they are listed. */
+function unlessNotFound(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
 }
 
 async function* namesIn(folder: string): AsyncIterable<string> {
-  for await (const { name } of (await opendir(folder).catch(unlessMissing)) ?? []) yield name;
+  for await (const { name } of (await opendir(folder).catch(unlessNotFound)) ?? []) yield name;
 }

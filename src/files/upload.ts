@@ -4,10 +4,9 @@ import { ApiError } from '../contract/errors.ts';
 import { newId } from '../db/sql/ids.ts';
 import { type FileStorage, storageKey } from './storage.ts';
 
-/** The largest file that is taken, in bytes. */
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-/** Passes bytes on, counts and hashes them. It fails at the first byte too many. */
+/** Counts and hashes the bytes on their way. */
 async function* measuring(
   content: Readable,
   measured: { bytes: number; hash: Hash },
@@ -25,13 +24,13 @@ async function* measuring(
 export type StoredFile = {
   id: string;
   sizeBytes: number;
-  /** Hexadecimal digits. */
+  /** Hexadecimal. */
   sha256: string;
 };
 
 /**
- * Streams a file to the storage. The attachment that it is for gets the returned id later.
- * @throws PAYLOAD_TOO_LARGE as soon as it is too large; nothing is stored then
+ * Streams a file to the storage. The returned id is that of the future attachment.
+ * @throws PAYLOAD_TOO_LARGE; then nothing is stored
  */
 export async function storeFile(
   storage: FileStorage,

@@ -75,7 +75,7 @@ export function ifMatch<Result>(
 }
 
 /** `ifMatch`, with the changed record as the response. */
-export const answerIfMatch = async <T>(
+export const sendIfMatch = async <T>(
   request: FastifyRequest,
   reply: FastifyReply,
   lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>,

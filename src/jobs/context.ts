@@ -1,14 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { Database } from '../db/pool/client.ts';
 
-/** The surroundings of one run of a job. */
 export type JobContext = {
   db: Database;
   logger: FastifyBaseLogger;
   /** Milliseconds since 1970. */
   now?: number;
-  /** Records that one statement takes. */
+  /** Records per statement. */
   batchSize?: number;
-  /** Ends the run after its current batch. The next run goes on from there. */
+  /** Ends the run after its current batch; the next run continues. */
   signal?: AbortSignal;
 };

@@ -1,9 +1,9 @@
 import pg from 'pg';
 
 /**
- * Runs the work, unless it runs already on this or another instance: then the result is undefined.
- * @param url a direct connection: a session lock means nothing behind a transaction pooler
- * @param work ends when its signal aborts: `stop` was asked for, or the connection that holds the lock broke
+ * Runs `work`, or returns undefined if it is running on any instance.
+ * @param url a direct connection: a transaction pooler does not keep session locks
+ * @param work must end when its signal aborts: on `stop`, or when the connection with the lock breaks
  */
 export async function withJobLock<Result>(
   url: string,

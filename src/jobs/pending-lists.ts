@@ -4,8 +4,8 @@ import type { Database } from '../db/pool/client.ts';
 import { emptyPendingLists } from '../db/server/pending-lists.ts';
 
 /**
- * Trigram indexes take new entries into a list, which makes writes cheap, and which every search reads. So while this instance
- * writes, the lists are emptied every second. A failure is logged, once for as long as it lasts.
+ * A trigram index (GIN) adds new entries to its pending list, which every search then scans. While this instance writes, the
+ * lists are flushed every second. The first of several failures in a row is logged.
  */
 export function keepPendingListsShort(options: {
   db: Database;
@@ -18,12 +18,12 @@ export function keepPendingListsShort(options: {
   const pause = () => setTimeout(every, true, { signal: stopping.signal, ref: false }).catch(() => false);
   const loop = async (): Promise<void> => {
     let isFailing = false;
-    let seen = db.stats().written;
+    let flushedAt = db.stats().written;
     while (await pause()) {
       const { written } = db.stats();
-      if (written === seen) continue;
-      // To empty them is a write, too.
-      seen = written + 1;
+      if (written === flushedAt) continue;
+      // The flush itself is a write, too.
+      flushedAt = written + 1;
       try {
         await emptyPendingLists(db);
         isFailing = false;

@@ -9,7 +9,6 @@ import type { JobContext } from './context.ts';
 
 type Context = JobContext & { storage: FileStorage };
 
-/** Files first: while one is left, so is what says whose it is. Returns how many went, and how many the storage refused. */
 async function purgeFiles({ storage, logger, signal }: Context, organizationId: string) {
   const done = { files: 0, left: 0 };
   for await (const { key } of storage.list(organizationId)) {
@@ -18,39 +17,36 @@ async function purgeFiles({ storage, logger, signal }: Context, organizationId: 
       await storage.remove(key);
       done.files += 1;
     } catch (err) {
-      logger.warn({ err, file: key }, 'a file of a closed organization stays for now');
+      logger.warn({ err, file: key }, 'a file of a closed organization could not be removed yet');
       done.left += 1;
     }
   }
   return done;
 }
 
-/** @returns what went of the organization: all of it, or what went before a stop or a refusal */
+/** Files first: the rows remain until every file is removed. */
 async function purgeOne(context: Context, organization: ClaimedOrganization) {
   const { db, logger, batchSize = 500, signal } = context;
   const { id: organizationId, closedAt } = organization;
   const { files, left } = await purgeFiles(context, organizationId);
   const rows: Record<string, number> = {};
-  const isGone =
+  const isComplete =
     left === 0 &&
     !signal?.aborted &&
     (await purgeRows(db, organizationId, batchSize, (table, count) => {
       if (count > 0) rows[table] = (rows[table] ?? 0) + count;
       return !signal?.aborted;
     }));
-  if (isGone) await removeOrganization(db, organization);
+  if (isComplete) await removeOrganization(db, organization);
   logger.info(
     { organizationId, closedAt, files, rows },
-    isGone ? 'purged an organization' : 'purged a part of an organization; the next run goes on',
+    isComplete ? 'purged an organization' : 'purged a part of an organization; the next run continues',
   );
   const records = Object.values(rows).reduce((sum, count) => sum + count, 0);
-  return { organizations: Number(isGone), records, purgedFiles: files };
+  return { organizations: Number(isComplete), records, purgedFiles: files };
 }
 
-/**
- * Removes the organizations that were closed more than 30 days ago, by the clock of the database, with all that they have. A
- * fault of one does not stop the others; the next run goes on with it.
- */
+/** Removes organizations that were closed more than 30 days ago, with all their data. One that fails is retried in the next run. */
 export async function purgeOrganizations(
   context: Context,
 ): Promise<{ organizations: number; records: number; purgedFiles: number }> {
@@ -64,7 +60,7 @@ export async function purgeOrganizations(
       purged.records += one.records;
       purged.purgedFiles += one.purgedFiles;
     } catch (err) {
-      logger.error({ err, organizationId: organization.id }, 'an organization is not purged yet');
+      logger.error({ err, organizationId: organization.id }, 'an organization could not be purged yet');
     }
   }
   logger.info({ ...purged, stopped: signal?.aborted ?? false }, 'purged closed organizations');

@@ -2,7 +2,7 @@ import { purgeCatalogProducts } from '../catalog/repository.ts';
 import { retainedSince } from '../catalog/retention.ts';
 import type { JobContext } from './context.ts';
 
-/** Removes the products that can no longer be restored, with their variants, and logs each. */
+/** Removes products that can no longer be restored, with their variants. */
 export async function purgeProducts(context: JobContext): Promise<{ products: number; variants: number }> {
   const { db, logger, now = Date.now(), batchSize = 200, signal } = context;
   const purged = { products: 0, variants: 0 };
@@ -16,6 +16,6 @@ export async function purgeProducts(context: JobContext): Promise<{ products: nu
     purged.products += batch.length;
     more = batch.length === batchSize;
   }
-  logger.info({ ...purged, stopped: more }, 'purged what was archived too long ago');
+  logger.info({ ...purged, stopped: more }, 'purged archived products');
   return purged;
 }

@@ -8,13 +8,13 @@ import { purgeOrganizations } from './purge-organizations.ts';
 import { sweepFiles } from './sweep-files.ts';
 import { sweepIdempotencyKeys } from './sweep-idempotency-keys.ts';
 
-/** A task that runs again and again, on one instance at a time. */
+/** Runs at an interval, on one instance at a time. */
 export type Job = {
-  /** Any number that nothing else locks in this database. */
+  /** The number of its advisory lock, unique in the database. */
   lock: number;
   /** Milliseconds from the end of one run to the start of the next. */
   every: number;
-  /** Answers how many records of each kind it dealt with. */
+  /** Returns counts of records by kind. */
   run: (context: JobContext & { storage: FileStorage }) => Promise<Record<string, number>>;
 };
 
@@ -29,12 +29,11 @@ export const JOBS = {
   'sweep-idempotency-keys': { lock: 7_210_455_321, every: HOUR_MS, run: sweepIdempotencyKeys },
 } satisfies Record<string, Job>;
 
-/** Soon after the start: a service that is restarted every day must do its daily work too. */
+/** Soon after the start, so that a service that restarts every day still runs its daily jobs. */
 const FIRST_RUN_MS = 60_000;
 
-/** Each run has its own moment and its own signal. */
 export type JobsOptions = Omit<Parameters<Job['run']>[0], 'now' | 'signal'> & {
-  /** A direct connection to the database, for the locks. */
+  /** A direct connection, for the locks. */
   url: string;
   onDone?: (counts: Record<string, number>) => void;
   jobs?: Record<string, Job>;
@@ -42,10 +41,7 @@ export type JobsOptions = Omit<Parameters<Job['run']>[0], 'now' | 'signal'> & {
   hour?: number;
 };
 
-/**
- * Runs each job soon, and then at its interval. A job that fails is logged, and tried again after an hour at most. `stop`
- * lets each finish its current batch.
- */
+/** A failed job is logged, and retried after an hour at most. `stop` lets each job finish its current batch. */
 export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
   const { url, onDone, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
   const stopping = new AbortController();
@@ -70,6 +66,6 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
   };
 }
 
-/** Waits. Returns whether to go on. */
+/** False if the signal aborted. */
 const pause = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal, ref: false }).catch(() => false);

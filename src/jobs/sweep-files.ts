@@ -3,7 +3,7 @@ import { type FileStorage, type StoredEntry, storageKey } from '../files/storage
 import { orphanedFiles } from '../quotes/attachments.repository.ts';
 import type { JobContext } from './context.ts';
 
-/** A file is stored before its row is written. A younger file may still get its row. */
+/** A file is stored before its row is written, so a young file may still get its row. */
 export const ORPHAN_AGE_MS = 24 * 60 * 60 * 1_000;
 
 async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIterable<Item[]> {
@@ -17,8 +17,8 @@ async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIt
   if (batch.length > 0) yield batch;
 }
 
-/** The keys of the batch that can be removed: unfinished uploads, and files without a row. */
-async function abandoned(db: Database, batch: readonly StoredEntry[]): Promise<string[]> {
+/** Unfinished uploads, and files without a row. */
+async function orphanedKeys(db: Database, batch: readonly StoredEntry[]): Promise<string[]> {
   const unfinished = batch.filter(({ file }) => file === undefined).map(({ key }) => key);
   const orphans = await orphanedFiles(
     db,
@@ -30,16 +30,16 @@ async function abandoned(db: Database, batch: readonly StoredEntry[]): Promise<s
   ];
 }
 
-/** Removes files of uploads that ended before their row was written, and logs each. */
+/** Removes files of uploads that failed before their row was written. */
 export async function sweepFiles(context: JobContext & { storage: FileStorage }): Promise<{ files: number }> {
   const { db, storage, logger, now = Date.now(), batchSize = 500, signal } = context;
   const swept = { files: 0 };
   for await (const batch of batches(storage.list(), batchSize)) {
     if (signal?.aborted) break;
     const old = batch.filter(({ modifiedAt }) => modifiedAt.getTime() < now - ORPHAN_AGE_MS);
-    for (const key of await abandoned(db, old)) {
+    for (const key of await orphanedKeys(db, old)) {
       await storage.remove(key);
-      logger.info({ file: key }, 'removed a file that no attachment has');
+      logger.info({ file: key }, 'removed a file without an attachment');
       swept.files += 1;
     }
   }

@@ -1,7 +1,6 @@
 import { sweepKeys } from '../http/idempotency.repository.ts';
 import type { JobContext } from './context.ts';
 
-/** Removes idempotency keys that are past their day. */
 export async function sweepIdempotencyKeys(context: JobContext): Promise<{ keys: number }> {
   const { db, logger, batchSize = 1_000, signal } = context;
   const swept = { keys: 0 };

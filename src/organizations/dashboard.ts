@@ -4,7 +4,7 @@ import { OrganizationParams } from '../dashboard/params.ts';
 import type { Database } from '../db/pool/client.ts';
 import { toJson } from '../db/sql/json.ts';
 import { callerOf } from '../http/caller.ts';
-import { answerIfMatch } from '../http/conditional.ts';
+import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
 import { responses } from '../openapi/responses.ts';
@@ -109,7 +109,7 @@ function ownRoutes(untyped: FastifyInstance): void {
       },
     },
     async (request, reply) =>
-      answerIfMatch(request, reply, lockOrganization, request.params.organizationId, (scope) =>
+      sendIfMatch(request, reply, lockOrganization, request.params.organizationId, (scope) =>
         updateOrganization(scope, request.body),
       ),
   );
@@ -131,7 +131,7 @@ function ownRoutes(untyped: FastifyInstance): void {
       },
     },
     async (request, reply) =>
-      answerIfMatch(request, reply, lockOrganization, request.params.organizationId, closeOrganization),
+      sendIfMatch(request, reply, lockOrganization, request.params.organizationId, closeOrganization),
   );
 
   app.post(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type LinkSecrets, makeToken, readToken } from '../../src/files/links.ts';
+import { type LinkSecrets, createToken, readToken } from '../../src/files/links.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 const FILE = {
@@ -17,5 +17,5 @@ test.each<[string, LinkSecrets, LinkSecrets, boolean]>([
   ['a secret of others', { current: 'a secret of others' }, BOTH, false],
   ['no secret', { current: '' }, ALONE, false],
 ])('whether it reads a token made with %s', (_name, made, has, isRead) => {
-  expect(readToken(has, makeToken(made, FILE, NOW + 1), NOW)).toEqual(isRead ? FILE : undefined);
+  expect(readToken(has, createToken(made, FILE, NOW + 1), NOW)).toEqual(isRead ? FILE : undefined);
 });
