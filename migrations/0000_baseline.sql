@@ -654,7 +654,7 @@ create table whatsapp_messages (
 --> statement-breakpoint
 create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 --> statement-breakpoint
--- Messages of conversations on every other channel. No arrival is one of a whatsapp message: a chain can have both.
+-- Messages of conversations on every other channel.
 create table channel_messages (
   organization_id uuid not null,
   conversation_id uuid not null,
@@ -664,7 +664,7 @@ create table channel_messages (
   message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
-  arrival bigint generated always as identity (start with 1000000000000000) not null,
+  arrival bigint not null,
   provider_name text,
   external_id text,
   subject text,

@@ -87,8 +87,8 @@ test('has every opportunity, thread and message, once and in order, however many
   );
   const { id } = await conversation(agency, { customerId });
   await service.query(
-    `insert into whatsapp_messages (organization_id, conversation_id, id, content, direction, message_type, created_at)
-     select $1, $2, gen_random_uuid(), number::text, 'inbound', 'text', '2026-10-01'::timestamptz + number / 3 * interval '1 s'
+    `insert into whatsapp_messages (organization_id, conversation_id, id, arrival, content, direction, message_type, created_at)
+     select $1, $2, gen_random_uuid(), number, number::text, 'inbound', 'text', '2026-10-01'::timestamptz + number / 3 * interval '1 s'
      from generate_series(1, 1000) number`,
     [agency.id, id],
   );

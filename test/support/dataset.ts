@@ -247,8 +247,8 @@ const STEPS: readonly Step[] = [
     ] as const
   ).map(([table, condition, what]) => ({
     what,
-    sql: `insert into ${table} (organization_id, conversation_id, id, content, direction, message_type, sender_name, created_at)
-      select organization_id, id,
+    sql: `insert into ${table} (organization_id, conversation_id, arrival, id, content, direction, message_type, sender_name, created_at)
+      select organization_id, id, m,
         (lpad(to_hex(1733011200000 + n * 60000 + m * 90000), 12, '0') || '7009' || substr(id::text, 20, 4)
           || lpad(to_hex(m), 4, '0') || right(id::text, 8))::uuid,
         case when m % 2 = 0 then 'Claro, ' else 'Hola, ' end || bench.remark(0, n * 50 + m, 140),

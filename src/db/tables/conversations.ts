@@ -115,9 +115,9 @@ const messageColumns = () => ({
   messageType: text('message_type').notNull(),
   senderName: text('sender_name'),
   createdAt: createdAt(),
+  /** Orders messages with the same timestamp. */
+  arrival: bigint('arrival', { mode: 'bigint' }).notNull(),
 });
-
-const arrival = () => bigint('arrival', { mode: 'bigint' });
 
 type Message = Record<
   'organizationId' | 'conversationId' | 'createdAt' | 'arrival' | 'id',
@@ -140,8 +140,6 @@ export const whatsappMessages = pgTable(
   'whatsapp_messages',
   {
     ...messageColumns(),
-    /** Orders messages with the same timestamp. */
-    arrival: arrival().generatedAlwaysAsIdentity(),
     providerMessageId: text('provider_message_id'),
     deliveryStatus: text('delivery_status'),
     deliveryStatusAt: timestamp('delivery_status_at'),
@@ -155,8 +153,6 @@ export const channelMessages = pgTable(
   'channel_messages',
   {
     ...messageColumns(),
-    /** Different from those of whatsapp messages: a chain can have both. */
-    arrival: arrival().generatedAlwaysAsIdentity({ startWith: '1000000000000000' }),
     providerName: text('provider_name'),
     externalId: text('external_id'),
     subject: text('subject'),
