@@ -561,6 +561,7 @@ create function public.keep_contact_name() returns trigger language plpgsql as $
 declare
   sent text := concat(new.channel, ' ', new.contact_key);
   owner uuid;
+  named json;
   is_locked boolean := false;
 begin
   if new.contact_key is null or new.contact_name is null or row(old.channel, old.contact_key, old.contact_name)
@@ -577,14 +578,14 @@ begin
       is_locked := true;
       continue;
     end if;
-    perform from public.customers
+    select public.name_contact(contacts, array_position(contact_keys, sent) - 1,
+      contacts -> (array_position(contact_keys, sent) - 1) -> 'id', to_json(new.contact_name))
+    into named from public.customers
     where organization_id = new.organization_id and id = owner and archived_at is null and sent = any (contact_keys)
     for no key update;
-    -- The customer may have lost the sent in between.
+    -- The customer may have lost the contact in between.
     continue when not found;
-    update public.customers
-    set contacts = public.name_contact(contacts, array_position(contact_keys, sent) - 1,
-      contacts -> (array_position(contact_keys, sent) - 1) -> 'id', to_json(new.contact_name))
+    update public.customers set contacts = named
     where organization_id = new.organization_id and id = owner and new.id = (
       select id from public.conversations
       where organization_id = new.organization_id and channel = new.channel and contact_key = new.contact_key
@@ -643,7 +644,7 @@ create table whatsapp_messages (
   message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
-  arrival bigint generated always as identity not null,
+  arrival bigint not null,
   provider_message_id text,
   delivery_status text,
   delivery_status_at timestamptz(3),

@@ -7,6 +7,7 @@ import { referenceRejected } from '../db/repository/put.ts';
 import { keyOf, recordNotFound, recordOf, tableName } from '../db/repository/view.ts';
 import { isId } from '../db/sql/ids.ts';
 import type { Json } from '../db/sql/json.ts';
+import { columnList } from '../db/sql/row.ts';
 import { type Params, unprepared } from '../db/sql/statement.ts';
 import { conversations, customers, liveCustomers, opportunities, quotes } from '../db/tables/index.ts';
 import type { CustomerMerge } from './schema.ts';
@@ -29,7 +30,7 @@ const stateStatement = unprepared(
 const archiveStatement = unprepared(
   'customers.archive_merged',
   ($: Params<Merge>) => sql`
-    update ${customers} set archived_at = coalesce(${customers.archivedAt}, now()), merged_into = ${$.id}
+    update ${customers} set archived_at = least(${customers.archivedAt}, now()), merged_into = ${$.id}
     where ${customers.organizationId} = ${$.organizationId}
       and (${customers.id} = ${$.from} or ${customers.mergedInto} = ${$.from})`,
 );
@@ -46,16 +47,18 @@ const both: Readonly<Record<string, SQL>> = {
   contactSearch: sql`concat_ws(chr(31), ${customers.contactSearch}, other.contact_search)`,
 };
 
-const assignments = Object.entries(customerColumns).map(([field, column]) => {
-  const name = sql.identifier(column.name);
-  return sql`${name} = ${both[field] ?? sql`coalesce(${column}, other.${name})`}`;
-});
+const merged = Object.entries(customerColumns).map(
+  ([field, column]) => both[field] ?? sql`coalesce(${column}, other.${sql.identifier(column.name)})`,
+);
 
+/** With a subselect: Citus accepts no function of a column in `set` that is not immutable, such as `concat`. */
 const mergeStatement = unprepared(
   'customers.merge',
   ($: Params<Merge>): SQL<typeof CUSTOMER_BOUNDS> => sql`
-    update ${customers} set ${sql.join(assignments, sql`, `)} from ${customers} other
-    where ${recordOf(liveCustomers, $)} and other.organization_id = ${$.organizationId} and other.id = ${$.from}
+    update ${customers} set (${columnList(customerColumns)}) = (
+      select ${sql.join(merged, sql`, `)} from ${customers} other
+      where other.organization_id = ${$.organizationId} and other.id = ${$.from})
+    where ${recordOf(liveCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
       coalesce(char_length(${customers.summary}), 0) as summary`,
 );
